@@ -1,0 +1,60 @@
+# Each target does its own set-up. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+RUN := PYTHONPATH=exporter $(BIN)/python
+
+.PHONY: help demo test check format lint types contracts accuracy bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI region; no account needed
+	@$(BIN)/fss-exporter demo $(ARGS)
+
+test: .venv/dev tools-present ## all tests, with a real prometheus and promtool
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/dev format lint types contracts test ## everything CI runs: formatting, ruff, mypy, import contracts, tests
+
+format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)
+	@$(BIN)/ruff format --check --quiet . || { echo 'not formatted; run: .venv/bin/ruff format'; exit 1; }
+
+lint: .venv/dev ## ruff
+	@$(BIN)/ruff check --quiet .
+
+types: .venv/dev ## mypy --strict, tests included
+	@$(BIN)/mypy exporter/fss_exporter tests tools
+
+contracts: .venv/dev ## who may import whom
+	@$(BIN)/lint-imports --no-logo > .venv/contracts.log || { cat .venv/contracts.log; exit 1; }
+
+accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
+	@$(RUN) -m tests.accuracy $(ARGS)
+
+bench: .venv/dev ## cost of a scrape, side by side with node_exporter
+	@$(RUN) tools/bench.py $(ARGS)
+
+lock: .venv/dev ## resolve the dependencies anew and write requirements/
+	@$(BIN)/python -m pip install --quiet uv
+	@tools/lock
+
+clean: ## remove what the other targets made
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache exporter/*.egg-info
+
+.PHONY: tools-present
+tools-present:
+	@tools/ensure-tools prometheus promtool
+
+.venv/bin/python:
+	@tools/make-venv $(PYTHON) .venv
+
+.venv/poller: requirements/poller.txt pyproject.toml | .venv/bin/python
+	@tools/install poller
+	@touch $@
+
+.venv/dev: requirements/dev.txt pyproject.toml | .venv/bin/python
+	@tools/install dev
+	@touch $@ .venv/poller

@@ -1,0 +1,3 @@
+"""Prometheus exporter and tools for OCI File Storage mount targets."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,14 @@
+"""Every exported metric, declared once.
+
+A metric is a row: name, type, labels, unit, HELP, and where its number comes from. Collectors build families only
+through `family()`, and the tests hold rules, dashboards, alarms and documents to these tables in both directions.
+"""
+
+from fss_exporter.catalogue.client import CLIENT
+from fss_exporter.catalogue.cloud import CLOUD
+from fss_exporter.catalogue.exporter import EXPORTER
+from fss_exporter.catalogue.metric import Kind, Metric, family
+
+CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *CLOUD, *EXPORTER)}
+
+__all__ = ["CATALOGUE", "CLIENT", "CLOUD", "EXPORTER", "Kind", "Metric", "family"]

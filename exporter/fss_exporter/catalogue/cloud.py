@@ -1,0 +1,5 @@
+"""What OCI's inventory and Monitoring become."""
+
+from fss_exporter.catalogue.metric import Metric
+
+CLOUD: tuple[Metric, ...] = ()

@@ -1,5 +1,6 @@
 """What a row of the catalogue is, and how a metric family is made from it."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +14,7 @@ from prometheus_client.metrics_core import (
 
 Kind = Literal["counter", "gauge", "info", "histogram"]
 
-_FAMILIES = {
+_FAMILIES: Mapping[str, Callable[..., Family]] = {
     "counter": CounterMetricFamily,
     "gauge": GaugeMetricFamily,
     "info": InfoMetricFamily,

@@ -1,0 +1,1 @@
+"""A loopback OCI region and recorded NFS clients, for `fss-exporter demo` and the tests."""

@@ -1,0 +1,1 @@
+"""The client: the kernel's NFS counters from text to records to ticks to metric families."""

@@ -1,0 +1,1 @@
+"""HTTP: metrics, status page, health, TLS and users."""

@@ -1,0 +1,78 @@
+"""`fss-exporter assets DIR`: the rules, dashboards, alarms and units that came with this version, as plain files.
+
+Inside the package `assets/` links to the folders people edit; a wheel carries the files themselves.
+"""
+
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePosixPath
+
+import click
+
+from fss_exporter.errors import UsageError
+
+
+def shipped() -> dict[PurePosixPath, bytes]:
+    """Every shipped file: path below the target folder (`rules/alerts.yml`) to content."""
+    return dict(_walk(resources.files("fss_exporter") / "assets", PurePosixPath()))
+
+
+def _walk(folder: Traversable, place: PurePosixPath) -> list[tuple[PurePosixPath, bytes]]:
+    files: list[tuple[PurePosixPath, bytes]] = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            files += _walk(entry, place / entry.name)
+        elif entry.is_file():
+            files.append((place / entry.name, entry.read_bytes()))
+    return files
+
+
+def write(target: Path, *, overwrite: bool = False) -> int:
+    """Write the shipped files below `target`.
+
+    Everything is looked at before anything is written, so a refusal leaves the folder as it was.
+
+    Returns:
+        How many files were new or changed; files that already have the shipped content are left alone.
+
+    Raises:
+        UsageError: a file there was edited and `overwrite` is False, or the folder cannot be written.
+    """
+    files = {target / path: content for path, content in shipped().items()}
+    try:
+        blocked = {str(folder) for path in files for folder in path.parents if folder.is_file()}
+        if blocked:
+            raise UsageError(f"DIR: a file stands where a folder has to be: {', '.join(sorted(blocked))}")
+        outdated = {path: content for path, content in files.items() if not _has(path, content)}
+        edited = sorted(str(path) for path in outdated if path.exists())
+        if edited and not overwrite:
+            listed = "\n".join(f"  {path}" for path in edited)
+            raise UsageError(f"These files differ from the shipped ones; --overwrite replaces them:\n{listed}")
+        for path, content in outdated.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"DIR: cannot write {error.filename}: {error.strerror}") from error
+    return len(outdated)
+
+
+def _has(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--overwrite", is_flag=True, help="Replace files in DIR that were edited.")
+def assets(directory: Path, *, overwrite: bool) -> None:
+    """Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR."""
+    written = write(directory, overwrite=overwrite)
+    for top, count in sorted(_counted().items()):
+        click.echo(f"{directory / top}: {count} file{'s' if count != 1 else ''}")
+    click.echo(f"{written} written, {len(shipped()) - written} already up to date")
+
+
+def _counted() -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for path in shipped():
+        counts[path.parts[0]] = counts.get(path.parts[0], 0) + 1
+    return counts

@@ -1,0 +1,79 @@
+"""`fss-exporter assets`: what a pip user loads into Prometheus, Grafana and OCI."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fss_exporter.cli.assets import assets, shipped, write
+from fss_exporter.errors import UsageError
+
+ROOT = Path(__file__).parents[2]
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("rules", "rules"), ("dashboards", "dashboards"), ("mql", "mql"), ("systemd", "deploy/systemd")],
+)
+def test_a_folder_is_written_as_it_stands_in_the_repository(tmp_path: Path, name: str, folder: str) -> None:
+    write(tmp_path)
+    assert files_below(tmp_path / name) == files_below(ROOT / folder) != {}
+
+
+def test_the_example_configuration_comes_along(tmp_path: Path) -> None:
+    write(tmp_path)
+    assert (tmp_path / "fss-exporter.example.yml").read_bytes() == (
+        ROOT / "deploy/fss-exporter.example.yml"
+    ).read_bytes()
+
+
+def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    assert write(tmp_path) == len(shipped())
+    assert write(tmp_path) == 0
+
+
+def test_an_edited_file_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    edited = tmp_path / "rules" / "alerts.yml"
+    edited.parent.mkdir()
+    edited.write_text("mine")
+    with pytest.raises(UsageError, match=r"(?s)--overwrite.*rules/alerts\.yml"):
+        write(tmp_path)
+    assert files_below(tmp_path) == {"rules/alerts.yml": b"mine"}
+
+
+def test_overwrite_replaces_an_edited_file(tmp_path: Path) -> None:
+    edited = tmp_path / "rules" / "alerts.yml"
+    edited.parent.mkdir()
+    edited.write_text("mine")
+    write(tmp_path, overwrite=True)
+    assert edited.read_bytes() == (ROOT / "rules/alerts.yml").read_bytes()
+
+
+def test_files_of_the_user_in_the_same_folder_stay(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "own.yml").write_text("mine")
+    write(tmp_path)
+    assert (tmp_path / "rules" / "own.yml").read_text() == "mine"
+
+
+def test_a_file_in_place_of_a_folder_is_a_clear_refusal(tmp_path: Path) -> None:
+    (tmp_path / "rules").write_text("not a folder")
+    with pytest.raises(UsageError, match=r"a file stands where a folder has to be: .*/rules$"):
+        write(tmp_path, overwrite=True)
+    assert files_below(tmp_path) == {"rules": b"not a folder"}
+
+
+def test_a_folder_that_cannot_be_written_is_a_clear_refusal() -> None:
+    with pytest.raises(UsageError, match=r"DIR: cannot write /proc/pack: "):
+        write(Path("/proc/pack"))
+
+
+def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
+    result = CliRunner().invoke(assets, [str(tmp_path / "pack")])
+    assert result.exit_code == 0
+    assert f"{tmp_path / 'pack' / 'rules'}: " in result.output
+    assert f"{len(shipped())} written, 0 already up to date" in result.output

@@ -102,12 +102,13 @@ class MqlError(FssError):
     """A Monitoring query does not parse.
 
     Args:
-        message: what was expected.
+        message: what was expected; kept as `reason`.
         query: the whole query.
         column: 1-based column of the first character that does not fit.
     """
 
     def __init__(self, message: str, *, query: str, column: int) -> None:
+        self.reason = message
         self.query = query
         self.column = column
         super().__init__(f"column {column}: {message}\n  {query}\n  {' ' * (column - 1)}^")

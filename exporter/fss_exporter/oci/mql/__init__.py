@@ -1,0 +1,42 @@
+"""Monitoring Query Language: `parse(text)` gives a frozen tree, `str(tree)` gives the text back. Pure."""
+
+from fss_exporter.oci.mql.ast import (
+    Arithmetic,
+    Comparison,
+    Constant,
+    Duration,
+    Expression,
+    Grouping,
+    Join,
+    Metric,
+    Query,
+    Selector,
+    Stage,
+    Statistic,
+    is_trigger,
+    metrics,
+    queries,
+)
+from fss_exporter.oci.mql.build import at_least, query
+from fss_exporter.oci.mql.parser import parse
+
+__all__ = [
+    "Arithmetic",
+    "Comparison",
+    "Constant",
+    "Duration",
+    "Expression",
+    "Grouping",
+    "Join",
+    "Metric",
+    "Query",
+    "Selector",
+    "Stage",
+    "Statistic",
+    "at_least",
+    "is_trigger",
+    "metrics",
+    "parse",
+    "queries",
+    "query",
+]

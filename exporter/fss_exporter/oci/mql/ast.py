@@ -1,0 +1,284 @@
+"""The parts of a Monitoring Query Language expression, frozen and printable.
+
+Every node prints itself as MQL (`str(node)`), with parentheses only where precedence asks for them, so that
+`parse(str(node)) == node`. Nodes check their own words (interval, statistic, selector) when they are built, so a tree
+that exists can be sent. The grammar is that of Oracle's "Monitoring Query Language (MQL) Reference" (read 2026-09-05).
+
+    Expression = Constant | Query | Arithmetic | Comparison | Join
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, Literal, TypeAlias
+
+from fss_exporter.errors import MqlError
+
+NAME: Final = re.compile(r"[A-Za-z][\w.$-]*", re.ASCII)
+DIMENSION: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+
+STATISTICS: Final = frozenset(
+    {"absent", "avg", "count", "first", "increment", "last", "max", "mean", "min", "percentile", "rate", "sum"}
+)
+SelectorSign: TypeAlias = Literal["=", "=~"]
+DurationUnit: TypeAlias = Literal["m", "h", "d"]
+ArithmeticSign: TypeAlias = Literal["+", "-", "*", "/", "%"]
+ComparisonSign: TypeAlias = Literal[">", ">=", "<", "<=", "==", "!=", "in", "not in"]
+JoinSign: TypeAlias = Literal["&&", "||"]
+COMPARISONS: Final = (">", ">=", "<", "<=", "==", "!=")
+RANGES: Final = ("in", "not in")
+
+_MINUTES: Final = {"m": 1, "h": 60, "d": 1440}
+_INTERVALS: Final = {"m": range(1, 61), "h": range(1, 25), "d": range(1, 2)}
+
+
+def _refuse(message: str, text: str) -> None:
+    raise MqlError(message, query=text, column=1)
+
+
+def number(value: float) -> str:
+    """Plain decimal notation, never an exponent: MQL has none."""
+    text = format(Decimal(repr(float(value))), "f")
+    return text.removesuffix(".0")
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A count of minutes, hours or days: `5m`, `20h`, `3d`."""
+
+    count: int
+    unit: DurationUnit
+
+    @property
+    def minutes(self) -> int:
+        """The whole length in minutes."""
+        return self.count * _MINUTES[self.unit]
+
+    def __str__(self) -> str:
+        return f"{self.count}{self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """One condition on a dimension. `=` is exact; `=~` knows `*` (any run of characters) and `|` (or)."""
+
+    dimension: str
+    operator: SelectorSign
+    value: str
+
+    def __post_init__(self) -> None:
+        if not DIMENSION.fullmatch(self.dimension):
+            _refuse("not the name of a dimension", self.dimension)
+        if '"' in self.value or not self.value.isprintable():
+            _refuse("the value of a dimension may hold no quote and no control character", self.value)
+
+    def __str__(self) -> str:
+        return f'{self.dimension} {self.operator} "{self.value}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """The streams of one metric, cut into windows of `interval`."""
+
+    name: str
+    interval: Duration
+    selectors: tuple[Selector, ...] = ()
+    resource_group: str | None = None
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            _refuse("not the name of a metric", self.name)
+        if self.resource_group is not None and not NAME.fullmatch(self.resource_group):
+            _refuse("not the name of a resource group", self.resource_group)
+        if self.interval.count not in _INTERVALS.get(self.interval.unit, ()):
+            _refuse("an interval is 1m to 60m, 1h to 24h, or 1d", str(self.interval))
+
+    def __str__(self) -> str:
+        group = f"{self.resource_group}::" if self.resource_group else ""
+        chosen = "{" + ", ".join(map(str, self.selectors)) + "}" if self.selectors else ""
+        return f"{group}{self.name}[{self.interval}]{chosen}"
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """`groupBy(a, b)` merges streams per value of the dimensions; without dimensions, `grouping()` merges all."""
+
+    dimensions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for dimension in self.dimensions:
+            if not DIMENSION.fullmatch(dimension):
+                _refuse("not the name of a dimension", dimension)
+
+    def __str__(self) -> str:
+        return f"groupBy({', '.join(self.dimensions)})" if self.dimensions else "grouping()"
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """What is taken over each window: `max()`, `percentile(0.9)` (0 < p < 1), `absent(20m)` (1m to 3d)."""
+
+    name: str
+    argument: float | Duration | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in STATISTICS:
+            _refuse(f"no such statistic; there are {', '.join(sorted(STATISTICS))}", self.name)
+        if self.name == "percentile":
+            if isinstance(self.argument, Duration) or self.argument is None or not 0 < self.argument < 1:
+                _refuse("percentile takes a number between 0 and 1, as in percentile(0.9)", str(self))
+        elif self.name == "absent" and isinstance(self.argument, Duration):
+            if not 1 <= self.argument.minutes <= 3 * 1440:
+                _refuse("the absence detection period is 1m to 3d", str(self))
+        elif self.argument is not None:
+            expected = "a period, as in absent(20m)" if self.name == "absent" else "no argument"
+            _refuse(f"{self.name} takes {expected}", self.name)
+
+    def __str__(self) -> str:
+        if self.argument is None:
+            return f"{self.name}()"
+        text = str(self.argument) if isinstance(self.argument, Duration) else number(self.argument)
+        return f"{self.name}({text})"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A statistic, and the grouping before it if there is one."""
+
+    statistic: Statistic
+    grouping: Grouping | None = None
+
+    def __str__(self) -> str:
+        return f"{self.grouping}.{self.statistic}" if self.grouping else str(self.statistic)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number."""
+
+    value: float
+
+    def __str__(self) -> str:
+        return number(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Streams of a metric, or of a nested expression in parentheses, and what is taken of them, in order."""
+
+    source: "Metric | Expression"
+    stages: tuple[Stage, ...]
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            _refuse("a query needs a statistic, as in .mean()", str(self.source))
+
+    def __str__(self) -> str:
+        source = str(self.source) if isinstance(self.source, Metric) else f"({self.source})"
+        return ".".join((source, *map(str, self.stages)))
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left operator right`, value by value. Only metric against constant is documented."""
+
+    left: "Expression"
+    operator: ArithmeticSign
+    right: "Expression"
+
+    def __str__(self) -> str:
+        mine = precedence(self)
+        return f"{_within(self.left, mine)} {self.operator} {_within(self.right, mine + 1)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The predicate: 1 where it holds, 0 where not. `in` and `not in` take two bounds, both inclusive."""
+
+    left: "Expression"
+    operator: ComparisonSign
+    bounds: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        expected = 2 if self.operator in RANGES else 1
+        if len(self.bounds) != expected:
+            _refuse(f"{self.operator} takes {expected} number{'s'[: expected - 1]}", self.operator)
+
+    def __str__(self) -> str:
+        bounds = ", ".join(map(number, self.bounds))
+        shown = f"({bounds})" if self.operator in RANGES else bounds
+        return f"{_within(self.left, precedence(self) + 1)} {self.operator} {shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Two whole queries joined by `&&` or `||`. `&&` binds tighter, as everywhere; the reference does not say."""
+
+    left: "Expression"
+    operator: JoinSign
+    right: "Expression"
+
+    def __str__(self) -> str:
+        mine = precedence(self)
+        return f"{_within(self.left, mine)} {self.operator} {_within(self.right, mine + 1)}"
+
+
+Expression: TypeAlias = Constant | Query | Arithmetic | Comparison | Join
+
+
+def precedence(node: Expression) -> int:
+    """How tight a node binds: 1 for `||` to 6 for what needs no parentheses anywhere."""
+    match node:
+        case Join(operator="||"):
+            return 1
+        case Join():
+            return 2
+        case Comparison():
+            return 3
+        case Arithmetic(operator="+" | "-"):
+            return 4
+        case Arithmetic():
+            return 5
+        case _:
+            return 6
+
+
+def _within(node: Expression, least: int) -> str:
+    return str(node) if precedence(node) >= least else f"({node})"
+
+
+def metrics(node: Expression) -> Iterator[Metric]:
+    """Every metric an expression reads, from left to right."""
+    for query in queries(node):
+        if isinstance(query.source, Metric):
+            yield query.source
+
+
+def queries(node: Expression) -> Iterator[Query]:
+    """Every query inside an expression, outer before inner, from left to right."""
+    match node:
+        case Query(source=source):
+            yield node
+            if not isinstance(source, Metric):
+                yield from queries(source)
+        case Arithmetic(left=left, right=right) | Join(left=left, right=right):
+            yield from queries(left)
+            yield from queries(right)
+        case Comparison(left=left):
+            yield from queries(left)
+        case Constant():
+            return
+
+
+def is_trigger(node: Expression) -> bool:
+    """Whether an alarm can fire on it: a predicate or an absence, alone or on both sides of every join."""
+    match node:
+        case Comparison():
+            return True
+        case Join(left=left, right=right):
+            return is_trigger(left) and is_trigger(right)
+        case Query(stages=stages):
+            return stages[-1].statistic.name == "absent"
+        case _:
+            return False

@@ -1,0 +1,50 @@
+"""Building queries without writing text, so that names from outside cannot change what a query means."""
+
+from collections.abc import Iterable, Mapping
+
+from fss_exporter.errors import MqlError
+from fss_exporter.oci.mql.ast import Comparison, Duration, Grouping, Metric, Query, Selector, Stage, Statistic
+
+
+def query(
+    metric: str,
+    minutes: int,
+    statistic: str,
+    *,
+    where: Mapping[str, str | Iterable[str]] | None = None,
+    group_by: Iterable[str] | None = None,
+    argument: float | Duration | None = None,
+) -> Query:
+    """One simple query.
+
+    Args:
+        metric: OCI's name of the metric.
+        minutes: the interval, 1 to 60.
+        statistic: `max`, `mean`, ...
+        where: dimension to its one value, or to several of which any will do.
+        group_by: dimensions to keep apart; empty merges all streams, None leaves them as they are.
+        argument: of `percentile` or `absent`.
+
+    Raises:
+        MqlError: a name or value that MQL cannot carry.
+    """
+    selectors = tuple(_selector(dimension, wanted) for dimension, wanted in (where or {}).items())
+    grouping = None if group_by is None else Grouping(tuple(group_by))
+    return Query(Metric(metric, Duration(minutes, "m"), selectors), (Stage(Statistic(statistic, argument), grouping),))
+
+
+def at_least(left: Query, bound: float) -> Comparison:
+    """`left >= bound`."""
+    return Comparison(left, ">=", (bound,))
+
+
+def _selector(dimension: str, wanted: str | Iterable[str]) -> Selector:
+    if isinstance(wanted, str):
+        return Selector(dimension, "=", wanted)
+    values = sorted(set(wanted))
+    for value in values:
+        if "|" in value or "*" in value or not value:
+            raise MqlError("a value among several may hold no | and no *, and not be empty", query=value, column=1)
+    if not values:
+        raise MqlError("no value to select", query=dimension, column=1)
+    return Selector(dimension, "=", values[0]) if len(values) == 1 else Selector(dimension, "=~", "|".join(values))

@@ -1,0 +1,250 @@
+"""MQL text to a tree: recursive descent over the text, one method for each line of the grammar.
+
+    join        := conjunction ( "||" conjunction )*
+    conjunction := comparison ( "&&" comparison )*
+    comparison  := sum [ operator number | ["not"] "in" "(" number "," number ")" ]
+    sum         := product ( ("+" | "-") product )*
+    product     := operand ( ("*" | "/" | "%") operand )*
+    operand     := number | metric stages | "(" join ")" [ stages ]
+    metric      := [ group "::" ] name "[" interval "]" [ "{" selector ( "," selector )* "}" ]
+    stages      := ( "." [ grouping "." ] statistic )+
+
+Every mistake is an `MqlError` with the column where reading stopped.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final, NoReturn, TypeVar, cast
+
+from fss_exporter.errors import MqlError
+from fss_exporter.oci.mql.ast import (
+    COMPARISONS,
+    DIMENSION,
+    NAME,
+    Arithmetic,
+    ArithmeticSign,
+    Comparison,
+    ComparisonSign,
+    Constant,
+    Duration,
+    DurationUnit,
+    Expression,
+    Grouping,
+    Join,
+    Metric,
+    Query,
+    Selector,
+    SelectorSign,
+    Stage,
+    Statistic,
+    metrics,
+)
+
+T = TypeVar("T")
+
+_SPACE: Final = re.compile(r"\s*")
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?![\w.])", re.ASCII)
+_DURATION: Final = re.compile(r"([0-9]{1,6})([mhd])\b", re.ASCII)
+_STRING: Final = re.compile(r'"([^"]*)"')
+_WORD_GOES_ON: Final = re.compile(r"\w")
+_MOST_OPERATORS: Final = 64  # a tree is walked recursively; no query a person writes comes near
+
+
+def parse(text: str) -> Expression:
+    """Read one MQL expression.
+
+    Raises:
+        MqlError: it does not parse; `column` is where reading stopped, 1-based.
+    """
+    reader = _Reader(text)
+    node = reader.join()
+    if reader.skip_space() < len(text):
+        reader.fail("expected an operator (> >= < <= == != in, + - * / %, && ||) or the end")
+    if next(metrics(node), None) is None:
+        raise MqlError("a query names at least one metric", query=text, column=1)
+    return node
+
+
+class _Reader:
+    """A text, how far it is read, and one method for each rule."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.operators = 0
+
+    # -- words
+
+    def fail(self, message: str, at: int | None = None) -> NoReturn:
+        raise MqlError(message, query=self.text, column=(self.at if at is None else at) + 1)
+
+    def skip_space(self) -> int:
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return self.at
+
+    def take(self, *words: str) -> str | None:
+        """The longest of the words that comes next, or None."""
+        start = self.skip_space()
+        for word in sorted(words, key=len, reverse=True):
+            end = start + len(word)
+            if self.text.startswith(word, start) and not (word.isalpha() and _WORD_GOES_ON.match(self.text, end)):
+                self.at = end
+                return word
+        return None
+
+    def need(self, word: str, after: str) -> None:
+        if self.take(word) is None:
+            self.fail(f"expected {word} after {after}")
+
+    def match(self, pattern: re.Pattern[str], expected: str) -> re.Match[str]:
+        found = pattern.match(self.text, self.skip_space())
+        if found is None:
+            self.fail(f"expected {expected}")
+        self.at = found.end()
+        return found
+
+    def build(self, at: int, make: Callable[[], T]) -> T:
+        """Build a node; what the node refuses is a mistake at `at`."""
+        try:
+            return make()
+        except MqlError as refused:
+            self.fail(refused.reason, at)
+
+    def operator(self, *words: str) -> str | None:
+        """The binary operator that comes next; also where a tree too deep to walk is refused."""
+        start = self.skip_space()
+        found = self.take(*words)
+        self.operators += found is not None
+        if self.operators > _MOST_OPERATORS:
+            self.fail(f"more than {_MOST_OPERATORS} operators or parentheses", start)
+        return found
+
+    # -- rules
+
+    def join(self) -> Expression:
+        left = self.conjunction()
+        while self.operator("||"):
+            left = Join(left, "||", self.conjunction())
+        return left
+
+    def conjunction(self) -> Expression:
+        left = self.comparison()
+        while self.operator("&&"):
+            left = Join(left, "&&", self.comparison())
+        return left
+
+    def comparison(self) -> Expression:
+        left = self.sum()
+        if sign := self.take(*COMPARISONS):
+            return Comparison(left, cast("ComparisonSign", sign), (self.number(),))
+        negated = self.take("not")
+        if self.take("in"):
+            return Comparison(left, "not in" if negated else "in", self.bounds())
+        if negated:
+            self.fail("expected in after not")
+        return left
+
+    def bounds(self) -> tuple[float, float]:
+        self.need("(", "in")
+        low = self.number()
+        self.need(",", "the lower bound")
+        high = self.number()
+        self.need(")", "the upper bound")
+        return low, high
+
+    def sum(self) -> Expression:
+        left = self.product()
+        while sign := self.operator("+", "-"):
+            left = Arithmetic(left, cast("ArithmeticSign", sign), self.product())
+        return left
+
+    def product(self) -> Expression:
+        left = self.operand()
+        while sign := self.operator("*", "/", "%"):
+            left = Arithmetic(left, cast("ArithmeticSign", sign), self.operand())
+        return left
+
+    def operand(self) -> Expression:
+        if self.operator("("):
+            inner = self.join()
+            self.need(")", "a nested query")
+            return self.stages(inner) if self.take(".") else inner
+        if constant := _NUMBER.match(self.text, self.skip_space()):
+            self.at = constant.end()
+            return Constant(float(constant.group()))
+        metric = self.metric()
+        self.need(".", f"{metric}, with a statistic as in .mean()")
+        return self.stages(metric)
+
+    def number(self) -> float:
+        return float(self.match(_NUMBER, "a number").group())
+
+    def metric(self) -> Metric:
+        start = self.skip_space()
+        name = self.match(NAME, "a metric, a number or a nested query in parentheses").group()
+        group = None
+        if self.take("::"):
+            group, name = name, self.match(NAME, "a metric after the resource group").group()
+        self.need("[", f"{name}, with an interval as in [5m]")
+        interval = self.duration("an interval as in 5m")
+        self.need("]", "the interval")
+        selectors = self.selectors()
+        return self.build(start + self.text[start:].find("[") + 1, lambda: Metric(name, interval, selectors, group))
+
+    def duration(self, expected: str) -> Duration:
+        found = self.match(_DURATION, expected)
+        return Duration(int(found[1]), cast("DurationUnit", found[2]))
+
+    def selectors(self) -> tuple[Selector, ...]:
+        if not self.take("{"):
+            return ()
+        chosen = [self.selector()]
+        while self.take(","):
+            chosen.append(self.selector())
+        self.need("}", "the selector")
+        return tuple(chosen)
+
+    def selector(self) -> Selector:
+        dimension = self.match(DIMENSION, "the name of a dimension").group()
+        sign = self.take("=~", "=")
+        if sign is None:
+            self.fail("expected = or =~ (dimensions have no other operator)")
+        start = self.skip_space()
+        value = self.match(_STRING, "a value in double quotes")[1]
+        return self.build(start, lambda: Selector(dimension, cast("SelectorSign", sign), value))
+
+    def stages(self, source: Metric | Expression) -> Query:
+        """What follows the first dot."""
+        stages = [self.stage()]
+        while self.take("."):
+            stages.append(self.stage())
+        return Query(source, tuple(stages))
+
+    def stage(self) -> Stage:
+        if self.take("groupBy"):
+            self.need("(", "groupBy")
+            dimensions = [self.match(DIMENSION, "the name of a dimension").group()]
+            while self.take(","):
+                dimensions.append(self.match(DIMENSION, "the name of a dimension").group())
+            grouping = Grouping(tuple(dimensions))
+        elif self.take("grouping"):
+            self.need("(", "grouping")
+            grouping = Grouping()
+        else:
+            return Stage(self.statistic())
+        self.need(")", "the grouping")
+        self.need(".", "the grouping, with a statistic as in .max()")
+        return Stage(self.statistic(), grouping)
+
+    def statistic(self) -> Statistic:
+        start = self.skip_space()
+        name = self.match(NAME, "a statistic").group()
+        self.build(start, lambda: Statistic(name, 0.5 if name == "percentile" else None))
+        self.need("(", name)
+        inside = self.skip_space()
+        argument: float | Duration | None = None
+        if not self.take(")"):
+            argument = self.number() if name == "percentile" else self.duration("a period as in 20m, or )")
+            self.need(")", "the argument")
+        return self.build(inside, lambda: Statistic(name, argument))

@@ -1,0 +1,262 @@
+"""MQL: what parses, what it means as a tree, and where the finger points when it does not."""
+
+import string
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.errors import MqlError
+from fss_exporter.oci import mql
+from fss_exporter.oci.mql import (
+    Arithmetic,
+    Comparison,
+    Constant,
+    Duration,
+    Expression,
+    Grouping,
+    Join,
+    Metric,
+    Query,
+    Selector,
+    Stage,
+    Statistic,
+    parse,
+)
+
+FIVE = Duration(5, "m")
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "reason"),
+    [
+        ("", 1, "expected a metric"),
+        ("   ", 4, "expected a metric"),
+        ("5", 1, "at least one metric"),
+        ("Iops", 5, "expected [ after Iops"),
+        ("Iops[]", 6, "expected an interval"),
+        ("Iops[5s]", 6, "expected an interval"),
+        ("Iops[61m].max()", 6, "1m to 60m"),
+        ("Iops[0m].max()", 6, "1m to 60m"),
+        ("Iops[25h].max()", 6, "1h to 24h"),
+        ("Iops[2d].max()", 6, "or 1d"),
+        ("Iops[5m]", 9, "expected . after Iops[5m]"),
+        ("Iops[5m].", 10, "expected a statistic"),
+        ("Iops[5m].maximum()", 10, "no such statistic"),
+        ("Iops[5m].max", 13, "expected ( after max"),
+        ("Iops[5m].max(3m)", 14, "max takes no argument"),
+        ("Iops[5m].absent(4d)", 17, "1m to 3d"),
+        ("Iops[5m].percentile()", 21, "between 0 and 1"),
+        ("Iops[5m].percentile(1)", 21, "between 0 and 1"),
+        ("Iops[5m]{}.max()", 10, "name of a dimension"),
+        ('Iops[5m]{a != "b"}.max()', 12, "expected = or =~"),
+        ("Iops[5m]{a = b}.max()", 14, "double quotes"),
+        ('Iops[5m]{a = "b}.max()', 14, "double quotes"),
+        ('Iops[5m]{a = "b\nc"}.max()', 14, "control character"),
+        ('Iops[5m]{a = "b" c = "d"}.max()', 18, "expected } after"),
+        ("Iops[5m].groupBy().max()", 18, "name of a dimension"),
+        ("Iops[5m].groupBy(a)", 20, "expected . after the grouping"),
+        ("Iops[5m].max() >", 17, "expected a number"),
+        ("Iops[5m].max() >= 40k", 19, "expected a number"),
+        ("Iops[5m].max() > 1e5", 18, "expected a number"),
+        ("Iops[5m].max() in 3", 19, "expected ( after in"),
+        ("Iops[5m].max() in (3)", 21, "expected , after"),
+        ("Iops[5m].max() not > 3", 20, "expected in after not"),
+        ("Iops[5m].max() > 3 > 4", 20, "expected an operator"),
+        ("Iops[5m].max() > 3 &", 20, "expected an operator"),
+        ("Iops[5m].max() > 3 &&", 22, "expected a metric"),
+        ("(Iops[5m].max() > 3", 20, "expected ) after a nested query"),
+        ("Iops[5m].max() = 3", 16, "expected an operator"),
+        ("(" * 5000 + "Iops[5m].max()", 65, "more than 64"),
+        ("Iops[5m].max()" + "+1" * 5000, 143, "more than 64"),
+    ],
+)
+def test_a_mistake_is_told_with_its_column_and_what_was_expected(text: str, column: int, reason: str) -> None:
+    with pytest.raises(MqlError) as caught:
+        parse(text)
+    assert caught.value.column == column
+    assert reason in caught.value.reason
+
+
+def test_the_message_points_at_the_column() -> None:
+    with pytest.raises(MqlError) as caught:
+        parse("Iops[5m].maximum() >= 1")
+    _, query, finger = str(caught.value).split("\n")
+    assert query[finger.index("^") :].startswith("maximum")
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("A[5m].max()", Query(Metric("A", FIVE), (Stage(Statistic("max")),))),
+        (
+            'g::A[1h]{x="1",y =~ "a|b*"}.mean()',
+            Query(
+                Metric("A", Duration(1, "h"), (Selector("x", "=", "1"), Selector("y", "=~", "a|b*")), "g"),
+                (Stage(Statistic("mean")),),
+            ),
+        ),
+        (
+            "A[5m].groupBy(x,y).max() >= 40000",
+            Comparison(
+                Query(Metric("A", FIVE), (Stage(Statistic("max"), Grouping(("x", "y"))),)),
+                ">=",
+                (40000.0,),
+            ),
+        ),
+        (
+            "A[5m].groupBy(x).max().grouping().sum()",
+            Query(
+                Metric("A", FIVE),
+                (Stage(Statistic("max"), Grouping(("x",))), Stage(Statistic("sum"), Grouping())),
+            ),
+        ),
+        ("A[5m].absent(20m)", Query(Metric("A", FIVE), (Stage(Statistic("absent", Duration(20, "m"))),))),
+        ("A[5m].percentile(0.9)", Query(Metric("A", FIVE), (Stage(Statistic("percentile", 0.9)),))),
+        (
+            "(A[5m].max() > 80).grouping().sum()",
+            Query(
+                Comparison(Query(Metric("A", FIVE), (Stage(Statistic("max")),)), ">", (80.0,)),
+                (Stage(Statistic("sum"), Grouping()),),
+            ),
+        ),
+        (
+            "100 - A[5m].max() * 2",
+            Arithmetic(
+                Constant(100.0),
+                "-",
+                Arithmetic(Query(Metric("A", FIVE), (Stage(Statistic("max")),)), "*", Constant(2.0)),
+            ),
+        ),
+        (
+            "A[5m].max() not in (60, 80)",
+            Comparison(Query(Metric("A", FIVE), (Stage(Statistic("max")),)), "not in", (60.0, 80.0)),
+        ),
+    ],
+)
+def test_each_form_of_the_reference_gives_its_tree(text: str, tree: Expression) -> None:
+    assert parse(text) == tree
+
+
+def test_and_binds_tighter_than_or() -> None:
+    one, two, three = (parse(f"A[{n}m].max() > 1") for n in (1, 2, 3))
+    assert parse(f"{one} || {two} && {three}") == Join(one, "||", Join(two, "&&", three))
+
+
+def test_parentheses_without_a_statistic_only_group() -> None:
+    assert parse("(A[5m].max() + 1) * 2") == Arithmetic(
+        Arithmetic(Query(Metric("A", FIVE), (Stage(Statistic("max")),)), "+", Constant(1.0)), "*", Constant(2.0)
+    )
+
+
+def test_the_query_of_the_white_paper_prints_as_written() -> None:
+    text = 'MountTargetIOPS[5m]{resourceType = "mounttarget", resourceId = "ocid1.mounttarget.oc1..a"}.max() >= 40000'
+    assert str(parse(text)) == text
+
+
+def test_numbers_print_without_exponent() -> None:
+    assert str(parse("A[1m].max() >= 2500000000000000000000")) == "A[1m].max() >= 2500000000000000000000"
+    assert str(Constant(0.00000001)) == "0.00000001"
+
+
+@pytest.mark.parametrize(
+    ("text", "fires"),
+    [
+        ("A[1m].max() > 1", True),
+        ("A[1m].groupBy(r).absent(20m)", True),
+        ("A[2m].groupBy(r).mean() == 0 || A[2m].groupBy(r).absent() == 1", True),
+        ("(A[1m].max() > 80).grouping().sum()", False),
+        ("A[1m].max()", False),
+        ("A[1m].max() > 1 && B[1m].max()", False),
+        ("A[1m].max() / 2", False),
+    ],
+)
+def test_an_alarm_needs_a_predicate_or_an_absence(text: str, fires: bool) -> None:
+    assert mql.is_trigger(parse(text)) is fires
+
+
+def test_metrics_and_queries_are_found_inside_everything() -> None:
+    tree = parse("(A[1m].max() > 80).grouping().sum() + B[5m].mean() > 1 || C[1m].absent()")
+    assert [metric.name for metric in mql.metrics(tree)] == ["A", "B", "C"]
+    assert len(list(mql.queries(tree))) == 4
+
+
+class TestBuilding:
+    """Names come from a tenancy: they must not be able to change what a query means."""
+
+    def test_one_value_is_matched_exactly_and_several_as_alternatives(self) -> None:
+        one = mql.query("A", 5, "max", where={"r": ["x"]})
+        several = mql.query("A", 5, "max", where={"r": ["y", "x", "x"]}, group_by=["r"])
+        assert str(one) == 'A[5m]{r = "x"}.max()'
+        assert str(mql.at_least(several, 0.8)) == 'A[5m]{r =~ "x|y"}.groupBy(r).max() >= 0.8'
+
+    @pytest.mark.parametrize("value", ['x"}.max() > 0 || A[5m]{r = "', "a\nb"])
+    def test_a_value_that_would_end_the_string_is_refused(self, value: str) -> None:
+        with pytest.raises(MqlError):
+            mql.query("A", 5, "max", where={"r": value})
+
+    @pytest.mark.parametrize("values", [["a|b"], ["a*", "b"], [""], []])
+    def test_a_value_among_several_cannot_widen_the_selection(self, values: list[str]) -> None:
+        with pytest.raises(MqlError):
+            mql.query("A", 5, "max", where={"r": values})
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [("A b", 5, "max"), ("A", 0, "max"), ("A", 61, "max"), ("A", 5, "median"), ("A", 5, "percentile")],
+    )
+    def test_what_mql_does_not_know_cannot_be_built(self, arguments: tuple[str, int, str]) -> None:
+        with pytest.raises(MqlError):
+            mql.query(*arguments)
+
+
+names = st.from_regex(r"[A-Za-z][A-Za-z0-9_.-]{0,8}", fullmatch=True)
+dimensions = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,8}", fullmatch=True)
+values = st.text(string.ascii_letters + string.digits + " .:*|{}[]()<>=,-&'ü", max_size=12)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+intervals = st.one_of(
+    st.builds(Duration, st.integers(1, 60), st.just("m")),
+    st.builds(Duration, st.integers(1, 24), st.just("h")),
+    st.just(Duration(1, "d")),
+)
+metric_nodes = st.builds(
+    Metric,
+    names,
+    intervals,
+    st.lists(st.builds(Selector, dimensions, st.sampled_from(["=", "=~"]), values), max_size=3).map(tuple),
+    st.none() | names,
+)
+statistics = st.one_of(
+    st.builds(Statistic, st.sampled_from(["avg", "count", "max", "mean", "rate", "absent"])),
+    st.builds(Statistic, st.just("percentile"), st.floats(0.01, 0.99)),
+    st.builds(Statistic, st.just("absent"), intervals),
+)
+stages = st.builds(Stage, statistics, st.none() | st.builds(Grouping, st.lists(dimensions, max_size=3).map(tuple)))
+some_stages = st.lists(stages, min_size=1, max_size=3).map(tuple)
+
+
+def _grow(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.one_of(
+        st.builds(Query, inner, some_stages),
+        st.builds(Arithmetic, inner, st.sampled_from(["+", "-", "*", "/", "%"]), inner | st.builds(Constant, numbers)),
+        st.builds(Comparison, inner, st.sampled_from([">", ">=", "<", "<=", "==", "!="]), st.tuples(numbers)),
+        st.builds(Comparison, inner, st.sampled_from(["in", "not in"]), st.tuples(numbers, numbers)),
+        st.builds(Join, inner, st.sampled_from(["&&", "||"]), inner),
+    )
+
+
+expressions = st.recursive(st.builds(Query, metric_nodes, some_stages), _grow, max_leaves=8)
+
+
+@given(expressions)
+def test_what_is_printed_reads_back_as_the_same_tree(tree: Expression) -> None:
+    assert parse(str(tree)) == tree
+
+
+@given(st.text(string.printable, max_size=60) | st.text('A[5m]{r="x"}.groupBy(max)>0 &|+-(', max_size=40))
+def test_no_text_crashes_the_parser(text: str) -> None:
+    column = 1
+    try:
+        parse(text)
+    except MqlError as error:
+        column = error.column
+    assert 1 <= column <= len(text) + 1

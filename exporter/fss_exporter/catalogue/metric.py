@@ -1,25 +1,13 @@
 """What a row of the catalogue is, and how a metric family is made from it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from prometheus_client.metrics_core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    InfoMetricFamily,
-    Metric as Family,
-)
+from prometheus_client.metrics_core import Metric as PrometheusFamily
+from prometheus_client.samples import Sample
 
 Kind = Literal["counter", "gauge", "info", "histogram"]
-
-_FAMILIES: Mapping[str, Callable[..., Family]] = {
-    "counter": CounterMetricFamily,
-    "gauge": GaugeMetricFamily,
-    "info": InfoMetricFamily,
-    "histogram": HistogramMetricFamily,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +38,25 @@ class Metric:
         return f"{self.help} Source: {self.origin}."
 
 
+class Family(PrometheusFamily):
+    """A metric family whose samples all have the labels of its row of the catalogue.
+
+    Args:
+        metric: the row.
+    """
+
+    def __init__(self, metric: Metric) -> None:
+        # Exposition appends `_total` and `_info` by type, so a family is named without them.
+        base = metric.name.removesuffix("_info" if metric.kind == "info" else "_total")
+        super().__init__(base, metric.help_text, metric.kind)
+        self._sample_name = metric.name
+        self._label_names = metric.labels
+
+    def add_metric(self, labels: Sequence[str], value: float = 1.0) -> None:
+        """Add a sample: label values in the row's order; an info has the value 1."""
+        self.samples.append(Sample(self._sample_name, dict(zip(self._label_names, labels, strict=True)), value))
+
+
 def family(metric: Metric) -> Family:
-    """An empty metric family for a row; the caller adds samples with label values in the row's order."""
-    return _FAMILIES[metric.kind](metric.name.removesuffix("_info"), metric.help_text, labels=metric.labels)
+    """An empty metric family for a row."""
+    return Family(metric)

@@ -1,0 +1,215 @@
+"""What this host has done to each mount since the exporter started.
+
+Kernel counters belong to a superblock and go back to zero when it dies; these accounts add up the differences between
+readings and never go down. A difference is only taken between two readings of one life of one superblock. The past of
+a superblock first seen old never enters; one born since the last reading counts from zero.
+
+The cost of READ and WRITE is not linear in what the kernel counts, so it is computed for each difference and added up.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
+from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
+from fss_exporter.nfs.peaks import Peaks
+from fss_exporter.nfs.records import NfsRecord, OperationCounters
+from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
+
+_ZERO = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
+_FREE = Bounds(0.0, 0.0, 0.0)
+_REMOTE_LOCKS = frozenset(("none", "flock"))
+_ESTIMATED_FSTYPE = "nfs"
+
+
+@dataclass(slots=True)
+class OperationTotals:
+    """What one operation of one mount has added up to; times in milliseconds.
+
+    `cost` is None where no cost is known (NFSv4), `errors` where the kernel does not count them.
+    """
+
+    operations: int = 0
+    retransmissions: int = 0
+    timeouts: int = 0
+    errors: int | None = None
+    queue_ms: int = 0
+    rtt_ms: int = 0
+    execute_ms: int = 0
+    cost: Bounds | None = None
+
+
+@dataclass(slots=True)
+class MountTotals:
+    """What one mount has added up to; `lock_io_operations` is None where locks are local or not counted."""
+
+    operations: dict[str, OperationTotals] = field(default_factory=lambda: defaultdict(OperationTotals))
+    read_bytes: int = 0
+    written_bytes: int = 0
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    lock_io_operations: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    """The last good reading of a superblock, `at` seconds of a monotonic clock."""
+
+    superblock: Superblock
+    at: float
+
+
+class Accounts:
+    """Totals by mount, fed with one reading a tick. Not thread-safe; it knows no clock but the one passed in."""
+
+    def __init__(self) -> None:
+        self.mounts: dict[SeriesKey, MountTotals] = {}
+        self.sends: dict[str, int] = {}
+        self.receives: dict[str, int] = {}
+        self.peaks = Peaks()
+        self._baselines: dict[str, _Baseline] = {}
+        self._transports: dict[tuple[str, str], tuple[int, int]] = {}
+        self._last_at: float | None = None
+
+    def apply(self, reading: Reading, at: float) -> None:
+        """Add what happened since the last reading.
+
+        Args:
+            reading: the client as it is now.
+            at: when it was read, seconds of a monotonic clock.
+        """
+        iops: dict[str, float] = defaultdict(float)
+        for superblock in reading.superblocks:
+            key, cost, seconds = self._add(superblock, at)
+            iops[key.address] += cost / seconds if seconds > 0 else 0.0
+        self.peaks.add(iops, at)
+        self._add_transports(reading)
+        for gone in self._baselines.keys() - reading.present:
+            del self._baselines[gone]
+        self._last_at = at
+
+    def _add(self, superblock: Superblock, at: float) -> tuple[SeriesKey, float, float]:
+        """Add one superblock's difference; return its key, the estimated cost and the seconds it took."""
+        before, since = self._start(superblock, at)
+        known = self._baselines.get(superblock.number)
+        if known is not None and before is known.superblock.record:
+            # The mounts that name an export come and go; the series keep the name they began with.
+            superblock = replace(superblock, key=known.superblock.key)
+        totals = self.mounts.setdefault(superblock.key, MountTotals())
+        cost = _add_difference(totals, before, superblock.record)
+        kept = superblock
+        if before is not None and before.operations.keys() - superblock.record.operations.keys():
+            operations = {**before.operations, **superblock.record.operations}
+            kept = replace(superblock, record=replace(superblock.record, operations=operations))
+        self._baselines[superblock.number] = _Baseline(kept, at)
+        return superblock.key, cost, at - since
+
+    def _start(self, superblock: Superblock, at: float) -> tuple[NfsRecord | None, float]:
+        """The record to count from, None for zero, and when it was read."""
+        known = self._baselines.get(superblock.number)
+        if known is not None and _same_life(known.superblock, superblock):
+            return known.superblock.record, known.at
+        if self._last_at is not None and superblock.record.age_s <= at - self._last_at:
+            return None, self._last_at
+        return superblock.record, at
+
+    def _add_transports(self, reading: Reading) -> None:
+        """Connections belong to the server and stand in the record of each of its superblocks: count them once."""
+        seen: dict[tuple[str, str], tuple[int, int]] = {}
+        for superblock in reading.superblocks:
+            server = (superblock.key.address, superblock.record.options.get("vers", ""))
+            if server not in seen:
+                lines = superblock.record.transports
+                seen[server] = (sum(line.sends or 0 for line in lines), sum(line.receives or 0 for line in lines))
+        for server, (sends, receives) in seen.items():
+            address = server[0]
+            old_sends, old_receives = self._transports.get(server, (sends, receives))
+            self.sends[address] = self.sends.get(address, 0) + max(0, sends - old_sends)
+            self.receives[address] = self.receives.get(address, 0) + max(0, receives - old_receives)
+        self._transports = seen
+
+
+def _same_life(old: Superblock, new: Superblock) -> bool:
+    """Whether two readings under one device number are of one superblock: numbers are used again after an umount."""
+    if old.mounts[0].address != new.mounts[0].address or old.record.fstype != new.record.fstype:
+        return False
+    if new.record.age_s < old.record.age_s:
+        return False
+    operations = new.record.operations
+    return all(
+        operations[name].operations >= counters.operations
+        for name, counters in old.record.operations.items()
+        if name in operations
+    )
+
+
+def _add_difference(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) -> float:
+    """Add what lies between two records of one life; return the estimated cost of it."""
+    payload = {
+        READ: max(0, now.read_bytes - (before.read_bytes if before else 0)),
+        WRITE: max(0, now.written_bytes - (before.written_bytes if before else 0)),
+    }
+    totals.read_bytes += payload[READ]
+    totals.written_bytes += payload[WRITE]
+    _add_locks(totals, before, now)
+    estimated = now.fstype == _ESTIMATED_FSTYPE
+    whole_cost = 0.0
+    for name, counters in now.operations.items():
+        old = before.operations.get(name, counters) if before else _ZERO
+        _add_operation(totals, name, old, counters)
+        if estimated:
+            cost = _cost(name, counters.operations - old.operations, payload.get(name, 0), now.options)
+            if cost is not None:
+                target = totals.operations[name]
+                target.cost = _sum(target.cost or _FREE, cost)
+                whole_cost += cost.point
+    return whole_cost
+
+
+def _add_operation(totals: MountTotals, name: str, old: OperationCounters, new: OperationCounters) -> None:
+    target = totals.operations[name]
+    operations = max(0, new.operations - old.operations)
+    target.operations += operations
+    target.retransmissions += max(0, new.transmissions - old.transmissions - operations)
+    target.timeouts += max(0, new.timeouts - old.timeouts)
+    target.queue_ms += max(0, new.queue_ms - old.queue_ms)
+    target.rtt_ms += max(0, new.rtt_ms - old.rtt_ms)
+    target.execute_ms += max(0, new.execute_ms - old.execute_ms)
+    if new.errors is not None:
+        target.errors = (target.errors or 0) + max(0, new.errors - (old.errors or 0))
+    totals.sent_bytes += max(0, new.sent_bytes - old.sent_bytes)
+    totals.received_bytes += max(0, new.received_bytes - old.received_bytes)
+
+
+def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) -> None:
+    if now.vfs_locks is None or now.options.get("local_lock") not in _REMOTE_LOCKS or now.fstype != _ESTIMATED_FSTYPE:
+        return
+    old = 0 if before is None or before.vfs_locks is None else before.vfs_locks
+    locks = max(0, now.vfs_locks - old)
+    totals.lock_io_operations = (totals.lock_io_operations or 0) + locks * NLM_IO_OPERATIONS
+
+
+def _cost(name: str, count: int, payload_bytes: int, options: Mapping[str, str]) -> Bounds | None:
+    if name == READ:
+        return estimate_reads(count, payload_bytes, _size_cap(options, "rsize"))
+    if name == WRITE:
+        return estimate_writes(count, payload_bytes, _size_cap(options, "wsize"))
+    operation = NFS3_OPERATIONS.get(name)
+    if operation is None or operation.io_operations is None:
+        return None
+    exact = float(max(0, count) * operation.io_operations)
+    return Bounds(exact, exact, exact)
+
+
+_LARGEST_TRANSFER_BYTES = 1024 * 1024
+# The kernel's own cap of rsize and wsize, NFS_MAX_FILE_IO_SIZE, for a record that states none.
+
+
+def _size_cap(options: Mapping[str, str], name: str) -> int:
+    stated = options.get(name, "")
+    return int(stated) if stated.isdecimal() and int(stated) > 0 else _LARGEST_TRANSFER_BYTES
+
+
+def _sum(left: Bounds, right: Bounds) -> Bounds:
+    return Bounds(left.lower + right.lower, left.point + right.point, left.upper + right.upper)

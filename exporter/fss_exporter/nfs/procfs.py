@@ -1,0 +1,76 @@
+"""Reading the kernel's files. No mount point is ever touched: a dead server would hang the reader."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fss_exporter.errors import SourceError
+from fss_exporter.nfs.escapes import decode
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, Reading, join
+
+log = logging.getLogger(__name__)
+
+HOST_PID = "1"
+OWN_PID = "self"
+
+
+class Procfs:
+    """The NFS files of one process in a procfs tree.
+
+    Args:
+        root: where procfs is mounted, e.g. `/proc` or `/host/proc`.
+        pid: whose mount namespace to read; `1` falls back to `self`, with a warning that says why.
+        address_map: mount-target address by TLS forwarder address.
+    """
+
+    def __init__(self, root: Path, pid: str = HOST_PID, address_map: Mapping[str, str] = NO_ADDRESSES) -> None:
+        self._root = root
+        self._pid = pid
+        self._address_map = address_map
+        self._fell_back = False
+
+    def read(self) -> Reading:
+        """The client as it is now.
+
+        Raises:
+            SourceError: a file cannot be read; the message says what to do.
+        """
+        try:
+            reading = self._read(self._pid)
+        except OSError as error:
+            if self._pid != HOST_PID:
+                raise SourceError(_advice(error)) from error
+            reading = self._read_own(error)
+        else:
+            self._fell_back = False
+        return reading
+
+    def _read_own(self, reason: OSError) -> Reading:
+        try:
+            reading = self._read(OWN_PID)
+        except OSError as error:
+            raise SourceError(_advice(reason)) from error
+        if not self._fell_back:
+            self._fell_back = True
+            log.warning("reading the exporter's own mounts, other mount namespaces stay invisible: %s", _advice(reason))
+        return reading
+
+    def _read(self, pid: str) -> Reading:
+        mountinfo, mountstats = self._root / pid / "mountinfo", self._root / pid / "mountstats"
+        mounts = parse_mountinfo(decode(mountinfo.read_bytes()))
+        counters = parse_mountstats(decode(mountstats.read_bytes()))
+        reading = join(counters, mounts, self._address_map)
+        if UNMATCHED in reading.skipped:
+            # A mount came between the two files.
+            reading = join(counters, parse_mountinfo(decode(mountinfo.read_bytes())), self._address_map)
+        return reading
+
+
+def _advice(error: OSError) -> str:
+    remedy: Callable[[OSError], str] = {
+        PermissionError: lambda _: "run the exporter as root (no capability is needed)",
+        FileNotFoundError: lambda _: "mount the host's /proc (hostPath in Kubernetes) and name it with --path.procfs",
+    }.get(type(error), lambda _: "check --path.procfs and --path.pid")
+    return f"cannot read {error.filename}: {error.strerror}; {remedy(error)}"

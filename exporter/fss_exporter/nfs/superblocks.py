@@ -1,0 +1,138 @@
+"""Which counters belong together: mountstats records joined to the superblocks of mountinfo.
+
+A record does not say which superblock it counts. Mount point, device and file system type name the mount in both
+files; mounts stacked on one mount point come in the same order in both. Several mounts of one superblock repeat its
+counters, so one of their records stands for all of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+
+from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
+
+FORWARDER_NETWORK = ip_network("192.168.255.0/24")
+"""Where the in-transit TLS forwarder of oci-fss-utils listens, in place of the mount target."""
+
+UNMATCHED = "not_in_mountinfo"
+"""Reason of a record whose mount is not in mountinfo."""
+
+NO_ADDRESSES: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesKey:
+    """What the series of a mount are keyed by: the mount target's address, the server's name, the export."""
+
+    address: str
+    server: str
+    export: str
+
+
+@dataclass(frozen=True, slots=True)
+class Superblock:
+    """One set of NFS counters and the mounts that show it.
+
+    Attributes:
+        number: `major:minor`.
+        key: labels of its series.
+        encrypted: True where in-transit TLS is used.
+        record: its counters.
+        mounts: every visible mount of it.
+    """
+
+    number: str
+    key: SeriesKey
+    encrypted: bool
+    record: NfsRecord
+    mounts: tuple[NfsMount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One look at the client.
+
+    Attributes:
+        superblocks: every NFS superblock with a readable record.
+        present: `major:minor` of every NFS superblock in mountinfo, readable record or not.
+        skipped: a reason for each record or line that could not be used.
+        unresolved: forwarder addresses without an entry in the address map.
+    """
+
+    superblocks: tuple[Superblock, ...]
+    present: frozenset[str]
+    skipped: tuple[str, ...]
+    unresolved: frozenset[str]
+
+
+def join(mountstats: Mountstats, mountinfo: Mountinfo, address_map: Mapping[str, str] = NO_ADDRESSES) -> Reading:
+    """Counters by superblock.
+
+    Args:
+        mountstats: the counters.
+        mountinfo: the mounts, read as close to them as possible.
+        address_map: mount-target address by forwarder address.
+    """
+    superblock_of = _ordinals((mount.mount_point, mount.device, mount.fstype) for mount in mountinfo.mounts)
+    numbers = dict(zip(superblock_of, (mount.superblock for mount in mountinfo.mounts), strict=True))
+    mounts: dict[str, list[NfsMount]] = defaultdict(list)
+    for mount in mountinfo.mounts:
+        mounts[mount.superblock].append(mount)
+    records: dict[str, NfsRecord] = {}
+    skipped = [*mountstats.skipped, *mountinfo.skipped]
+    identities = _ordinals((record.mount_point, record.device, record.fstype) for record in mountstats.records)
+    for identity, record in zip(identities, mountstats.records, strict=True):
+        number = numbers.get(identity)
+        if number is None:
+            skipped.append(UNMATCHED)
+        else:
+            records.setdefault(number, record)
+    return Reading(
+        superblocks=tuple(
+            _superblock(number, record, mounts[number], address_map) for number, record in records.items()
+        ),
+        present=frozenset(mounts),
+        skipped=tuple(skipped),
+        unresolved=frozenset(
+            mount.address
+            for mount in mountinfo.mounts
+            if _is_forwarder(mount.address) and mount.address not in address_map
+        ),
+    )
+
+
+def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, str, str], int]]:
+    """Each name with the number of equal names before it: mounts may be stacked."""
+    seen: dict[tuple[str, str, str], int] = defaultdict(int)
+    result = []
+    for name in names:
+        result.append((name, seen[name]))
+        seen[name] += 1
+    return result
+
+
+def _superblock(number: str, record: NfsRecord, mounts: list[NfsMount], address_map: Mapping[str, str]) -> Superblock:
+    address = mounts[0].address
+    # A bind mount of a sub-directory names the sub-directory; the export itself is the shortest name around.
+    device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
+    server, export = split_device(device)
+    key = SeriesKey(address_map.get(address, address) or server, server, export)
+    encrypted = _is_forwarder(address) or record.options.get("xprtsec", "none") != "none"
+    return Superblock(number, key, encrypted, record, tuple(mounts))
+
+
+def split_device(device: str) -> tuple[str, str]:
+    """Server and export of a device name: `[::1]:/a`, `10.0.0.3:/a`, `server:/a:b` split at the colon of the server."""
+    if device.startswith("["):
+        server, _, export = device.partition("]:")
+        return server.removeprefix("["), export
+    server, slash, export = device.partition(":/")
+    return server, f"/{export}" if slash else ""
+
+
+def _is_forwarder(address: str) -> bool:
+    try:
+        return ip_address(address) in FORWARDER_NETWORK
+    except ValueError:
+        return False

@@ -1,0 +1,148 @@
+"""The client side of the page: this host's mounts, from differences between two looks at their counters."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field
+
+from fss_exporter.model.limits import STANDARD
+from fss_exporter.web.status.rows import ESTIMATED_FROM_CLIENTS, AddressRow, MountRow, Quantity, Usage
+from fss_exporter.web.status.samples import Samples
+
+Mount = tuple[str, ...]
+"""Address, server, export."""
+
+_MOUNT = ("address", "server", "export")
+_MOST_MOUNTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counters of one mount, all operations together: I/O operations, bytes, seconds."""
+
+    io: float = 0.0
+    io_lower: float = 0.0
+    io_upper: float = 0.0
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+    operations: float = 0.0
+    rtt_seconds: float = 0.0
+    queue_seconds: float = 0.0
+
+    def since(self, earlier: "Totals") -> "Totals":
+        """What was added; never negative, because a counter that starts anew starts at 0."""
+        return Totals(*(max(0.0, now - then) for now, then in zip(astuple(self), astuple(earlier), strict=True)))
+
+
+_COUNTERS = (
+    "fss_client_estimated_io_operations_total",
+    "fss_client_estimated_io_operations_lower_bound_total",
+    "fss_client_estimated_io_operations_upper_bound_total",
+    "fss_client_read_bytes_total",
+    "fss_client_written_bytes_total",
+    "fss_client_operations_total",
+    "fss_client_rtt_seconds_total",
+    "fss_client_queue_seconds_total",
+)  # in the order of the fields of Totals
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The counters of all mounts at one time (seconds of a clock that never goes back)."""
+
+    at: float
+    totals: Mapping[Mount, Totals] = field(default_factory=dict)
+    io_by_operation: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+
+
+def look(samples: Samples, at: float) -> Look:
+    """What the counters say now."""
+    columns = [samples.by(name, *_MOUNT) for name in _COUNTERS]
+    mounts = {mount for column in columns for mount in column}
+    totals = {mount: Totals(*(column.get(mount, 0.0) for column in columns)) for mount in mounts}
+    return Look(at, totals, samples.by(_COUNTERS[0], *_MOUNT, "operation"))
+
+
+def iops_by_address(now: Look, earlier: Look) -> dict[str, Usage]:
+    """Estimated IOPS of this host on each address it mounts, without a ceiling."""
+    seconds = now.at - earlier.at
+    added: dict[str, list[Totals]] = defaultdict(list)
+    for mount, totals in now.totals.items():
+        added[mount[0]].append(totals.since(earlier.totals.get(mount, Totals())))
+    return {address: _iops(rows, seconds) for address, rows in added.items()}
+
+
+def _iops(rows: list[Totals], seconds: float) -> Usage:
+    return Usage(
+        Quantity.IOPS,
+        sum(row.io for row in rows) / seconds,
+        source=ESTIMATED_FROM_CLIENTS,
+        bounds=(sum(row.io_lower for row in rows) / seconds, sum(row.io_upper for row in rows) / seconds),
+    )
+
+
+def mount_rows(samples: Samples, now: Look, earlier: Look) -> tuple[MountRow, ...]:
+    """The mounts that cost most between two looks, the most expensive first."""
+    added = {mount: totals.since(earlier.totals.get(mount, Totals())) for mount, totals in now.totals.items()}
+    everything = sum(totals.io for totals in added.values())
+    points: dict[Mount, list[str]] = defaultdict(list)
+    for labels, _ in samples.all("fss_client_mount_info"):
+        points[tuple(labels.get(name, "") for name in _MOUNT)].append(labels.get("mount_point", ""))
+    most = sorted(added, key=lambda mount: (-added[mount].io, mount))[:_MOST_MOUNTS]
+    top = _top_operations(now, earlier)
+    seconds = now.at - earlier.at
+    return tuple(
+        _mount_row(
+            mount,
+            added[mount],
+            seconds,
+            share=added[mount].io / everything if everything else None,
+            points=tuple(sorted(points[mount])),
+            top_operation=top.get(mount, ""),
+        )
+        for mount in most
+    )
+
+
+def _top_operations(now: Look, earlier: Look) -> dict[Mount, str]:
+    best: dict[Mount, tuple[float, str]] = {}
+    for key, io in now.io_by_operation.items():
+        cost = io - earlier.io_by_operation.get(key, 0.0)
+        *mount, operation = key
+        if cost > best.get(tuple(mount), (0.0, ""))[0]:
+            best[tuple(mount)] = (cost, operation)
+    return {mount: operation for mount, (_, operation) in best.items()}
+
+
+def _mount_row(
+    mount: Mount, added: Totals, seconds: float, *, share: float | None, points: tuple[str, ...], top_operation: str
+) -> MountRow:
+    address, server, export = mount
+    done = added.operations
+    return MountRow(
+        server=server,
+        export=export,
+        address=address,
+        mount_points=points,
+        iops=_iops([added], seconds),
+        share=share,
+        top_operation=top_operation,
+        read_bytes_per_second=added.read_bytes / seconds,
+        write_bytes_per_second=added.written_bytes / seconds,
+        rtt_seconds=added.rtt_seconds / done if done else None,
+        queue_seconds=added.queue_seconds / done if done else None,
+    )
+
+
+def address_rows(samples: Samples, known: Mapping[str, tuple[str, float | None]]) -> tuple[AddressRow, ...]:
+    """Addresses this host mounts from, the busiest first.
+
+    Args:
+        samples: of this collection.
+        known: display name and IOPS ceiling of the mount targets in the inventory, by address.
+    """
+    rows = []
+    for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items():
+        name, limit = known.get(address, ("", STANDARD.limits.iops))
+        note = "" if address in known else "if it is a standard mount target"
+        rows.append(AddressRow(address, name, Usage(Quantity.IOPS, peak, limit, ESTIMATED_FROM_CLIENTS, note=note)))
+    return tuple(sorted(rows, key=lambda row: (-row.peak.value, row.address)))

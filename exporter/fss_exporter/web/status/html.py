@@ -1,0 +1,106 @@
+"""From the rows of the status page to HTML. The only module that knows Jinja2 and how a number looks to a person.
+
+Everything from outside (display names, export paths) passes through autoescape; the page has no script, no form and
+loads nothing, and the content security policy holds the browser to it.
+"""
+
+import base64
+import hashlib
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_exporter.model.transfers import read_io_operations
+from fss_exporter.web.status.rows import Level, Quantity, StatusPage, Usage
+
+_TEMPLATES = "templates"
+_STYLE: Final = files("fss_exporter.web").joinpath(_TEMPLATES, "status.css").read_text(encoding="utf-8")
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+
+CONTENT_SECURITY_POLICY: Final = (
+    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Value of the header that goes with the page."""
+
+
+def render(page: StatusPage, *, telemetry_path: str = "/metrics") -> str:
+    """The page as one HTML document that links to the metrics at `telemetry_path`."""
+    return _ENVIRONMENT.get_template("status.html").render(page=page, telemetry_path=telemetry_path)
+
+
+def count(value: float) -> str:
+    """A number of operations or connections: `46,210`; one decimal below 10."""
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+
+
+def bandwidth(value: float) -> str:
+    """Bytes per second in the powers of ten that ceilings are published in: `812 MB/s`."""
+    return _scaled(value, ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")), "B/s")
+
+
+def seconds(value: float) -> str:
+    """A latency: `12.3 ms`."""
+    return _scaled(value, ((1, "s"), (1e-3, "ms")), "µs", 1e-6)
+
+
+def _scaled(value: float, steps: tuple[tuple[float, str], ...], last: str, last_step: float = 1.0) -> str:
+    step, unit = next(((step, unit) for step, unit in steps if value >= step), (last_step, last))
+    scaled = value / step
+    return f"{scaled:.0f} {unit}" if scaled >= 100 or scaled == int(scaled) else f"{scaled:.3g} {unit}"
+
+
+def age(value: float) -> str:
+    """A time that has passed: `90 s`, `12 min`, `5 h`, `3 d`."""
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if value < limit:
+            return f"{value / size:.0f} {unit}"
+    return f"{value / 86_400:.0f} d"
+
+
+def percent(ratio: float) -> str:
+    """A share as `92 %`. Never rounded up over a threshold that was not reached."""
+    return f"{int(ratio * 1000) / 10:.0f} %" if ratio < 0.005 or ratio >= 10 else f"{int(ratio * 100)} %"
+
+
+_OF_QUANTITY = {
+    Quantity.IOPS: count,
+    Quantity.READ: bandwidth,
+    Quantity.WRITE: bandwidth,
+    Quantity.LATENCY: seconds,
+    Quantity.CONNECTIONS: count,
+}
+
+
+def amount(value: float, quantity: Quantity) -> str:
+    """A value in the unit of its quantity."""
+    return _OF_QUANTITY[quantity](value)
+
+
+def bar_width(value: float, usage: Usage) -> str:
+    """Width in per cent of the bar: `value` against the ceiling of `usage`, at most the whole bar."""
+    return f"{min(100.0, 100.0 * value / usage.limit):.1f}" if usage.limit else "0"
+
+
+_ENVIRONMENT: Final = Environment(
+    loader=PackageLoader("fss_exporter.web", _TEMPLATES),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters.update(
+    age=age, amount=amount, bandwidth=bandwidth, bar_width=bar_width, count=count, percent=percent, seconds=seconds
+)
+_ENVIRONMENT.globals.update(
+    Level=Level,
+    Quantity=Quantity,
+    style=Markup(_STYLE),  # noqa: S704  our own file, not input
+    warning=100 * WARNING_RATIO,
+    critical=100 * CRITICAL_RATIO,
+    rename_cost=NFS3_OPERATIONS["RENAME"].io_operations,
+    large_read_cost=read_io_operations(1 << 20),
+)

@@ -1,0 +1,29 @@
+"""Samples of one collection, found by name and label."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from fss_exporter.catalogue import Family
+
+Labels = Mapping[str, str]
+
+
+class Samples:
+    """An index over metric families. Names are those on `/metrics`, `_total` and `_info` included."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self._by_name: dict[str, list[tuple[Labels, float]]] = defaultdict(list)
+        for family in families:
+            for sample in family.samples:
+                self._by_name[sample.name].append((sample.labels, sample.value))
+
+    def all(self, name: str) -> Iterator[tuple[Labels, float]]:
+        """Every sample of a name."""
+        yield from self._by_name.get(name, ())
+
+    def by(self, name: str, *labels: str) -> dict[tuple[str, ...], float]:
+        """Values by the values of the given labels; samples that agree in all of them are added up."""
+        found: dict[tuple[str, ...], float] = defaultdict(float)
+        for its_labels, value in self.all(name):
+            found[tuple(its_labels.get(label, "") for label in labels)] += value
+        return dict(found)

@@ -11,14 +11,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
+from fss_exporter.model.estimate import NOTHING, Bounds, Wire, estimate_reads, estimate_writes, read_wire, write_wire
 from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
 from fss_exporter.nfs.peaks import Peaks
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 
 _ZERO = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
-_FREE = Bounds(0.0, 0.0, 0.0)
 _REMOTE_LOCKS = frozenset(("none", "flock"))
 _ESTIMATED_FSTYPE = "nfs"
 
@@ -159,10 +158,10 @@ def _add_difference(totals: MountTotals, before: NfsRecord | None, now: NfsRecor
         old = before.operations.get(name, counters) if before else _ZERO
         _add_operation(totals, name, old, counters)
         if estimated:
-            cost = _cost(name, counters.operations - old.operations, payload.get(name, 0), now.options)
+            cost = _cost(name, old, counters, payload.get(name, 0), now.options)
             if cost is not None:
                 target = totals.operations[name]
-                target.cost = _sum(target.cost or _FREE, cost)
+                target.cost = _sum(target.cost or NOTHING, cost)
                 whole_cost += cost.point
     return whole_cost
 
@@ -190,16 +189,40 @@ def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) ->
     totals.lock_io_operations = (totals.lock_io_operations or 0) + locks * NLM_IO_OPERATIONS
 
 
-def _cost(name: str, count: int, payload_bytes: int, options: Mapping[str, str]) -> Bounds | None:
+def _cost(
+    name: str, old: OperationCounters, new: OperationCounters, payload_bytes: int, options: Mapping[str, str]
+) -> Bounds | None:
+    count = max(0, new.operations - old.operations)
     if name == READ:
-        return estimate_reads(count, payload_bytes, _size_cap(options, "rsize"))
+        return estimate_reads(count, payload_bytes, _size_cap(options, "rsize"), _read_wire(old, new, options))
     if name == WRITE:
-        return estimate_writes(count, payload_bytes, _size_cap(options, "wsize"))
+        return estimate_writes(count, payload_bytes, _size_cap(options, "wsize"), _write_wire(old, new, options))
     operation = NFS3_OPERATIONS.get(name)
     if operation is None or operation.io_operations is None:
         return None
-    exact = float(max(0, count) * operation.io_operations)
+    exact = float(count * operation.io_operations)
     return Bounds(exact, exact, exact)
+
+
+def _read_wire(old: OperationCounters, new: OperationCounters, options: Mapping[str, str]) -> Wire | None:
+    if not _headers_known(options):
+        return None
+    return read_wire(max(0, new.received_bytes - old.received_bytes), _errors(old, new))
+
+
+def _write_wire(old: OperationCounters, new: OperationCounters, options: Mapping[str, str]) -> Wire | None:
+    sent_again = new.transmissions - old.transmissions > new.operations - old.operations
+    if sent_again or not _headers_known(options):
+        return None
+    return write_wire(max(0, new.sent_bytes - old.sent_bytes), _errors(old, new))
+
+
+def _headers_known(options: Mapping[str, str]) -> bool:
+    return options.get("sec") == "sys" and not options.get("proto", "").startswith("rdma")
+
+
+def _errors(old: OperationCounters, new: OperationCounters) -> int:
+    return max(0, (new.errors or 0) - (old.errors or 0))
 
 
 _LARGEST_TRANSFER_BYTES = 1024 * 1024

@@ -1,0 +1,108 @@
+"""`make accuracy`: the estimate against the packets, one line for each recorded workload.
+
+`python -m tests.accuracy [DIRECTORY]` takes other recordings of the same layout.
+"""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.recordings import METADATA, RECORDINGS, Recording, load_all
+
+OUT_OF_REACH = {
+    "c6_direct_short": "asks for 1 MiB of short files; counters show what came back",
+    "p_bind_ns": "part of the traffic belongs to a mount this reader cannot see",
+    "w_umount_mount": "counters destroyed between two looks",
+    "r2_blackhole": "retransmissions are on the wire without being operations",
+    "r3_soft": "retransmissions are on the wire without being operations",
+}
+"""Recordings an estimator cannot get right from counters, and why."""
+
+ADVERSARIAL = frozenset(("c4_randread_mix", "d6_randwrite_mix", "e_oddwrite_fsync", "k_mixed"))
+"""Several sizes mixed within one second."""
+
+TARGET_ERROR = 0.03
+ADVERSARIAL_TARGET_ERROR = 0.06
+MEAN_TARGET_ERROR = 0.015
+
+
+@dataclass(frozen=True)
+class Row:
+    """One recording's result: estimated I/O operations against exact ones."""
+
+    name: str
+    kernel: str
+    exact: int
+    lower: float
+    point: float
+    upper: float
+    outside: tuple[str, ...]
+
+    @property
+    def error(self) -> float:
+        """Signed relative error of the point."""
+        return self.point / self.exact - 1 if self.exact else 0.0
+
+    @property
+    def target(self) -> float:
+        """Largest error the estimate may have here."""
+        if self.name in OUT_OF_REACH:
+            return float("inf")
+        return ADVERSARIAL_TARGET_ERROR if self.name in ADVERSARIAL else TARGET_ERROR
+
+
+def measure(recording: Recording) -> Row:
+    """Run one recording through the accounts; `outside` names the kinds whose truth lies outside the bounds."""
+    estimate, exact = recording.estimate(), recording.exact
+    outside = tuple(
+        kind
+        for kind, bounds in estimate.items()
+        if not (bounds.lower - 1e-6 <= exact[kind] <= bounds.upper + 1e-6)
+        or (kind == METADATA and bounds.point != exact[kind])
+    )
+    lower, point, upper = (sum(values) for values in zip(*estimate.values(), strict=True))
+    return Row(recording.name, recording.kernel, sum(exact.values()), lower, point, upper, outside)
+
+
+def mean_error(rows: Iterable[Row]) -> float:
+    """Mean absolute error of the recordings that cost anything and can be got right."""
+    errors = [abs(row.error) for row in rows if row.exact and row.name not in OUT_OF_REACH]
+    return sum(errors) / len(errors)
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as a Markdown table, the mean below."""
+    lines = [
+        "| kernel | recording | exact | lower | point | upper | error | remark |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for row in rows:
+        remark = OUT_OF_REACH.get(row.name, "mixed sizes within a second" if row.name in ADVERSARIAL else "")
+        error = f"{row.error:+.1%}" if row.exact else ""
+        lines.append(
+            f"| {row.kernel.removeprefix('kernel-')} | {row.name} | {row.exact} | {row.lower:.0f} | {row.point:.0f} "
+            f"| {row.upper:.0f} | {error} | {remark} |"
+        )
+    worst = max((abs(row.error) for row in rows if row.name not in OUT_OF_REACH), default=0.0)
+    lines += [
+        "",
+        f"Mean error {mean_error(rows):.2%}, worst {worst:.1%}, over the recordings without a reason in the last column or with mixed sizes.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table; exit 1 if a recording misses its target."""
+    rows = [measure(recording) for recording in load_all(Path(sys.argv[1]) if len(sys.argv) > 1 else RECORDINGS)]
+    print(table(rows))
+    misses = [row for row in rows if abs(row.error) > row.target or (row.outside and row.name not in OUT_OF_REACH)]
+    for row in misses:
+        print(
+            f"missed: {row.kernel}/{row.name} error {row.error:+.1%}, outside the bounds: {', '.join(row.outside) or 'nothing'}"
+        )
+    sys.exit(1 if misses or mean_error(rows) > MEAN_TARGET_ERROR else 0)
+
+
+if __name__ == "__main__":
+    main()

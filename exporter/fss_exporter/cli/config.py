@@ -1,0 +1,44 @@
+"""`fss-exporter config`: look at a configuration file before a service does."""
+
+from pathlib import Path
+
+import click
+
+from fss_exporter.config import Settings, load
+
+
+@click.group()
+def config() -> None:
+    """Check the configuration file."""
+
+
+@config.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def check(file: Path) -> None:
+    """Check FILE: every mistake with its line, or what it amounts to. Nothing is contacted."""
+    settings = load(file)
+    click.echo(f"{file}: correct")
+    for line in _summary(settings):
+        click.echo(f"  {line}")
+
+
+def _summary(settings: Settings) -> list[str]:
+    oci, limits = settings.oci, settings.limits
+    return [
+        f"polls {_listed(oci.regions, 'the region of the credentials')} as {oci.auth}, "
+        f"{_listed(oci.compartments, 'all compartments of the tenancy')}",
+        f"every {oci.poll_interval:g} s, at most {oci.calls_per_second:g} calls a second; points go stale after {oci.stale_after:g} s",
+        f"ceilings replaced: {_listed([*limits.shapes, *limits.mount_targets], 'none')}",
+        f"latency objectives replaced: {_listed(_objectives(settings), 'none, the assumed ones stand')}",
+        f"addresses mapped: {len(settings.address_map)}; mount targets given another address: {len(settings.addresses)}",
+    ]
+
+
+def _objectives(settings: Settings) -> list[str]:
+    given = settings.latency_objectives
+    metadata = ["metadata"] if given.metadata is not None else []
+    return [*(f"read {size}" for size in given.read), *(f"write {size}" for size in given.write), *metadata]
+
+
+def _listed(names: list[str] | tuple[str, ...], nothing: str) -> str:
+    return ", ".join(names) if names else nothing

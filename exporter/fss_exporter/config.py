@@ -1,0 +1,201 @@
+"""Settings from one YAML file and from flags; every mistake at once, each with its place.
+
+Nothing here opens a connection or imports the OCI SDK, and nothing in a file is a secret: keys and certificates are named by
+path. Durations are seconds, or a number with ms, s, m or h.
+"""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from fss_exporter.errors import ConfigError
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.thresholds import LATENCY_OBJECTIVES
+from fss_exporter.places import Document, mistakes_of, read_document
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)")
+
+
+def _seconds(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError("must be a duration: seconds, or a number with ms, s, m or h, as in 90s")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def _address(value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        raise ValueError("must be an IP address") from None
+
+
+def _shape(value: str) -> str:
+    if value not in SHAPES and not re.fullmatch(r"hpmt-[1-9]\d*", value):
+        raise ValueError(f"must be a shape: {', '.join(SHAPES)}")
+    return value
+
+
+def _ocid(value: str) -> str:
+    if not re.fullmatch(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", value):
+        raise ValueError("must be an OCID (ocid1.<type>....)")
+    return value
+
+
+def _endpoint(value: str) -> str:
+    if not re.fullmatch(r"https?://[A-Za-z0-9.{}_-]+(:\d+)?/?", value) or value.replace("{region}", "").count("{"):
+        raise ValueError("must be a URL without path, as in https://telemetry.{region}.oci.example.com")
+    return value.rstrip("/")
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
+Address = Annotated[str, AfterValidator(_address)]
+Ocid = Annotated[str, AfterValidator(_ocid)]
+Endpoint = Annotated[str, AfterValidator(_endpoint)]
+Region = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Name = Annotated[str, Field(min_length=1)]
+Ceiling = Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Endpoints(_Section):
+    """Base URL of each service where it is not the SDK's own; `{region}` stands for the region."""
+
+    monitoring: Endpoint | None = None
+    file_storage: Endpoint | None = None
+    identity: Endpoint | None = None
+    virtual_network: Endpoint | None = None
+
+
+class Tags(_Section):
+    """Tags by key: `key` is a freeform tag, `namespace.key` a defined one."""
+
+    tags: dict[Name, str] = Field(default_factory=dict)
+
+
+class Oci(_Section):
+    """What is polled, as whom, and how often."""
+
+    auth: Literal["config_file", "instance_principal", "resource_principal", "workload_identity"] = "config_file"
+    config_file: Path = Path("~/.oci/config")
+    profile: Name = "DEFAULT"
+    tenancy: Ocid | None = None
+    regions: tuple[Region, ...] = ()
+    compartments: tuple[Name, ...] = ()
+    include: Tags = Tags()
+    exclude: Tags = Tags()
+    endpoint: Endpoint | None = None
+    endpoints: Endpoints = Endpoints()
+    poll_interval: Seconds = 60.0
+    inventory_interval: Seconds = 600.0
+    stale_after: Seconds = 360.0
+    calls_per_second: Annotated[float, Field(gt=0, lt=10)] = 5.0
+    connect_timeout: Seconds = 3.0
+    read_timeout: Seconds = 10.0
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.poll_interval < 10:
+            raise ValueError("poll_interval must be at least 10 s: OCI has one point a minute")
+        if self.stale_after < self.poll_interval + 180:
+            raise ValueError("stale_after must be at least poll_interval + 3m: points arrive up to three minutes late")
+        return self
+
+
+class Ceilings(_Section):
+    """Ceilings that replace the published ones; null takes a ceiling away."""
+
+    iops: Ceiling = None
+    read_bytes_per_second: Ceiling = None
+    write_bytes_per_second: Ceiling = None
+    connections: Ceiling = None
+
+    @property
+    def given(self) -> dict[str, float | None]:
+        """The ceilings that are in the file, null included."""
+        return self.model_dump(exclude_unset=True)
+
+
+class LimitSettings(_Section):
+    """Ceilings by shape, and by mount target (OCID or display name), which win."""
+
+    shapes: dict[Annotated[str, AfterValidator(_shape)], Ceilings] = Field(default_factory=dict)
+    mount_targets: dict[Name, Ceilings] = Field(default_factory=dict)
+
+
+Bucket = Literal["0B_to_8KiB", "8KiB_to_64KiB", "64KiB_to_1MiB"]
+
+
+class Objectives(_Section):
+    """Latency objectives that replace the project's assumptions."""
+
+    read: dict[Bucket, Seconds] = Field(default_factory=dict)
+    write: dict[Bucket, Seconds] = Field(default_factory=dict)
+    metadata: Seconds | None = None
+
+    @property
+    def seconds(self) -> dict[tuple[str, str], float]:
+        """Every objective in force, by kind and size."""
+        merged = {key: objective.seconds for key, objective in LATENCY_OBJECTIVES.items()}
+        merged |= {("read", size): value for size, value in self.read.items()}
+        merged |= {("write", size): value for size, value in self.write.items()}
+        if self.metadata is not None:
+            merged["metadata", ""] = self.metadata
+        return merged
+
+
+class Settings(_Section):
+    """The whole configuration.
+
+    Attributes:
+        oci: what is polled.
+        limits: ceilings that replace the published ones.
+        latency_objectives: objectives that replace the assumed ones.
+        address_map: address a client mounts (a TLS forwarder's, say) to the address of its mount target.
+        addresses: OCID of a mount target to the address it is joined by, where two share one.
+    """
+
+    oci: Oci = Oci()
+    limits: LimitSettings = LimitSettings()
+    latency_objectives: Objectives = Objectives()
+    address_map: dict[Address, Name] = Field(default_factory=dict)
+    addresses: dict[Ocid, Name] = Field(default_factory=dict)
+
+
+def load(path: Path | None, flags: Mapping[str, object] | None = None) -> Settings:
+    """Settings from a file, with flags on top.
+
+    Args:
+        path: the file; None for the defaults alone.
+        flags: dotted place to value, e.g. `{"oci.auth": "instance_principal"}`; None values are not given.
+
+    Raises:
+        ConfigError: every mistake of the file, with line and place.
+    """
+    document = read_document(path) if path is not None else Document("flags", {}, {})
+    content = document.content
+    for place, value in (flags or {}).items():
+        if value is not None:
+            content = _with(content, place.split("."), value)
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(document.source, mistakes_of(error, document, Settings)) from error
+
+
+def _with(content: Mapping[str, object], place: list[str], value: object) -> dict[str, object]:
+    key, *rest = place
+    if not rest:
+        return {**content, key: value}
+    inner = content.get(key)
+    return {**content, key: _with(inner if isinstance(inner, Mapping) else {}, rest, value)}

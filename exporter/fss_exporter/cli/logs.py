@@ -1,0 +1,55 @@
+"""Log lines to stderr, one line each, as logfmt or JSON. Whatever a message holds, it cannot start a new line."""
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import TextIO
+
+LEVELS = ("debug", "info", "warn", "error")
+FORMATS = ("logfmt", "json")
+_LEVEL_NAMES = {"WARNING": "warn", "CRITICAL": "error"}
+
+
+class _Lines(logging.Formatter):
+    def __init__(self, *, as_json: bool) -> None:
+        super().__init__()
+        self._as_json = as_json
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {
+            "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": _LEVEL_NAMES.get(record.levelname, record.levelname.lower()),
+            "component": record.name.removeprefix("fss_exporter."),
+            "msg": record.getMessage(),
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            fields["trace"] = "".join(traceback.format_exception(*record.exc_info)).strip()
+        if self._as_json:
+            return json.dumps(fields)
+        return " ".join(f"{name}={_quoted(value)}" for name, value in fields.items())
+
+
+def _quoted(value: str) -> str:
+    """A logfmt value: bare where that is unambiguous, else a JSON string, which escapes all control characters."""
+    if value and value.isascii() and value.isprintable() and not set(value) & set(' ="\\'):
+        return value
+    return json.dumps(value)
+
+
+def configure(level: str, form: str, stream: TextIO | None = None) -> None:
+    """Send the log to stderr.
+
+    Args:
+        level: one of `LEVELS`.
+        form: one of `FORMATS`.
+        stream: in place of stderr.
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_Lines(as_json=form == "json"))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING if level == "warn" else level.upper())
+    # A full disk or a closed pipe behind stderr must not turn each line into a stack trace.
+    logging.raiseExceptions = False

@@ -1,0 +1,138 @@
+"""Paths to handlers: metrics, health, readiness, reload and the page at `/`."""
+
+import html
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from fss_exporter import __version__
+from fss_exporter.errors import FssError
+from fss_exporter.web.messages import HTML, Application, Request, Response, text
+from fss_exporter.web.work import in_thread
+
+_LOG = logging.getLogger(__name__)
+READ = frozenset({"GET", "HEAD"})
+CHANGE = frozenset({"POST", "PUT"})
+
+Check = Callable[[Request], Awaitable[Response | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What is served at a path.
+
+    Attributes:
+        handler: makes the response.
+        methods: any other gets a 405 that names these.
+        is_open: served without the web configuration's users and rate limit.
+    """
+
+    handler: Application
+    methods: frozenset[str] = READ
+    is_open: bool = False
+
+
+async def _let_in(_: Request) -> Response | None:
+    return None
+
+
+class Router:
+    """Finds the route of a request, after the check has let it in.
+
+    Args:
+        routes: by exact path.
+        check: a response to give in place of the route's, or None to let the request in.
+    """
+
+    def __init__(self, routes: Mapping[str, Route], check: Check = _let_in) -> None:
+        self._routes = routes
+        self._check = check
+
+    async def __call__(self, request: Request) -> Response:
+        """The response of the route, or why there is none."""
+        route = self._routes.get(request.path)
+        if route is None or not route.is_open:
+            refusal = await self._check(request)
+            if refusal is not None:
+                return refusal
+        if route is None:
+            return text(404, "not found; see / for what there is")
+        if request.method not in route.methods:
+            allowed = ", ".join(sorted(route.methods))
+            return text(405, f"{request.method} is not for {request.path}; use {allowed}", ("Allow", allowed))
+        try:
+            return await route.handler(request)
+        except Exception:  # noqa: BLE001  # a bug of ours costs this request
+            _LOG.exception("%s %s failed", request.method, request.path)
+            return text(500, "internal error; the exporter's log says more")
+
+
+def build(
+    *,
+    telemetry_path: str,
+    scrapes: Application,
+    page: Callable[[], str],
+    waiting_for: Callable[[], tuple[str, ...]],
+    reload: Callable[[], None],
+    check: Check = _let_in,
+) -> Router:
+    """The exporter's application.
+
+    Args:
+        telemetry_path: where `scrapes` is served.
+        scrapes: answers with metrics.
+        page: the HTML of `/`; may take a moment.
+        waiting_for: what is not ready yet, in words; empty when ready.
+        reload: re-reads the configuration; raises `FssError` and changes nothing if it is wrong.
+        check: users and rate limit.
+    """
+
+    async def show_page(_: Request) -> Response:
+        return Response(200, (await in_thread("page", page)).encode(), content_type=HTML)
+
+    async def say_healthy(_: Request) -> Response:
+        return text(200, "fss-exporter is healthy.")
+
+    async def say_ready(_: Request) -> Response:
+        if missing := waiting_for():
+            return text(503, f"fss-exporter waits for {', '.join(missing)}.")
+        return text(200, "fss-exporter is ready.")
+
+    async def do_reload(_: Request) -> Response:
+        mistake = await read_again(reload)
+        return text(500, mistake) if mistake else text(200, "configuration read again.")
+
+    return Router(
+        {
+            "/": Route(show_page),
+            telemetry_path: Route(scrapes),
+            "/-/healthy": Route(say_healthy, is_open=True),
+            "/-/ready": Route(say_ready, is_open=True),
+            "/-/reload": Route(do_reload, methods=CHANGE),
+        },
+        check,
+    )
+
+
+async def read_again(reload: Callable[[], None]) -> str:
+    """Read the configuration again and log how it went; what is wrong with it, or an empty text."""
+    try:
+        await in_thread("reload", reload)
+    except FssError as wrong:
+        mistake = f"kept the old configuration: {wrong}"
+        _LOG.error("%s", mistake)
+        return mistake
+    _LOG.info("configuration read again")
+    return ""
+
+
+def landing_page(telemetry_path: str) -> str:
+    """The HTML of `/` where there is no status to show: what this is and where its metrics are."""
+    link = html.escape(telemetry_path)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>fss-exporter</title></head>\n<body>\n'
+        "<h1>fss-exporter</h1>\n"
+        f"<p>Prometheus exporter for OCI File Storage mount targets, version {__version__}.</p>\n"
+        f'<ul>\n<li><a href="{link}">Metrics</a></li>\n<li><a href="/-/healthy">Health</a></li>\n'
+        '<li><a href="/-/ready">Readiness</a></li>\n</ul>\n</body>\n</html>\n'
+    )

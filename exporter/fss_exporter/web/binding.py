@@ -1,0 +1,71 @@
+"""From `--web.listen-address` to bound sockets, before anything else is started."""
+
+import errno
+import os
+import socket
+from contextlib import ExitStack
+
+from fss_exporter.errors import UsageError
+
+_BACKLOG = 512
+_FLAG = "--web.listen-address"
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Host and port of `:10949`, `0.0.0.0:10949`, `[::1]:10949` or `name:10949`; an empty host means all addresses.
+
+    Raises:
+        UsageError: not such an address.
+    """
+    host, colon, port = text.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    if bracketed:
+        host = host[1:-1]
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535 or (":" in host and not bracketed):
+        raise UsageError(f"{_FLAG}={text}: give HOST:PORT, for example :10949, 127.0.0.1:10949 or [::1]:10949")
+    return host, int(port)
+
+
+def bind(addresses: tuple[str, ...]) -> list[socket.socket]:
+    """Listening sockets for all addresses, or none of them.
+
+    Raises:
+        UsageError: an address is malformed, taken, not ours or not permitted.
+    """
+    with ExitStack() as undo:
+        bound = [undo.enter_context(_bind(address, *split_address(address))) for address in addresses]
+        undo.pop_all()
+    return bound
+
+
+def _bind(flag_value: str, host: str, port: int) -> socket.socket:
+    try:
+        if not host:
+            listening = _bind_everywhere(port)
+        else:
+            family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            listening = socket.create_server(where[:2], family=family, backlog=_BACKLOG)
+    except OSError as failure:
+        raise UsageError(f"{_FLAG}={flag_value}: {_explain(failure)}") from failure
+    listening.setblocking(False)  # noqa: FBT003  # socket's own signature
+    return listening
+
+
+def _bind_everywhere(port: int) -> socket.socket:
+    if socket.has_dualstack_ipv6():
+        try:
+            return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=_BACKLOG)
+        except OSError as failure:
+            if failure.errno not in {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}:
+                raise
+    return socket.create_server(("", port), backlog=_BACKLOG)
+
+
+def _explain(failure: OSError) -> str:
+    if failure.errno == errno.EADDRINUSE:
+        return "another process listens there; stop it or give another port"
+    if failure.errno in {errno.EACCES, errno.EPERM}:
+        return "not permitted; give a port above 1023"
+    if failure.errno == errno.EADDRNOTAVAIL:
+        return "not an address of this host"
+    return os.strerror(failure.errno) if failure.errno and failure.errno > 0 else str(failure)

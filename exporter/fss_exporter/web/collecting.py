@@ -1,0 +1,84 @@
+"""Several collectors as one that cannot fail: each is judged apart from the others."""
+
+import logging
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from prometheus_client.registry import Collector
+
+from fss_exporter import __version__
+from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.errors import FssError
+
+_LOG = logging.getLogger(__name__)
+
+
+class Source(Protocol):
+    """A collector that reads its source by itself, at its own pace, and knows how that went."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the last attempt to read the source worked."""
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long the last attempt took."""
+
+    def collect(self) -> Iterable[Family]:
+        """Families from what was read; touches neither file nor network."""
+
+
+class Collectors(Collector):
+    """Collects from each source in turn and says of each whether it works and how long its last reading took.
+
+    A collector that raises keeps the families it had completed, gets `fss_collector_success` 0 and costs the others
+    nothing. Its first failure and its recovery are logged, the same failure in between is not.
+
+    Args:
+        sources: by the value of the `collector` label. Looked at anew in each scrape, so that a source may be replaced
+            while the exporter runs.
+    """
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources = sources
+        self._failing: dict[str, str] = {}
+
+    def describe(self) -> Iterable[Family]:
+        """Nothing: registering must not do any work."""
+        return ()
+
+    def collect(self) -> Iterator[Family]:
+        """All families of all sources, then what became of each, then the version."""
+        success = family(CATALOGUE["fss_collector_success"])
+        duration = family(CATALOGUE["fss_collector_duration_seconds"])
+        for name, source in list(self._sources.items()):
+            families, collected = self._attempt(name, source)
+            success.add_metric((name,), float(collected and source.success))
+            duration.add_metric((name,), source.duration_seconds)
+            yield from families
+        yield success
+        yield duration
+        build = family(CATALOGUE["fss_exporter_build_info"])
+        build.add_metric((__version__, platform.python_version()))
+        yield build
+
+    def _attempt(self, name: str, source: Source) -> tuple[list[Family], bool]:
+        families: list[Family] = []
+        try:
+            for collected in source.collect():
+                families.append(collected)  # noqa: PERF402  # list() would lose all families to the last one's failure
+        except Exception as failure:  # noqa: BLE001  # whatever it is, it costs this collector only
+            self._report(name, failure)
+            return families, False
+        if self._failing.pop(name, None) is not None:
+            _LOG.info("collector %s works again", name)
+        return families, True
+
+    def _report(self, name: str, failure: Exception) -> None:
+        what = str(failure) if isinstance(failure, FssError) else repr(failure)
+        if self._failing.get(name) != what:
+            self._failing[name] = what
+            _LOG.error(
+                "collector %s failed: %s", name, what, exc_info=None if isinstance(failure, FssError) else failure
+            )

@@ -1,0 +1,46 @@
+"""What the listener and the application say to each other: one request, one response."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One whole request; the listener hands over nothing less.
+
+    Attributes:
+        method: in capitals, as sent.
+        path: percent-decoded, without query, starts with a slash.
+        query: the part after `?`, as sent.
+        headers: by name in lower case; repeated ones are joined with a comma.
+        peer: address of the client, for the log.
+        body: at most `Limits.body_bytes`.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    peer: str
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One whole response. Length, date and connection handling are the listener's business."""
+
+    status: int
+    body: bytes
+    content_type: str = TEXT
+    headers: tuple[tuple[str, str], ...] = field(default=())
+
+
+Application = Callable[[Request], Awaitable[Response]]
+
+
+def text(status: int, message: str, *headers: tuple[str, str]) -> Response:
+    """A response of one line, newline added."""
+    return Response(status, f"{message}\n".encode(), headers=headers)

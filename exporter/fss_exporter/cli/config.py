@@ -25,8 +25,8 @@ def check(file: Path) -> None:
 def _summary(settings: Settings) -> list[str]:
     oci, limits = settings.oci, settings.limits
     return [
-        f"polls {_listed(oci.regions, 'the region of the credentials')} as {oci.auth}, "
-        f"{_listed(oci.compartments, 'all compartments of the tenancy')}",
+        f"polls {_listed(oci.regions, 'the region of the credentials')} as {oci.auth}",
+        f"compartments: {_listed(oci.compartments, 'all of the tenancy')}",
         f"every {oci.poll_interval:g} s, at most {oci.calls_per_second:g} calls a second; points go stale after {oci.stale_after:g} s",
         f"ceilings replaced: {_listed([*limits.shapes, *limits.mount_targets], 'none')}",
         f"latency objectives replaced: {_listed(_objectives(settings), 'none, the assumed ones stand')}",

@@ -17,7 +17,7 @@ from fss_exporter.oci.mql.ast import (
     metrics,
     queries,
 )
-from fss_exporter.oci.mql.build import at_least, query
+from fss_exporter.oci.mql.build import at_least, query, select
 from fss_exporter.oci.mql.parser import parse
 
 __all__ = [
@@ -39,4 +39,5 @@ __all__ = [
     "parse",
     "queries",
     "query",
+    "select",
 ]

@@ -28,7 +28,7 @@ def query(
     Raises:
         MqlError: a name or value that MQL cannot carry.
     """
-    selectors = tuple(_selector(dimension, wanted) for dimension, wanted in (where or {}).items())
+    selectors = tuple(select(dimension, wanted) for dimension, wanted in (where or {}).items())
     grouping = None if group_by is None else Grouping(tuple(group_by))
     return Query(Metric(metric, Duration(minutes, "m"), selectors), (Stage(Statistic(statistic, argument), grouping),))
 
@@ -38,7 +38,12 @@ def at_least(left: Query, bound: float) -> Comparison:
     return Comparison(left, ">=", (bound,))
 
 
-def _selector(dimension: str, wanted: str | Iterable[str]) -> Selector:
+def select(dimension: str, wanted: str | Iterable[str]) -> Selector:
+    """A condition on a dimension: exactly one value, or any of several.
+
+    Raises:
+        MqlError: a value that MQL cannot carry, or that would select more than itself.
+    """
     if isinstance(wanted, str):
         return Selector(dimension, "=", wanted)
     values = sorted(set(wanted))

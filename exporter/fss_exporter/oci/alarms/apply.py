@@ -1,0 +1,84 @@
+"""Carrying out a plan, and finding out what is there.
+
+Every change is guarded: a creation by a retry token, so that a repeated request makes no second alarm; an update or
+deletion by the etag the plan saw, so that an edit by hand in between is not overwritten. One alarm edited in between
+costs only itself; any other refusal would meet the next alarm as well, so the rest is left for the next run.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from uuid import uuid4
+
+from fss_exporter.errors import CloudError
+from fss_exporter.oci.alarms.plan import Existing, Plan, Step, ours
+
+_GONE: Final = ("DELETING", "DELETED")
+_EDITED: Final = (409, 412)
+
+
+class AlarmService(Protocol):
+    """The alarm operations of OCI Monitoring in one region, on plain JSON; each raises `CloudError`."""
+
+    def list_alarms(self, compartment_id: str) -> Iterable[Mapping[str, Any]]:
+        """Summaries of all alarms in the compartment."""
+
+    def get_alarm(self, alarm_id: str) -> tuple[Mapping[str, Any], str]:
+        """The whole alarm and its etag."""
+
+    def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> str:
+        """Create and return the OCID."""
+
+    def update_alarm(self, alarm_id: str, changes: Mapping[str, Any], etag: str) -> None:
+        """Change some fields."""
+
+    def delete_alarm(self, alarm_id: str, etag: str) -> None:
+        """Delete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a step; `error` is None where it was done, `tried` is False where it was not begun."""
+
+    step: Step
+    error: CloudError | None = None
+    tried: bool = True
+
+
+def survey(service: AlarmService, compartment_id: str, name: str) -> tuple[tuple[Existing, ...], dict[str, str]]:
+    """The alarms of the pack `name`, whole, and the display names of all others with their OCIDs."""
+    owned, foreign = [], {}
+    for summary in service.list_alarms(compartment_id):
+        if summary.get("lifecycleState") in _GONE:
+            continue
+        if ours(summary.get("freeformTags"), name):
+            body, etag = service.get_alarm(summary["id"])
+            owned.append(Existing(summary["id"], body, etag))
+        else:
+            foreign[str(summary.get("displayName"))] = str(summary["id"])
+    return tuple(owned), foreign
+
+
+def apply(plan: Plan, service: AlarmService, tell: Callable[[Outcome], None] = lambda _: None) -> tuple[Outcome, ...]:
+    """Take the steps of a plan, in order; `tell` hears of each as it is done."""
+    outcomes: list[Outcome] = []
+    stopped = False
+    for step in plan.changes:
+        outcome = Outcome(step, tried=False) if stopped else _take(step, service)
+        stopped = stopped or (outcome.error is not None and outcome.error.status not in _EDITED)
+        outcomes.append(outcome)
+        tell(outcome)
+    return tuple(outcomes)
+
+
+def _take(step: Step, service: AlarmService) -> Outcome:
+    try:
+        if step.kind == "create":
+            service.create_alarm(step.body, str(uuid4()))
+        elif step.kind == "update":
+            service.update_alarm(step.ocid, step.body, step.etag)
+        else:
+            service.delete_alarm(step.ocid, step.etag)
+    except CloudError as error:
+        return Outcome(step, error)
+    return Outcome(step)

@@ -1,0 +1,204 @@
+"""What alarms there should be: the pack, fitted to the mount targets that exist and the ceilings they have.
+
+The pack's files state ceilings and objectives as published. MQL can neither divide by a limit nor select by shape, so
+where ceilings differ the alarm of a ceiling is made once for each: same text, other literals, and the mount targets it
+is for named by OCID. Where one ceiling holds for all, no mount target is named and future ones are covered as well.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from fss_exporter.model.limits import SHAPES, STANDARD, Limits
+from fss_exporter.model.thresholds import (
+    CRITICAL_RATIO,
+    LATENCY_CRITICAL_RATIO,
+    LATENCY_OBJECTIVES,
+    LATENCY_WARNING_RATIO,
+    WARNING_RATIO,
+)
+from fss_exporter.oci.alarms.fit import narrow, rekey, rescale
+from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, PUBLISHED, Alarm, fill
+
+MOST_IDS: Final = 50
+"""Mount targets named in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
+
+Kind = Literal["iops", "read_bytes_per_second", "write_bytes_per_second", "connections"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """One kind of ceiling and the alarm of the pack that watches it.
+
+    Attributes:
+        kind: the field of `Limits`.
+        stem: what the keys of its alarms begin with.
+        key: key of the pack's alarm for the standard shape, the model for every other.
+    """
+
+    kind: Kind
+    stem: str
+    key: str
+
+    @property
+    def per_shape(self) -> bool:
+        """Whether shapes differ in it, as published."""
+        return self.key != self.stem
+
+    def of(self, limits: Limits) -> float | None:
+        """This ceiling among all of a mount target."""
+        value: float | None = getattr(limits, self.kind)
+        return value
+
+    def spell(self, value: float) -> str:
+        """A figure as the texts of the pack write it: `40,000 IOPS`, `800 MB/s`, `80,000 connections`."""
+        if self.kind.endswith("bytes_per_second"):
+            return f"{value / 1e6:,.12g} MB/s"
+        return f"{value:,.12g} {'IOPS' if self.kind == 'iops' else 'connections'}"
+
+
+CEILINGS: Final = (
+    Ceiling("iops", "mount-target-iops", "mount-target-iops-standard"),
+    Ceiling("read_bytes_per_second", "mount-target-read", "mount-target-read-standard"),
+    Ceiling("write_bytes_per_second", "mount-target-write", "mount-target-write-standard"),
+    Ceiling("connections", "mount-target-connections", "mount-target-connections"),
+)
+
+LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
+    "latency-metadata": ("metadata", ""),
+    "latency-read-8k": ("read", "0B_to_8KiB"),
+    "latency-read-64k": ("read", "8KiB_to_64KiB"),
+    "latency-read-1m": ("read", "64KiB_to_1MiB"),
+    "latency-write-8k": ("write", "0B_to_8KiB"),
+    "latency-write-64k": ("write", "8KiB_to_64KiB"),
+    "latency-write-1m": ("write", "64KiB_to_1MiB"),
+}
+"""Key of the alarm to kind and size of its objective."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A mount target as far as alarms care: its OCID, the name of its shape, its ceilings, configuration included."""
+
+    ocid: str
+    shape: str
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where alarms live, what they look at and whom they tell.
+
+    Attributes:
+        alarm_compartment: OCID of the compartment the alarms are in.
+        metric_compartment: OCID of the compartment the mount targets are in; the tenancy's with `in_subtree`.
+        destinations: at most one topic and one stream.
+        in_subtree: whether compartments below count; OCI allows it for the tenancy only.
+        name: first word of every display name, and value of the tag that says whose alarm it is.
+    """
+
+    alarm_compartment: str
+    metric_compartment: str
+    destinations: tuple[str, ...]
+    in_subtree: bool = False
+    name: str = "fss"
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """What the alarms are fitted to.
+
+    Attributes:
+        targets: the mount targets there are; none: the standard shape's alarms, for whatever comes.
+        shape_limits: ceilings of each shape, configuration included.
+        objectives: latency objectives in seconds by kind and size; what is not named keeps its default.
+        published: whether the exporter publishes utilization, so that the alarms on it have something to look at.
+    """
+
+    targets: Sequence[Target] = ()
+    shape_limits: Mapping[str, Limits] = field(default_factory=dict)
+    objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    published: bool = False
+
+
+def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm, ...]:
+    """The alarms there should be, by key."""
+    models = {alarm.key: alarm for alarm in pack}
+    alarms: list[Alarm] = []
+    for ceiling in CEILINGS:
+        if ceiling.key in models:
+            alarms += _of_ceiling(models[ceiling.key], ceiling, estate)
+    stems = tuple(ceiling.stem for ceiling in CEILINGS)
+    others = (alarm for alarm in pack if not alarm.key.startswith(stems))
+    alarms += (
+        _for_objective(alarm, estate.objectives)
+        for alarm in others
+        if estate.published or alarm.body["namespace"] != PUBLISHED
+    )
+    return tuple(sorted((_placed(alarm, scope) for alarm in alarms), key=lambda alarm: alarm.key))
+
+
+def _of_ceiling(model: Alarm, ceiling: Ceiling, estate: Estate) -> Iterator[Alarm]:
+    stated = ceiling.of(STANDARD.limits)
+    if stated is None or not estate.targets:
+        yield model
+        return
+    for (shape, value), ocids in sorted(_by_value(ceiling, estate.targets).items()):
+        words = {f"({STANDARD.name})": f"({shape})"} if shape else {}
+        fitted = rescale(
+            model, old=stated, new=value, ratios=(WARNING_RATIO, CRITICAL_RATIO), spell=ceiling.spell, words=words
+        )
+        usual = ceiling.of(_limits_of(shape or STANDARD.name, estate.shape_limits))
+        key = "-".join(filter(None, (ceiling.stem, shape, "" if value == usual else f"{value:.0f}")))
+        if len(ocids) == len(estate.targets):
+            yield rekey(fitted, key)
+        else:
+            yield from _narrowed(fitted, key, sorted(ocids))
+
+
+def _by_value(ceiling: Ceiling, targets: Sequence[Target]) -> dict[tuple[str, float], list[str]]:
+    """Mount targets by shape and ceiling; those without this ceiling are in none."""
+    groups: dict[tuple[str, float], list[str]] = {}
+    for target in targets:
+        value = ceiling.of(target.limits)
+        if value is not None:
+            groups.setdefault((target.shape if ceiling.per_shape else "", value), []).append(target.ocid)
+    return groups
+
+
+def _narrowed(alarm: Alarm, key: str, ocids: Sequence[str]) -> Iterator[Alarm]:
+    for number, start in enumerate(range(0, len(ocids), MOST_IDS), 1):
+        part = narrow(alarm, ocids[start : start + MOST_IDS])
+        yield rekey(part, key if number == 1 else f"{key}-part-{number}")
+
+
+def _limits_of(shape: str, configured: Mapping[str, Limits]) -> Limits:
+    if shape in configured:
+        return configured[shape]
+    return SHAPES[shape].limits if shape in SHAPES else Limits()
+
+
+def _for_objective(alarm: Alarm, objectives: Mapping[tuple[str, str], float]) -> Alarm:
+    which = LATENCIES.get(alarm.key)
+    if which is None or which not in objectives:
+        return alarm
+    ratios = (LATENCY_WARNING_RATIO, LATENCY_CRITICAL_RATIO)
+    old = LATENCY_OBJECTIVES[which].seconds
+    return rescale(alarm, old=old, new=objectives[which], ratios=ratios, spell=spell_latency)
+
+
+def spell_latency(seconds: float) -> str:
+    """An objective as the texts of the pack write it: `8 ms`."""
+    return f"{seconds * 1000:.12g} ms"
+
+
+def _placed(alarm: Alarm, scope: Scope) -> Alarm:
+    values = {"ALARM_COMPARTMENT_OCID": scope.alarm_compartment, "METRIC_COMPARTMENT_OCID": scope.metric_compartment}
+    body = {
+        **fill(alarm, values).body,
+        "displayName": f"{scope.name}-{alarm.key}",
+        "destinations": list(scope.destinations),
+        "metricCompartmentIdInSubtree": scope.in_subtree,
+    }
+    body["freeformTags"] = {**(body.get("freeformTags") or {}), PACK_TAG: scope.name, KEY_TAG: alarm.key}
+    return Alarm(alarm.key, body)

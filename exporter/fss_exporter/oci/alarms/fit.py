@@ -1,0 +1,96 @@
+"""Fitting an alarm of the pack to another ceiling, objective, mount target or name. Pure; returns new alarms."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from fss_exporter.errors import UsageError
+from fss_exporter.oci import mql
+from fss_exporter.oci.alarms.pack import KEY_TAG, Alarm
+from fss_exporter.oci.mql import Comparison, Expression, Join, Metric, Query, Selector
+
+_TEXTS: Final = ("body", "notificationTitle", "alarmSummary")
+
+
+def rescale(
+    alarm: Alarm,
+    *,
+    old: float,
+    new: float,
+    ratios: Sequence[float],
+    spell: Callable[[float], str],
+    words: Mapping[str, str] | None = None,
+) -> Alarm:
+    """The alarm for another ceiling or objective.
+
+    Args:
+        alarm: as the pack has it.
+        old: the ceiling its literals and texts are made from.
+        new: the ceiling they shall be made from.
+        ratios: shares of the ceiling that trigger.
+        spell: how the texts write a figure.
+        words: further words of the texts to replace.
+    """
+    spelled = {spell(ratio * old): spell(ratio * new) for ratio in (*ratios, 1.0)} | dict(words or {})
+    # one pass, longest first, and never inside a longer number: what was put in is not replaced again
+    longest_first = sorted(spelled, key=len, reverse=True)
+    pattern = re.compile("|".join(rf"(?<![\d,.]){re.escape(word)}" for word in longest_first))
+    literals = {literal(ratio, old): literal(ratio, new) for ratio in ratios}
+    return _mapped(
+        alarm,
+        text=lambda value: pattern.sub(lambda found: spelled[found[0]], value),
+        query=lambda node: _rebound(node, literals),
+    )
+
+
+def literal(ratio: float, ceiling: float) -> float:
+    """The number that stands in a query: no noise from binary fractions."""
+    return round(ratio * ceiling, 9)
+
+
+def narrow(alarm: Alarm, ocids: Sequence[str]) -> Alarm:
+    """The alarm for some mount targets only."""
+    selector = mql.select("resourceId", ocids)
+    return _mapped(alarm, text=lambda value: value, query=lambda node: _selecting(node, selector))
+
+
+def rekey(alarm: Alarm, key: str) -> Alarm:
+    """The alarm under another key; its display name follows."""
+    tags = {**(alarm.body.get("freeformTags") or {}), KEY_TAG: key}
+    name = alarm.name.removesuffix(alarm.key) + key
+    return Alarm(key, {**alarm.body, "displayName": name, "freeformTags": tags})
+
+
+def _mapped(alarm: Alarm, text: Callable[[str], str], query: Callable[[Expression], Expression]) -> Alarm:
+    def rule(body: Mapping[str, Any]) -> dict[str, Any]:
+        changed = {key: text(value) if key in _TEXTS else value for key, value in body.items()}
+        if "query" in body:
+            changed["query"] = str(query(mql.parse(str(body["query"]))))
+        if body.get("overrides"):
+            changed["overrides"] = [rule(override) for override in body["overrides"]]
+        return changed
+
+    return Alarm(alarm.key, rule(alarm.body))
+
+
+def _rebound(node: Expression, literals: Mapping[float, float]) -> Expression:
+    match node:
+        case Comparison(bounds=bounds):
+            return replace(node, bounds=tuple(literals.get(bound, bound) for bound in bounds))
+        case Join(left=left, right=right):
+            return replace(node, left=_rebound(left, literals), right=_rebound(right, literals))
+        case _:
+            return node
+
+
+def _selecting(node: Expression, selector: Selector) -> Expression:
+    match node:
+        case Comparison(left=left):
+            return replace(node, left=_selecting(left, selector))
+        case Join(left=left, right=right):
+            return replace(node, left=_selecting(left, selector), right=_selecting(right, selector))
+        case Query(source=Metric() as metric):
+            return replace(node, source=replace(metric, selectors=(*metric.selectors, selector)))
+        case _:
+            raise UsageError(f"cannot name mount targets in {node}")

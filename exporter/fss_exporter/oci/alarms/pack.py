@@ -1,0 +1,158 @@
+"""The alarm pack: the shipped `mql/alarms/*.json`, read and checked.
+
+A file is one CreateAlarm request body, as the API wants it, with `${PLACEHOLDERS}` where OCIDs go. An alarm is known by
+its freeform tags, because OCI lets many alarms have the same display name:
+
+    fss-exporter-pack    whose alarm it is; `fss`, or what `--name` says
+    fss-exporter-alarm   which of the pack it is
+    prometheus-alert     its twin in `rules/alerts.yml`
+
+Nothing here talks to anybody. What is wrong with a file is told with its name, the field, and for MQL the column.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from typing import Any, Final
+
+from fss_exporter.errors import MqlError, UsageError
+from fss_exporter.oci import mql
+
+PACK_TAG: Final = "fss-exporter-pack"
+KEY_TAG: Final = "fss-exporter-alarm"
+TWIN_TAG: Final = "prometheus-alert"
+
+FILE_STORAGE: Final = "oci_filestorage"
+PUBLISHED: Final = "fss_exporter"
+"""Namespace of what this project publishes itself. Custom namespaces may not begin with `oci_` or `oracle_`."""
+
+_REQUIRED: Final = (
+    "displayName",
+    "compartmentId",
+    "metricCompartmentId",
+    "namespace",
+    "query",
+    "severity",
+    "destinations",
+    "isEnabled",
+)
+_SEVERITIES: Final = ("CRITICAL", "ERROR", "WARNING", "INFO")
+_PENDING: Final = re.compile(r"PT([1-9]|[1-5][0-9]|60)M|PT1H")
+_PLACEHOLDER: Final = re.compile(r"\$\{([A-Z0-9_]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One alarm as it should be.
+
+    Attributes:
+        key: which of the pack it is; value of the `fss-exporter-alarm` tag.
+        body: CreateAlarmDetails, in the API's own names.
+    """
+
+    key: str
+    body: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its display name."""
+        return str(self.body["displayName"])
+
+    def rules(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Every rule with its name: the overrides in order of evaluation, then the base rule."""
+        for override in self.body.get("overrides") or ():
+            yield str(override.get("ruleName")), override
+        yield str(self.body.get("ruleName") or "BASE"), self.body
+
+
+def load(folder: Traversable) -> tuple[Alarm, ...]:
+    """Every alarm of a folder, by name.
+
+    Raises:
+        UsageError: a file that is not an alarm, or whose query does not parse; all of them at once.
+    """
+    alarms, mistakes = [], []
+    files = sorted((item for item in folder.iterdir() if item.name.endswith(".json")), key=lambda item: item.name)
+    for file in files:
+        try:
+            alarms.append(read(file.name, file.read_text(encoding="utf-8")))
+        except UsageError as error:
+            mistakes.append(str(error))
+    if not files:
+        mistakes.append(f"{folder}: no *.json file here")
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
+    return tuple(alarms)
+
+
+def read(source: str, text: str) -> Alarm:
+    """One alarm file.
+
+    Args:
+        source: its name, for messages.
+        text: its content.
+    """
+    try:
+        body = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{source}:{error.lineno}: not JSON: {error.msg}") from None
+    if not isinstance(body, dict):
+        raise UsageError(f"{source}: an alarm is a JSON object")
+    key = (body.get("freeformTags") or {}).get(KEY_TAG)
+    if not key:
+        raise UsageError(f"{source}: freeformTags.{KEY_TAG} is missing; it says which alarm this is")
+    alarm = Alarm(key, body)
+    if mistakes := list(check(alarm)):
+        raise UsageError("\n".join(f"{source}: {mistake}" for mistake in mistakes))
+    return alarm
+
+
+def check(alarm: Alarm) -> Iterator[str]:
+    """What OCI would refuse, or worse, accept and never fire on; each with the field."""
+    for field in _REQUIRED:
+        if alarm.body.get(field) in (None, "", []):
+            yield f"{field} is missing"
+    names = [name for name, _ in alarm.rules()]
+    if len(set(names)) < len(names):
+        yield f"overrides: rule names are not unique: {', '.join(names)}"
+    for name, rule in alarm.rules():
+        place = "" if rule is alarm.body else f"overrides[{name}]."
+        yield from _check_rule(place, rule)
+
+
+def _check_rule(place: str, rule: Mapping[str, Any]) -> Iterator[str]:
+    if "severity" in rule and rule["severity"] not in _SEVERITIES:
+        yield f"{place}severity: {rule['severity']!r} is none of {', '.join(_SEVERITIES)}"
+    if "pendingDuration" in rule and not _PENDING.fullmatch(str(rule["pendingDuration"])):
+        yield f"{place}pendingDuration: {rule['pendingDuration']!r} is not PT1M to PT60M"
+    if "query" not in rule:
+        return
+    try:
+        expression = mql.parse(str(rule["query"]))
+    except MqlError as error:
+        yield f"{place}query: {error}"
+        return
+    if not mql.is_trigger(expression):
+        yield f"{place}query: an alarm needs a predicate (>= 0.8) or absent()"
+
+
+def placeholders(alarm: Alarm) -> frozenset[str]:
+    """Names of the `${PLACEHOLDERS}` an alarm still has."""
+    return frozenset(_PLACEHOLDER.findall(json.dumps(alarm.body)))
+
+
+def fill(alarm: Alarm, values: Mapping[str, str]) -> Alarm:
+    """The alarm with its placeholders replaced; those without a value stay."""
+    return Alarm(alarm.key, _filled(alarm.body, values))
+
+
+def _filled(node: Any, values: Mapping[str, str]) -> Any:  # a JSON value
+    if isinstance(node, str):
+        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), node)
+    if isinstance(node, Mapping):
+        return {key: _filled(value, values) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_filled(value, values) for value in node]
+    return node

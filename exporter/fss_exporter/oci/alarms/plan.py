@@ -1,0 +1,187 @@
+"""Desired against actual: what would be created, changed, deleted and left alone. Pure.
+
+An alarm is ours if it carries our tags; everything else is looked at only to notice that it has a name of ours. Only
+fields the pack states are compared and sent, so what people add by hand (a suppression, other tags) stays.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from fss_exporter.errors import MqlError
+from fss_exporter.oci import mql
+from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm
+
+Kind = Literal["create", "update", "unchanged", "delete", "clash"]
+
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "isNotificationsPerMetricDimensionEnabled": False,
+    "metricCompartmentIdInSubtree": False,
+    "resolution": "1m",
+    "pendingDuration": "PT1M",
+    "messageFormat": "RAW",
+    "ruleName": "BASE",
+    "overrides": [],
+}
+"""What an answer means that leaves the field out."""
+
+_NOT_UPDATABLE: Final = ("compartmentId",)  # an alarm is moved by an operation of its own
+_ISO: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """An alarm that is there: its OCID, its body as GetAlarm tells it, and the etag to change it by."""
+
+    ocid: str
+    body: Mapping[str, Any]
+    etag: str
+
+    @property
+    def name(self) -> str:
+        """Its display name."""
+        return str(self.body.get("displayName", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field that differs."""
+
+    name: str
+    old: object
+    new: object
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happens to one alarm.
+
+    Attributes:
+        kind: what happens.
+        name: display name.
+        body: CreateAlarmDetails or, for an update, the fields that change.
+        ocid: of the alarm that is there.
+        etag: it must still have.
+        changes: for an update, field by field.
+        reason: for a deletion or a clash, why.
+    """
+
+    kind: Kind
+    name: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+    ocid: str = ""
+    etag: str = ""
+    changes: tuple[FieldChange, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in the order they are taken: creations, updates, deletions; then what is not touched."""
+
+    steps: tuple[Step, ...]
+
+    def of(self, *kinds: Kind) -> tuple[Step, ...]:
+        """The steps of some kinds."""
+        return tuple(step for step in self.steps if step.kind in kinds)
+
+    @property
+    def changes(self) -> tuple[Step, ...]:
+        """The steps that change something."""
+        return self.of("create", "update", "delete")
+
+
+def ours(tags: Mapping[str, str] | None, name: str) -> bool:
+    """Whether an alarm with these freeform tags belongs to the pack called `name`."""
+    return bool(tags) and (tags or {}).get(PACK_TAG) == name and KEY_TAG in (tags or {})
+
+
+def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[str, str]) -> Plan:
+    """What to do.
+
+    Args:
+        wanted: the alarms there should be.
+        owned: the alarms that carry our tags.
+        foreign: display name to OCID of those that do not.
+    """
+    present: dict[str, list[Existing]] = defaultdict(list)
+    for existing in owned:
+        present[str(existing.body["freeformTags"][KEY_TAG])].append(existing)
+    steps: list[Step] = []
+    for alarm in wanted:
+        oldest_first = sorted(present.pop(alarm.key, []), key=_age)
+        if oldest_first:
+            steps.append(_compare(alarm, oldest_first[0]))
+            steps += [_deletion(double, f"a second one beside {oldest_first[0].ocid}") for double in oldest_first[1:]]
+        elif alarm.name in foreign:
+            reason = f"{foreign[alarm.name]} has this name and not our tags"
+            steps.append(Step("clash", alarm.name, ocid=foreign[alarm.name], reason=reason))
+        else:
+            steps.append(Step("create", alarm.name, alarm.body))
+    for gone in present.values():
+        steps += [_deletion(existing, "no longer wanted here") for existing in gone]
+    order: tuple[Kind, ...] = ("create", "update", "delete", "unchanged", "clash")
+    return Plan(tuple(sorted(steps, key=lambda step: (order.index(step.kind), step.name, step.ocid))))
+
+
+def removal(owned: Iterable[Existing]) -> Plan:
+    """Delete everything that is ours."""
+    steps = [_deletion(existing, "destroy") for existing in owned]
+    return Plan(tuple(sorted(steps, key=lambda step: (step.name, step.ocid))))
+
+
+def _age(existing: Existing) -> tuple[str, str]:
+    return str(existing.body.get("timeCreated", "")), existing.ocid
+
+
+def _deletion(existing: Existing, reason: str) -> Step:
+    return Step("delete", existing.name, ocid=existing.ocid, etag=existing.etag, reason=reason)
+
+
+def _compare(alarm: Alarm, existing: Existing) -> Step:
+    changes = tuple(_differences(alarm.body, existing.body))
+    if not changes:
+        return Step("unchanged", alarm.name, ocid=existing.ocid)
+    body = {change.name: alarm.body[change.name] for change in changes}
+    if "freeformTags" in body:
+        body["freeformTags"] = {**existing.body["freeformTags"], **alarm.body["freeformTags"]}
+    return Step("update", alarm.name, body, existing.ocid, existing.etag, changes)
+
+
+def _differences(wanted: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[FieldChange]:
+    for name, new in wanted.items():
+        old = actual.get(name)
+        if name in _NOT_UPDATABLE:
+            continue
+        if name == "freeformTags":
+            old = {key: (old or {}).get(key) for key in new}
+        if _meaning(name, new) != _meaning(name, old):
+            yield FieldChange(name, old, new)
+
+
+def _meaning(name: str, value: Any) -> object:  # a JSON value
+    """A value such that two spellings of the same thing are equal."""
+    if value is None:
+        value = _DEFAULTS.get(name)
+    if name == "query" and isinstance(value, str):
+        try:
+            return mql.parse(value)
+        except MqlError:
+            return value
+    if name.endswith("Duration") and isinstance(value, str):
+        return _seconds(value)
+    if name == "destinations":
+        return frozenset(value or ())
+    if name == "overrides":
+        return [{key: _meaning(key, item) for key, item in rule.items() if item is not None} for rule in value or ()]
+    return value
+
+
+def _seconds(text: str) -> int | str:
+    found = _ISO.fullmatch(text)
+    if found is None or not any(found.groups()):
+        return text
+    days, hours, minutes, seconds = (int(group or 0) for group in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

@@ -6,6 +6,7 @@ loads nothing, and the content security policy holds the browser to it.
 
 import base64
 import hashlib
+import math
 from importlib.resources import files
 from typing import Final
 
@@ -62,8 +63,8 @@ def age(value: float) -> str:
 
 
 def percent(ratio: float) -> str:
-    """A share as `92 %`. Never rounded up over a threshold that was not reached."""
-    return f"{int(ratio * 1000) / 10:.0f} %" if ratio < 0.005 or ratio >= 10 else f"{int(ratio * 100)} %"
+    """A share as `92 %`, never rounded up to a threshold that was not reached."""
+    return "<1 %" if 0 < ratio < 0.01 else f"{math.floor(ratio * 100 + 1e-9)} %"
 
 
 _OF_QUANTITY = {

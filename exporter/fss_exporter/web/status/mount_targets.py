@@ -13,7 +13,7 @@ Ages = Mapping[tuple[str, ...], float]
 
 _GAUGES = (
     (Quantity.IOPS, "fss_mount_target_iops", "MountTargetIOPS", MEASURED),
-    (Quantity.IOPS, "fss_mount_target_estimated_iops", "MetadataIOPS", ESTIMATED_FROM_OCI),
+    (Quantity.IOPS, "fss_mount_target_estimated_iops", "FileSystemReadRequestsbySize", ESTIMATED_FROM_OCI),
     (Quantity.READ, "fss_mount_target_read_bytes_per_second", "MountTargetReadThroughput", MEASURED),
     (Quantity.WRITE, "fss_mount_target_write_bytes_per_second", "MountTargetWriteThroughput", MEASURED),
     (Quantity.CONNECTIONS, "fss_mount_target_connections", "MountTargetConnections", MEASURED),

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from fss_exporter.catalogue import Family
+from prometheus_client.metrics_core import Metric as Family
+
 from fss_exporter.web.status.clients import Look, address_rows, iops_by_address, look, mount_rows
 from fss_exporter.web.status.mount_targets import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from fss_exporter.catalogue import Family
+from prometheus_client.metrics_core import Metric as Family
 
 Labels = Mapping[str, str]
 

@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
-from fss_exporter.catalogue import Family
+from prometheus_client.metrics_core import Metric as Family
+
 from fss_exporter.web.status.clients import Look
 from fss_exporter.web.status.html import render
 from fss_exporter.web.status.overview import status_page

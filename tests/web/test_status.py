@@ -1,0 +1,365 @@
+"""The status page, from exposition text to HTML."""
+
+import hashlib
+import re
+from base64 import b64encode
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, strategies as st
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.parser import text_string_to_metric_families
+
+from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_exporter.web.status import CONTENT_SECURITY_POLICY, StatusPage, StatusView, render, status_page
+from fss_exporter.web.status.html import age, bandwidth, count, percent, seconds
+from fss_exporter.web.status.rows import (
+    ESTIMATED_FROM_CLIENTS,
+    ESTIMATED_FROM_OCI,
+    MEASURED,
+    Level,
+    MountTargetRow,
+    Quantity,
+    Usage,
+)
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
+
+Row = tuple[str, dict[str, str], float]
+
+
+def families(rows: Iterable[Row]) -> list[Family]:
+    """As a collection gives them; label names and metric names must be of the catalogue."""
+    lines = []
+    for name, given_labels, value in rows:
+        labels = dict.fromkeys(CATALOGUE[name].labels, "") | given_labels
+        assert set(labels) == set(CATALOGUE[name].labels), name
+        text = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        lines.append(f"{name}{{{text}}} {value}" if text else f"{name} {value}")
+    return list(text_string_to_metric_families("\n".join(lines) + "\n"))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
+    identity = {"region": "eu-frankfurt-1", "mount_target_id": f"ocid1.mounttarget.{name}", "mount_target": name}
+    info = identity | {"address": "10.80.1.10", "shape": "standard", "state": "ACTIVE"}
+    return [
+        ("fss_mount_target_info", info, 1),
+        *((f"fss_mount_target_{key}", identity, value) for key, value in values.items()),
+    ]
+
+
+def mount(
+    io: float, *, address: str = "10.80.1.10", export: str = "/export/a", operation: str = "GETATTR"
+) -> list[Row]:
+    identity = {"address": address, "server": "mt-home.sub.vcn.oraclevcn.com", "export": export}
+    done = identity | {"operation": operation}
+    return [
+        ("fss_client_mount_info", identity | {"mount_point": "/mnt/a"}, 1),
+        ("fss_client_estimated_io_operations_total", done, io),
+        ("fss_client_estimated_io_operations_lower_bound_total", done, io * 0.9),
+        ("fss_client_estimated_io_operations_upper_bound_total", done, io * 1.2),
+        ("fss_client_operations_total", done, io / 2),
+        ("fss_client_rtt_seconds_total", done, io / 2 * 0.002),
+        ("fss_client_queue_seconds_total", done, io / 2 * 0.0005),
+        ("fss_client_read_bytes_total", identity, io * 1000),
+        ("fss_client_written_bytes_total", identity, io * 10),
+    ]
+
+
+def page_of(*rows: Row, earlier: Iterable[Row] = (), after: float = 10.0) -> StatusPage:
+    before = list(earlier)
+    look = status_page(families(before), now=NOW, at=100.0)[1] if before else None
+    return status_page(families(rows), now=NOW, at=100.0 + after, earlier=look)[0]
+
+
+def only_row(page: StatusPage) -> MountTargetRow:
+    (row,) = page.mount_targets
+    return row
+
+
+def test_nothing_collected_gives_a_page_that_says_so() -> None:
+    html = render(page_of())
+
+    assert "No collector has reported yet" in html
+    assert "sees no NFS mounts" in html
+    assert "How close to the ceiling" not in html
+
+
+@pytest.mark.parametrize(
+    ("iops", "level"),
+    [
+        (0, Level.FINE),
+        (50_000 * WARNING_RATIO - 1, Level.FINE),
+        (50_000 * WARNING_RATIO, Level.WARNING),
+        (50_000 * CRITICAL_RATIO - 1, Level.WARNING),
+        (50_000 * CRITICAL_RATIO, Level.CRITICAL),
+        (80_000, Level.CRITICAL),
+    ],
+)
+def test_a_share_of_the_ceiling_has_the_level_the_model_says(iops: float, level: Level) -> None:
+    row = only_row(page_of(*mount_target(iops=iops, iops_limit=50_000)))
+
+    assert row.level is level
+
+
+def test_a_mount_target_without_a_published_ceiling_has_a_figure_and_no_bar() -> None:
+    page = page_of(*mount_target(iops=61_000))
+    html = render(page)
+
+    assert only_row(page).level is Level.UNKNOWN
+    assert "61,000" in html
+    assert "no published ceiling" in html
+    assert "<svg" not in html
+
+
+def test_a_mount_target_without_data_says_no_data_and_not_zero() -> None:
+    html = render(page_of(*mount_target()))
+
+    assert html.count("<small>no data</small>") == len(Quantity)
+
+
+def test_the_three_sources_of_iops_stand_apart() -> None:
+    cloud = mount_target(
+        iops=40_000, estimated_iops=35_000, estimated_iops_lower_bound=30_000, estimated_iops_upper_bound=38_000
+    )
+    row = only_row(page_of(*cloud, *mount(90_000), earlier=mount(60_000)))
+
+    assert [(usage.source, usage.value, usage.bounds) for usage in row.of(Quantity.IOPS)] == [
+        (MEASURED, 40_000, None),
+        (ESTIMATED_FROM_OCI, 35_000, (30_000, 38_000)),
+        (ESTIMATED_FROM_CLIENTS, 3_000, (2_700, 3_600)),
+    ]
+
+
+def test_each_figure_says_how_old_it_is_whatever_the_case_of_the_metric_name() -> None:
+    aged = ("fss_oci_datapoint_age_seconds", {"region": "eu-frankfurt-1", "oci_metric": "mountTargetIOPS"}, 130.0)
+
+    html = render(page_of(*mount_target(iops=40_000, iops_limit=50_000), aged))
+
+    assert "measured, 2 min old" in html
+
+
+def test_the_latency_shown_is_the_one_nearest_to_its_own_objective() -> None:
+    behind = mount_target()[0][1]
+    behind = {key: behind[key] for key in ("region", "mount_target_id", "mount_target")} | {"file_system": "projects"}
+    small, large = {"kind": "read", "size": "0B_to_8KiB"}, {"kind": "read", "size": "64KiB_to_1MiB"}
+    row = only_row(
+        page_of(
+            *mount_target(),
+            ("fss_latency_objective_seconds", small, 0.010),
+            ("fss_latency_objective_seconds", large, 0.050),
+            ("fss_file_system_read_latency_seconds", behind | {"size": "0B_to_8KiB"}, 0.009),
+            ("fss_file_system_read_latency_seconds", behind | {"size": "64KiB_to_1MiB"}, 0.020),
+        )
+    )
+
+    (latency,) = row.of(Quantity.LATENCY)
+    assert (latency.value, latency.limit, latency.note) == (0.009, 0.010, "read up to 8 KiB on projects")
+    assert latency.level is Level.WARNING
+
+
+def test_the_mount_target_nearest_to_a_ceiling_comes_first() -> None:
+    page = page_of(
+        *mount_target("calm", iops=100, iops_limit=50_000),
+        *mount_target("busy", iops=49_000, iops_limit=50_000),
+        *mount_target("unknown", iops=90_000),
+    )
+
+    assert [row.name for row in page.mount_targets] == ["busy", "calm", "unknown"]
+    assert "<title>1 critical - fss-exporter</title>" in render(page)
+
+
+def test_hundreds_of_mount_targets_show_the_nearest_and_fold_the_rest() -> None:
+    rows = [row for n in range(500) for row in mount_target(f"mt-{n}", iops=n * 100, iops_limit=50_000)]
+
+    html = render(page_of(*rows))
+
+    assert "475 more, all at or below 94 % of every ceiling" in html
+    assert html.index("mt-499") < html.index("<details>") < html.index("mt-0<")
+
+
+def test_rates_are_over_the_time_since_the_earlier_look() -> None:
+    page = page_of(*mount(3_000), *mount(500, export="/export/b"), earlier=mount(1_000), after=20)
+
+    first, second = page.mounts
+    assert (first.export, first.iops.value, first.iops.bounds) == ("/export/a", 100, (90, 120))
+    assert first.share == pytest.approx(0.8)
+    assert (first.read_bytes_per_second, first.write_bytes_per_second) == (100_000, 1_000)
+    assert first.rtt_seconds == pytest.approx(0.002)
+    assert first.queue_seconds == pytest.approx(0.0005)
+    assert second.iops.value == 25, "a mount that was not there before counts from zero"
+
+
+def test_the_operation_that_costs_most_is_named_not_the_one_that_cost_most_before() -> None:
+    before = [*mount(90_000, operation="READ"), *mount(10, operation="RENAME")]
+    page = page_of(*mount(90_100, operation="READ"), *mount(5_010, operation="RENAME"), earlier=before)
+
+    assert page.mounts[0].top_operation == "RENAME"
+
+
+def test_counters_that_started_anew_never_give_a_negative_rate() -> None:
+    page = page_of(*mount(10), earlier=mount(1_000_000))
+
+    assert page.mounts[0].iops.value == 0
+
+
+def test_an_idle_mount_has_no_latency_and_no_share() -> None:
+    page = page_of(*mount(10), earlier=mount(10))
+
+    assert page.mounts[0].rtt_seconds is None
+    assert page.mounts[0].share is None
+    assert page.mounts[0].top_operation == ""
+    assert "None" not in render(page)
+
+
+def test_the_first_look_says_that_rates_need_a_second_one_and_asks_again_soon() -> None:
+    html = render(page_of(*mount(10)))
+
+    assert "Rates need a second look" in html
+    assert '<meta http-equiv="refresh" content="2">' in html
+
+
+def test_an_agent_without_oci_compares_its_peak_with_a_standard_mount_target_and_says_so() -> None:
+    html = render(page_of(("fss_client_peak_estimated_iops", {"address": "10.80.1.10"}, 25_000.0)))
+
+    assert "if it is a standard mount target" in html
+    assert "50 %" in html
+
+
+def test_a_known_address_has_the_display_name_and_its_own_ceiling() -> None:
+    peak = ("fss_client_peak_estimated_iops", {"address": "10.80.1.10"}, 25_000.0)
+    (row,) = page_of(*mount_target(iops_limit=100_000), peak).addresses
+
+    assert (row.mount_target, row.peak.ratio, row.peak.note) == ("mt-home", 0.25, "")
+
+
+def test_a_failed_collector_region_and_metric_are_named() -> None:
+    region = {"region": "eu-frankfurt-1"}
+    html = render(
+        page_of(
+            ("fss_collector_success", {"collector": "nfs"}, 0.0),
+            ("fss_oci_poll_success", region, 0.0),
+            ("fss_oci_poll_timestamp_seconds", region, NOW.timestamp() - 45),
+            ("fss_oci_metric_success", region | {"oci_metric": "MountTargetConnections"}, 0.0),
+            ("fss_oci_metric_success", region | {"oci_metric": "MountTargetIOPS"}, 1.0),
+        )
+    )
+
+    assert "fails: see the log" in html
+    assert "incomplete: see the log" in html
+    assert "no answer: MountTargetConnections" in html
+    assert "45 s ago" in html
+
+
+def test_what_the_monitoring_misses_is_said_and_nothing_is_said_otherwise() -> None:
+    skipped = "fss_nfs_records_skipped_total"
+    well = page_of((skipped, {"reason": "truncated"}, 0.0), ("fss_nfs_unresolved_forwarder_addresses", {}, 0.0))
+    unwell = page_of(
+        (skipped, {"reason": "truncated"}, 12.0),
+        ("fss_nfs_unresolved_forwarder_addresses", {}, 1.0),
+        ("fss_oci_ambiguous_addresses", {"region": "eu-frankfurt-1"}, 2.0),
+        ("fss_oci_inventory_success", {"region": "eu-frankfurt-1", "operation": "ListExports"}, 0.0),
+    )
+
+    assert well.problems == ()
+    assert len(unwell.problems) == 4
+    assert "address_map" in render(unwell)
+
+
+def test_names_from_outside_are_text_and_never_markup() -> None:
+    rows = [*mount_target(HOSTILE, iops=1, iops_limit=2), *mount(10, export=HOSTILE)]
+    html = render(page_of(*rows, earlier=mount(5, export=HOSTILE)))
+
+    assert html.count("&lt;script&gt;alert(") >= 2
+    assert "<script" not in html
+    assert "<img" not in html
+
+
+@given(st.text(min_size=1).filter(lambda name: name.isprintable()))
+def test_no_name_adds_an_element_to_the_page(name: str) -> None:
+    def elements(html: str) -> list[str]:
+        return re.findall(r"<[a-z/!][^>]*>", html)
+
+    plain = elements(render(page_of(*mount_target("x"))))
+
+    assert len(elements(render(page_of(*mount_target(name))))) == len(plain)
+
+
+def test_the_policy_admits_the_one_style_sheet_of_the_page_and_nothing_else() -> None:
+    html = render(page_of())
+    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+
+    assert f"'sha256-{b64encode(hashlib.sha256(style.encode()).digest()).decode()}'" in CONTENT_SECURITY_POLICY
+    assert "default-src 'none'" in CONTENT_SECURITY_POLICY
+    assert " style=" not in html
+
+
+def test_links_lead_to_where_the_metrics_are() -> None:
+    assert 'href="/fss/metrics"' in render(page_of(), telemetry_path="/fss/metrics")
+
+
+def test_the_view_takes_rates_over_the_oldest_look_of_the_last_minute() -> None:
+    time = [0.0]
+    view = StatusView(lambda: families(mount(100 * time[0])), clock=lambda: time[0], now=lambda: NOW)
+
+    first = view.html()
+    time[0] = 20.0
+    second = view.html()
+    time[0] = 50.0
+    third = view.html()
+    time[0] = 1000.0
+    much_later = view.html()
+
+    assert "Rates need a second look" in first
+    assert "Means of the last 20 s" in second
+    assert "Means of the last 50 s" in third
+    assert "Rates need a second look" in much_later
+
+
+def test_a_reload_within_a_second_does_not_divide_by_it() -> None:
+    time = [0.0]
+    view = StatusView(lambda: families(mount(1)), clock=lambda: time[0], now=lambda: NOW)
+
+    view.html()
+    time[0] = 0.2
+
+    assert "Rates need a second look" in view.html()
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (count(46_210.4), "46,210"),
+        (count(3.25), "3.2"),
+        (count(0), "0"),
+        (bandwidth(812e6), "812 MB/s"),
+        (bandwidth(1.25e9), "1.25 GB/s"),
+        (bandwidth(0), "0 B/s"),
+        (seconds(0.0123), "12.3 ms"),
+        (seconds(0.00035), "350 µs"),
+        (seconds(2.5), "2.5 s"),
+        (age(95), "95 s"),
+        (age(600), "10 min"),
+        (age(90_000), "25 h"),
+        (age(900_000), "10 d"),
+        (percent(0.7999), "79 %"),
+        (percent(0.8), "80 %"),
+        (percent(0.29), "29 %"),
+        (percent(0.001), "<1 %"),
+        (percent(0), "0 %"),
+    ],
+)
+def test_a_number_reads_as_people_write_it(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+def test_a_share_without_a_ceiling_is_unknown() -> None:
+    assert Usage(Quantity.IOPS, 10).ratio is None
+    assert Usage(Quantity.IOPS, 10).level is Level.UNKNOWN

@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint types contracts accuracy bench lock clean
+.PHONY: help demo test check format lint types contracts deploy-check chart image dist accuracy bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +17,7 @@ demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI 
 test: .venv/dev tools-present ## all tests, with a real prometheus and promtool
 	@$(BIN)/python -m pytest $(ARGS)
 
-check: .venv/dev format lint types contracts test ## everything CI runs: formatting, ruff, mypy, import contracts, tests
+check: .venv/dev format lint types contracts deploy-check test ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)
 	@$(BIN)/ruff format --check --quiet . || { echo 'not formatted; run: .venv/bin/ruff format'; exit 1; }
@@ -30,6 +30,19 @@ types: .venv/dev ## mypy --strict, tests included
 
 contracts: .venv/dev ## who may import whom
 	@$(BIN)/lint-imports --no-logo > .venv/contracts.log || { cat .venv/contracts.log; exit 1; }
+
+deploy-check: .venv/dev ## helm lint, kubeconform and hadolint, where they can be had
+	@tools/chart-tools && $(BIN)/python tools/chart.py check && .tools/bin/hadolint Dockerfile || { \
+	  code=$$?; [ $$code -eq 3 ] && echo 'deploy-check left out: its tools cannot be had here' >&2 || exit $$code; }
+
+chart: .venv/dev ## fill the Helm chart from rules/ and dashboards/, render deploy/kubernetes from it
+	@tools/chart-tools && $(BIN)/python tools/chart.py render
+
+image: ## both container images with buildah, podman or docker (docs/install.md)
+	@tools/image $(ARGS)
+
+dist: .venv/dev ## wheel and sdist into dist/
+	@rm -rf dist && $(BIN)/python -m build --quiet --outdir dist .
 
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tests.accuracy $(ARGS)

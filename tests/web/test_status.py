@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
-from fss_exporter.web.status import CONTENT_SECURITY_POLICY, StatusPage, StatusView, render, status_page
-from fss_exporter.web.status.html import age, bandwidth, count, percent, seconds
+from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
+from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import (
     ESTIMATED_FROM_CLIENTS,
     ESTIMATED_FROM_OCI,
@@ -22,8 +22,11 @@ from fss_exporter.web.status.rows import (
     Level,
     MountTargetRow,
     Quantity,
+    StatusPage,
     Usage,
 )
+from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
+from fss_exporter.web.status.view import StatusView
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"

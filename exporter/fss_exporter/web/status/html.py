@@ -1,13 +1,10 @@
 """From the rows of the status page to HTML. The only module that knows Jinja2 and how a number looks to a person.
 
 Everything from outside (display names, export paths) passes through autoescape; the page has no script, no form and
-loads nothing, and the content security policy holds the browser to it.
+loads nothing.
 """
 
-import base64
-import hashlib
 import math
-from importlib.resources import files
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -17,15 +14,7 @@ from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.transfers import read_io_operations
 from fss_exporter.web.status.rows import Level, Quantity, StatusPage, Usage
-
-_TEMPLATES = "templates"
-_STYLE: Final = files("fss_exporter.web").joinpath(_TEMPLATES, "status.css").read_text(encoding="utf-8")
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-
-CONTENT_SECURITY_POLICY: Final = (
-    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""Value of the header that goes with the page."""
+from fss_exporter.web.status.style import STYLE
 
 
 def render(page: StatusPage, *, telemetry_path: str = "/metrics") -> str:
@@ -87,7 +76,7 @@ def bar_width(value: float, usage: Usage) -> str:
 
 
 _ENVIRONMENT: Final = Environment(
-    loader=PackageLoader("fss_exporter.web", _TEMPLATES),
+    loader=PackageLoader("fss_exporter.web", "templates"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -99,7 +88,7 @@ _ENVIRONMENT.filters.update(
 _ENVIRONMENT.globals.update(
     Level=Level,
     Quantity=Quantity,
-    style=Markup(_STYLE),  # noqa: S704  our own file, not input
+    style=Markup(STYLE),  # noqa: S704  our own file, not input
     warning=100 * WARNING_RATIO,
     critical=100 * CRITICAL_RATIO,
     rename_cost=NFS3_OPERATIONS["RENAME"].io_operations,

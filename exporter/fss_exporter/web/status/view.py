@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from prometheus_client.metrics_core import Metric as Family
 
 from fss_exporter.web.status.clients import Look
-from fss_exporter.web.status.html import render
 from fss_exporter.web.status.overview import status_page
 
 _OLDEST_SECONDS = 60.0
@@ -45,6 +44,8 @@ class StatusView:
 
     def html(self) -> str:
         """The page, now. May be called from several threads."""
+        from fss_exporter.web.status.html import render  # noqa: PLC0415  # Jinja2 is for those who look
+
         families = list(self._collect())
         at = self._clock()
         page, look = status_page(families, now=self._now(), at=at, earlier=self._remembered(at))

@@ -15,12 +15,13 @@ from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
-from fss_exporter.web.application import build, landing_page
+from fss_exporter.web.application import build
 from fss_exporter.web.binding import bind
 from fss_exporter.web.collecting import Collectors
 from fss_exporter.web.limits import affordable
 from fss_exporter.web.listener import Listener
 from fss_exporter.web.scrapes import Scrapes
+from fss_exporter.web.status.view import StatusView
 
 _LOG = logging.getLogger(__name__)
 
@@ -114,7 +115,7 @@ def run(options: Options) -> None:
     application = build(
         telemetry_path=options.telemetry_path,
         scrapes=Scrapes(registry),
-        page=lambda: landing_page(options.telemetry_path),
+        page=StatusView(registry.collect, telemetry_path=options.telemetry_path).html,
         waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
         reload=_nothing_to_reload,
     )

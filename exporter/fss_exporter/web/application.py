@@ -1,13 +1,12 @@
 """Paths to handlers: metrics, health, readiness, reload and the page at `/`."""
 
-import html
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from fss_exporter import __version__
 from fss_exporter.errors import FssError
 from fss_exporter.web.messages import HTML, Application, Request, Response, text
+from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
 from fss_exporter.web.work import in_thread
 
 _LOG = logging.getLogger(__name__)
@@ -88,7 +87,9 @@ def build(
     """
 
     async def show_page(_: Request) -> Response:
-        return Response(200, (await in_thread("page", page)).encode(), content_type=HTML)
+        html = await in_thread("page", page)
+        policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        return Response(200, html.encode(), content_type=HTML, headers=(policy,))
 
     async def say_healthy(_: Request) -> Response:
         return text(200, "fss-exporter is healthy.")
@@ -124,15 +125,3 @@ async def read_again(reload: Callable[[], None]) -> str:
         return mistake
     _LOG.info("configuration read again")
     return ""
-
-
-def landing_page(telemetry_path: str) -> str:
-    """The HTML of `/` where there is no status to show: what this is and where its metrics are."""
-    link = html.escape(telemetry_path)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>fss-exporter</title></head>\n<body>\n'
-        "<h1>fss-exporter</h1>\n"
-        f"<p>Prometheus exporter for OCI File Storage mount targets, version {__version__}.</p>\n"
-        f'<ul>\n<li><a href="{link}">Metrics</a></li>\n<li><a href="/-/healthy">Health</a></li>\n'
-        '<li><a href="/-/ready">Readiness</a></li>\n</ul>\n</body>\n</html>\n'
-    )

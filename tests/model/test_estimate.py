@@ -1,0 +1,143 @@
+"""The laws of the estimate: the truth lies within the bounds, the point too, and more never bounds less."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes, read_wire, write_wire
+from fss_exporter.model.transfers import read_io_operations, write_io_operations
+
+KIB, MIB = 1024, 1024 * 1024
+
+caps = st.sampled_from((4 * KIB, 32 * KIB, 48 * KIB, 64 * KIB, 128 * KIB, MIB))
+
+
+def size_lists(cap: int) -> st.SearchStrategy[list[int]]:
+    pages = st.integers(0, cap // (4 * KIB)).map(lambda count: count * 4 * KIB)
+    return st.lists(st.one_of(st.integers(0, cap), pages, st.just(cap)), max_size=40)
+
+
+workloads = caps.flatmap(lambda cap: st.tuples(st.just(cap), size_lists(cap)))
+
+
+def padded(size: int) -> int:
+    return -(-size // 4) * 4
+
+
+def received(sizes: list[int]) -> int:
+    return sum(128 + padded(size) for size in sizes)
+
+
+def sent(sizes: list[int], header: int) -> int:
+    return sum(header + padded(size) for size in sizes)
+
+
+def holds(bounds: Bounds, truth: float) -> bool:
+    return bounds.lower <= truth <= bounds.upper and bounds.lower <= bounds.point <= bounds.upper
+
+
+@pytest.mark.parametrize(("count", "cap"), [(-1, MIB), (1, 0), (1, -5)])
+def test_counts_and_caps_that_cannot_be_are_refused(count: int, cap: int) -> None:
+    with pytest.raises(ValueError, match="operations of at most"):
+        estimate_reads(count, 0, cap)
+
+
+def test_no_operations_cost_nothing_whatever_the_bytes() -> None:
+    assert estimate_reads(0, 5 * MIB, MIB) == Bounds(0, 0, 0)
+
+
+def test_empty_reads_cost_the_minimum() -> None:
+    assert estimate_reads(7, 0, MIB) == Bounds(14, 14, 14)
+
+
+def test_more_bytes_than_the_operations_can_carry_count_as_full_operations() -> None:
+    assert estimate_reads(3, 9 * MIB, MIB) == Bounds(99, 99, 99)
+
+
+def test_a_counter_that_went_back_counts_as_no_bytes() -> None:
+    assert estimate_reads(3, -4096, MIB).lower == 6
+
+
+@pytest.mark.parametrize("size", [4 * KIB, 32 * KIB, 36 * KIB, 128 * KIB, 256 * KIB, MIB])
+def test_operations_of_one_size_are_known_exactly(size: int) -> None:
+    sizes = [size] * 200
+    assert estimate_reads(200, sum(sizes), MIB).point == 200 * read_io_operations(size)
+    assert estimate_writes(200, sum(sizes), MIB, write_wire(sent(sizes, 112))).point == 200 * write_io_operations(size)
+
+
+@pytest.mark.parametrize("late", [1, 4, 17])
+def test_a_payload_counter_that_is_some_calls_late_does_not_hide_the_one_size(late: int) -> None:
+    sizes = [32 * KIB] * 500
+    bounds = estimate_reads(500, sum(sizes[late:]), MIB, read_wire(received(sizes)))
+    assert bounds.point == 1000
+    assert holds(bounds, 1000)
+
+
+def test_the_wire_tells_odd_tails_from_page_multiples() -> None:
+    odd = [4 * KIB - 1, 60 * KIB + 3] * 50
+    even = [4 * KIB, 60 * KIB] * 50
+    of_odd = estimate_reads(100, sum(odd), MIB, read_wire(received(odd)))
+    of_even = estimate_reads(100, sum(even), MIB, read_wire(received(even)))
+    assert of_odd.point != of_even.point
+
+
+@given(workloads)
+def test_the_truth_of_any_reads_lies_within_the_bounds(workload: tuple[int, list[int]]) -> None:
+    cap, sizes = workload
+    truth = sum(map(read_io_operations, sizes))
+    assert holds(estimate_reads(len(sizes), sum(sizes), cap), truth)
+    assert holds(estimate_reads(len(sizes), sum(sizes), cap, read_wire(received(sizes))), truth)
+
+
+@given(workloads, st.integers(104 // 4, 280 // 4))
+def test_the_truth_of_any_writes_lies_within_the_bounds(workload: tuple[int, list[int]], header_words: int) -> None:
+    cap, sizes = workload
+    wire = write_wire(sent(sizes, 4 * header_words))
+    assert holds(estimate_writes(len(sizes), sum(sizes), cap, wire), sum(map(write_io_operations, sizes)))
+
+
+@given(workloads, st.data())
+def test_the_truth_stays_within_the_bounds_when_the_payload_counter_is_late(
+    workload: tuple[int, list[int]], data: st.DataObject
+) -> None:
+    cap, sizes = workload
+    late = data.draw(st.integers(0, len(sizes)))
+    bounds = estimate_reads(len(sizes), sum(sizes[late:]), cap, read_wire(received(sizes)))
+    assert holds(bounds, sum(map(read_io_operations, sizes)))
+
+
+@given(workloads, st.data())
+def test_the_truth_of_an_interval_lies_within_the_sum_of_the_bounds_of_its_parts(
+    workload: tuple[int, list[int]], data: st.DataObject
+) -> None:
+    cap, sizes = workload
+    cut = data.draw(st.integers(0, len(sizes)))
+    parts = [
+        estimate_reads(len(part), sum(part), cap, read_wire(received(part))) for part in (sizes[:cut], sizes[cut:])
+    ]
+    summed = Bounds(*(left + right for left, right in zip(*parts, strict=True)))
+    assert holds(summed, sum(map(read_io_operations, sizes)))
+
+
+@given(caps, st.integers(0, 500), st.integers(0, 500 * MIB), st.integers(0, 50), st.integers(0, 50 * MIB))
+def test_more_operations_or_bytes_never_bound_less(
+    cap: int, count: int, payload: int, more: int, more_bytes: int
+) -> None:
+    before = estimate_reads(count, payload, cap)
+    after = estimate_reads(count + more, payload + more_bytes, cap)
+    assert before.lower <= after.lower
+    assert before.upper <= after.upper
+
+
+def test_the_upper_bound_is_reached_by_some_sizes() -> None:
+    """Compared with every list of three sizes in steps of 8 KiB and one byte beside them, cap 96 KiB."""
+    cap, count = 96 * KIB, 3
+    steps = sorted({size for base in range(0, cap + 1, 8 * KIB) for size in (base, base + 1) if size <= cap})
+    dearest: dict[int, int] = {}
+    for sizes in product(steps, repeat=count):
+        cost = sum(map(read_io_operations, sizes))
+        dearest[sum(sizes)] = max(cost, dearest.get(sum(sizes), 0))
+    for payload in range(0, count * cap, 32 * KIB):
+        reachable = max(cost for total, cost in dearest.items() if total <= payload)
+        assert estimate_reads(count, payload, cap).upper == reachable

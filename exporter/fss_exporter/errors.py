@@ -9,6 +9,7 @@
     │       ├── Throttled         429: too many calls a second for the tenancy
     │       ├── NotAuthorized     401, 403, 404: missing policy, wrong compartment or wrong key
     │       ├── Unreachable       no connection, time-out, name resolution, TLS
+    │       ├── TooMuchData       400: more streams or points than one answer may hold
     │       └── BrokenAnswer      5xx, cut off, not JSON, not the documented shape
     └── MqlError                  a Monitoring query does not parse; carries the column
 
@@ -90,6 +91,12 @@ class Unreachable(CloudError):
     """No answer at all: name resolution, connection, TLS or time-out."""
 
     outcome = "unreachable"
+
+
+class TooMuchData(CloudError):
+    """400: one answer may hold 2,000 metric streams and 100,000 points; ask for less."""
+
+    outcome = "too_much_data"
 
 
 class BrokenAnswer(CloudError):

@@ -1,0 +1,131 @@
+"""Mount-target I/O operations from what OCI publishes of a file system: request rates by size bucket, throughput, metadata.
+
+A request's size is known to its bucket only; the throughput says what all sizes add up to. The bounds are the exact least and most
+over all sizes that fit both: `Bucket` holds the two hulls of `blocks(size)` inside a bucket, and the bytes are given
+to the buckets in order of what a byte changes. Procedures OCI does not publish are in none of the figures.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.transfers import BLOCK_BYTES, WRITE_FACTOR, blocks
+
+_PAGE_BYTES = 4096
+_ONE_SIZE_TOLERANCE_BYTES = 64  # a published minute mean is rounded; a page is far wider than this
+_DOMINANT = 0.99  # share of the requests from which a minute is taken as one bucket
+
+NOTHING = Bounds(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Requests of more than `above_bytes` and at most `up_to_bytes`, as OCI Monitoring groups them."""
+
+    name: str
+    above_bytes: int
+    up_to_bytes: int
+
+    @property
+    def least_blocks(self) -> int:
+        """Blocks of the smallest request."""
+        return blocks(self.above_bytes + 1)
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks of the largest request."""
+        return blocks(self.up_to_bytes)
+
+
+BUCKETS = (
+    Bucket("0B_to_8KiB", 0, 8 * 1024),
+    Bucket("8KiB_to_64KiB", 8 * 1024, 64 * 1024),
+    Bucket("64KiB_to_1MiB", 64 * 1024, 1024 * 1024),
+)
+# Source: "File System Metrics" of the OCI documentation, read 2026-09-05; there is no larger bucket.
+
+
+def estimate_reads_by_size(rates: Sequence[float], bytes_per_second: float | None) -> Bounds:
+    """I/O operations a second of READs.
+
+    Args:
+        rates: requests a second, one for each of `BUCKETS`.
+        bytes_per_second: payload of all of them; None where it is not known.
+    """
+    total = sum(rates)
+    if total <= 0:
+        return NOTHING
+    lower = total + _least_blocks(rates, bytes_per_second)
+    upper = max(lower, total + _most_blocks(rates, bytes_per_second))
+    point = total + _one_size(rates, bytes_per_second) if _is_one_size(rates, bytes_per_second) else (lower + upper) / 2
+    return Bounds(lower, min(max(point, lower), upper), upper)
+
+
+def estimate_writes_by_size(rates: Sequence[float], bytes_per_second: float | None) -> Bounds:
+    """I/O operations a second of WRITEs; arguments as for READs."""
+    return Bounds(*(WRITE_FACTOR * value for value in estimate_reads_by_size(rates, bytes_per_second)))
+
+
+def estimate_metadata(rates: Mapping[str, float]) -> Bounds:
+    """I/O operations a second of metadata requests by operation as OCI names it.
+
+    A name that is no NFS procedure may stand for any of them: at least 1, at most 8, and no more is claimed than the least.
+    """
+    costs = [operation.io_operations for operation in NFS3_OPERATIONS.values() if operation.io_operations]
+    lower = upper = 0.0
+    for name, rate in rates.items():
+        row = NFS3_OPERATIONS.get(name.upper())
+        known = row.io_operations if row else None
+        lower += rate * (min(costs) if known is None else known)
+        upper += rate * (max(costs) if known is None else known)
+    return Bounds(lower, lower, upper)
+
+
+def total_of(parts: Sequence[Bounds]) -> Bounds:
+    """The sum of independent estimates."""
+    return Bounds(*(sum(values) for values in zip(*parts, strict=True))) if parts else NOTHING
+
+
+def _least_blocks(rates: Sequence[float], bytes_per_second: float | None) -> float:
+    """Every request ends at a block's end: bytes are free up to there, and cost 1/32 KiB each beyond."""
+    least = sum(rate * bucket.least_blocks for rate, bucket in zip(rates, BUCKETS, strict=True))
+    most = sum(rate * bucket.most_blocks for rate, bucket in zip(rates, BUCKETS, strict=True))
+    free = sum(
+        rate * min(bucket.least_blocks * BLOCK_BYTES, bucket.up_to_bytes)
+        for rate, bucket in zip(rates, BUCKETS, strict=True)
+    )
+    return min(most, least + max(0.0, (bytes_per_second or 0.0) - free) / BLOCK_BYTES)
+
+
+def _most_blocks(rates: Sequence[float], bytes_per_second: float | None) -> float:
+    """Every request ends just behind a block's end: the first block more is the cheapest, each other takes 32 KiB."""
+    if bytes_per_second is None:
+        return sum(rate * bucket.most_blocks for rate, bucket in zip(rates, BUCKETS, strict=True))
+    reached = 0.0
+    left = bytes_per_second
+    steps: list[tuple[int, float]] = []  # bytes that buy one more block, how many blocks can be bought so
+    for rate, bucket in zip(rates, BUCKETS, strict=True):
+        reached += rate * bucket.least_blocks
+        left -= rate * bucket.above_bytes
+        more = bucket.most_blocks - bucket.least_blocks
+        if more:
+            steps.append((bucket.least_blocks * BLOCK_BYTES - bucket.above_bytes, rate))
+            steps.append((BLOCK_BYTES, rate * (more - 1)))
+    for price, amount in sorted(steps):
+        bought = min(amount, max(0.0, left) / price)
+        reached += bought
+        left -= bought * price
+    return reached
+
+
+def _is_one_size(rates: Sequence[float], bytes_per_second: float | None) -> bool:
+    if bytes_per_second is None or max(rates) < _DOMINANT * sum(rates):
+        return False
+    beside = bytes_per_second / sum(rates) % _PAGE_BYTES
+    return min(beside, _PAGE_BYTES - beside) <= _ONE_SIZE_TOLERANCE_BYTES
+
+
+def _one_size(rates: Sequence[float], bytes_per_second: float | None) -> float:
+    mean = (bytes_per_second or 0.0) / sum(rates)
+    return sum(rates) * blocks(round(mean / _PAGE_BYTES) * _PAGE_BYTES)

@@ -1,0 +1,106 @@
+"""Who signs the requests: an API key, a session token, or a principal of the platform."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from oci.exceptions import ClientError
+
+import oci
+from fss_exporter.errors import Unreachable, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which credentials to use.
+
+    Attributes:
+        auth: `config_file`, `instance_principal`, `resource_principal` or `workload_identity`.
+        config_file: file of API keys, `~` allowed; for `config_file` only.
+        profile: section of that file.
+        tenancy_id: OCID of the tenancy; empty where the credentials tell.
+    """
+
+    auth: str = "config_file"
+    config_file: Path = Path("~/.oci/config")
+    profile: str = "DEFAULT"
+    tenancy_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What the SDK signs with.
+
+    Attributes:
+        config: the SDK's configuration; empty for principals.
+        signer: the SDK's signer; None where the configuration names the key.
+        tenancy_id: OCID of the tenancy.
+        region: the region the credentials belong to; empty where they do not tell.
+        auth: as in `Access`.
+    """
+
+    config: Mapping[str, Any]
+    signer: Any
+    tenancy_id: str
+    region: str
+    auth: str
+
+
+def read_credentials(access: Access) -> Credentials:
+    """Read the credentials; principals fetch a token.
+
+    Raises:
+        UsageError: the configuration file or key cannot be used, or the tenancy is not known.
+        Unreachable: there is nobody to give a token.
+    """
+    config, signer = _from_file(access) if access.auth == "config_file" else ({}, _principal(access.auth))
+    tenancy_id = access.tenancy_id or config.get("tenancy") or getattr(signer, "tenancy_id", None)
+    region = config.get("region") or getattr(signer, "region", None)
+    if not tenancy_id:
+        raise UsageError(f"oci.tenancy: the credentials ({access.auth}) do not tell the tenancy; set its OCID")
+    return Credentials(MappingProxyType(config), signer, tenancy_id, region or "", access.auth)
+
+
+def _from_file(access: Access) -> tuple[dict[str, Any], Any]:
+    place = f"oci.config_file {access.config_file}, profile {access.profile}"
+    try:
+        config = oci.config.from_file(str(access.config_file), access.profile)
+        if "security_token_file" in config:
+            return config, _session_token(config)
+        oci.config.validate_config(config)
+        return config, _key(config)
+    except (ClientError, OSError, ValueError) as error:
+        detail = " ".join(str(error).split())
+        raise UsageError(f"{place}: {type(error).__name__}: {detail}") from error
+
+
+def _key(config: Mapping[str, Any]) -> Any:
+    return oci.signer.Signer(
+        tenancy=config["tenancy"],
+        user=config["user"],
+        fingerprint=config["fingerprint"],
+        private_key_file_location=config.get("key_file"),
+        pass_phrase=config.get("pass_phrase"),
+        private_key_content=config.get("key_content"),
+    )
+
+
+def _session_token(config: Mapping[str, Any]) -> Any:
+    token = Path(config["security_token_file"]).expanduser().read_text(encoding="utf-8").strip()
+    key = oci.signer.load_private_key_from_file(config.get("key_file"), config.get("pass_phrase"))
+    return oci.auth.signers.SecurityTokenSigner(token, key)
+
+
+def _principal(auth: str) -> Any:
+    makers = {
+        "instance_principal": oci.auth.signers.InstancePrincipalsSecurityTokenSigner,
+        "resource_principal": oci.auth.signers.get_resource_principals_signer,
+        "workload_identity": oci.auth.signers.get_oke_workload_identity_resource_principal_signer,
+    }
+    try:
+        return makers[auth]()
+    except Exception as error:  # the SDK documents no errors here and raises whatever it meets
+        detail = " ".join(str(error).split())[:300]
+        raise Unreachable(f"oci.auth {auth}: no token to be had here: {detail}", operation="SignIn") from error

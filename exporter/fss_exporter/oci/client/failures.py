@@ -1,0 +1,90 @@
+"""The SDK's errors, and those of the libraries below it, as this project's own; the foreign one stays the cause."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from circuitbreaker import CircuitBreakerError
+from oci.exceptions import ServiceError
+
+from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, Throttled, TooMuchData, Unreachable
+from fss_exporter.oci.iam import statement
+
+_CLOCK_SKEW_SECONDS = 300  # OCI refuses signatures that are five minutes off
+_TOO_MUCH = re.compile(r"stream|data ?points|too many|too large", re.IGNORECASE)
+_CUT_OFF = {"ChunkedEncodingError", "ContentDecodingError"}
+_LONGEST_DETAIL = 300  # characters
+
+
+def translate(error: Exception, operation: str, region: str, *, auth: str, compartment_id: str) -> CloudError | None:
+    """This project's error for a foreign one; None for a mistake of our own.
+
+    Args:
+        error: what the SDK raised.
+        operation: API name, e.g. `ListMountTargets`.
+        region: where it was asked.
+        auth: how the call was signed, for the policy statement.
+        compartment_id: what was asked for, for the policy statement.
+    """
+    where = f"{operation} in {region}"
+    match error:
+        case ServiceError():
+            return _refused(error, operation, region, statement(operation, auth, compartment_id))
+        case CircuitBreakerError():
+            return Unreachable(f"{where}: not asked, after many failures in a row", operation=operation)
+        case OSError() if _was_cut_off(error):
+            return BrokenAnswer(f"{where}: the answer was cut off: {_detail(error)}", operation=operation)
+        case OSError():  # the SDK's own request errors are such, too
+            return Unreachable(f"{where}: no answer: {_detail(error)}", operation=operation)
+        case UnicodeDecodeError():
+            return BrokenAnswer(f"{where}: the answer is not text", operation=operation)
+        case _:
+            return None
+
+
+def broken(what: str, operation: str, region: str) -> BrokenAnswer:
+    """An answer of status 200 that is not what the API documents."""
+    return BrokenAnswer(f"{operation} in {region}: {what}", operation=operation)
+
+
+def _refused(error: ServiceError, operation: str, region: str, needed: str) -> CloudError:
+    said = _short(str(error.message or ""))
+    message = f"{operation} in {region}: HTTP {error.status} {error.code or ''}: {said}"
+    about: dict[str, Any] = {"operation": operation, "status": error.status, "request_id": error.request_id or ""}
+    if error.status == 429:
+        return Throttled(message, **about)
+    if error.status == 401:
+        return NotAuthorized(f"{message} {_why_unauthenticated(error.headers)}", **about)
+    if error.status in {403, 404}:
+        return NotAuthorized(f"{message} Perhaps this is missing: {needed}" if needed else message, **about)
+    if error.status == 400 and _TOO_MUCH.search(said):
+        return TooMuchData(message, **about)
+    return BrokenAnswer(message, **about) if error.status >= 500 else CloudError(message, **about)
+
+
+def _why_unauthenticated(headers: Mapping[str, str]) -> str:
+    try:
+        ahead = (datetime.now(UTC) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
+    except (TypeError, ValueError):
+        ahead = 0.0
+    if abs(ahead) >= _CLOCK_SKEW_SECONDS:
+        return f"This host's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} OCI's: set it."
+    return "The key, fingerprint, user or tenancy of the credentials is wrong, or the key was deleted."
+
+
+def _was_cut_off(error: OSError) -> bool:
+    """Told by name, because the SDK carries its HTTP library in a private package and wraps its errors in its own."""
+    inner = error.args[0] if error.args else None
+    return not _CUT_OFF.isdisjoint({type(error).__name__, type(inner).__name__})
+
+
+def _detail(error: Exception) -> str:
+    inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
+    return f"{type(inner).__name__}: {_short(str(inner.args[0] if inner.args else inner))}"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _LONGEST_DETAIL else flat[: _LONGEST_DETAIL - 3] + "..."

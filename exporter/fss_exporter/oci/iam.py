@@ -1,0 +1,85 @@
+"""The policy statement each API operation needs, for the message of a call that was refused.
+
+Source: the policy references of File Storage (2025-03-04), Monitoring and Core Services. OCI answers 404 both for "no permission"
+and for "does not exist", so a statement is what may be missing, not what is.
+"""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+NAMESPACE: Final = "oci_filestorage"
+
+_METRICS = f" where target.metrics.namespace='{NAMESPACE}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What an operation needs: `verb` on `resource`, in the compartment asked for unless `where` names another."""
+
+    verb: str
+    resource: str
+    where: str = ""
+    condition: str = ""
+
+
+NEEDS: Final = MappingProxyType(
+    {
+        "ListMetrics": Need("read", "metrics", condition=_METRICS),
+        "SummarizeMetricsData": Need("read", "metrics", condition=_METRICS),
+        "ListMountTargets": Need("inspect", "mount-targets"),
+        "ListFileSystems": Need("inspect", "file-systems"),
+        "ListExports": Need("read", "export-sets"),
+        "ListExportSets": Need("inspect", "export-sets"),
+        "ListReplications": Need("inspect", "replications"),
+        "ListOutboundConnectors": Need("inspect", "outbound-connectors"),
+        "GetPrivateIp": Need("inspect", "private-ips", where="compartment <compartment of the network>"),
+        "GetSubnet": Need("inspect", "subnets", where="compartment <compartment of the network>"),
+        "ListAvailabilityDomains": Need("inspect", "compartments", where="tenancy"),
+        "ListCompartments": Need("inspect", "compartments", where="tenancy"),
+        "ListAlarms": Need("inspect", "alarms"),
+        "GetAlarm": Need("read", "alarms"),
+        "CreateAlarm": Need("manage", "alarms"),
+        "UpdateAlarm": Need("manage", "alarms"),
+        "DeleteAlarm": Need("manage", "alarms"),
+    }
+)
+"""By API operation."""
+
+_SUBJECTS: Final = MappingProxyType(
+    {
+        "config_file": "group <group>",
+        "instance_principal": "dynamic-group <dynamic group>",
+        "resource_principal": "dynamic-group <dynamic group>",
+        "workload_identity": "any-user",
+    }
+)
+_WORKLOAD: Final = (
+    "request.principal.type = 'workload', request.principal.namespace = '<namespace>', "
+    "request.principal.service_account = '<service account>', request.principal.cluster_id = '<cluster OCID>'"
+)
+
+
+def statement(operation: str, auth: str, compartment_id: str = "") -> str:
+    """The policy statement that allows an operation; empty for an operation that is not in the table.
+
+    Args:
+        operation: API name, e.g. `ListMountTargets`.
+        auth: how the exporter signs: decides whom the statement names.
+        compartment_id: OCID of the compartment asked for; that of the tenancy makes it a statement on the tenancy.
+    """
+    need = NEEDS.get(operation)
+    if need is None:
+        return ""
+    place = need.where or _place(compartment_id)
+    text = f"Allow {_SUBJECTS.get(auth, 'group <group>')} to {need.verb} {need.resource} in {place}"
+    if auth != "workload_identity":
+        return text + need.condition
+    extra = need.condition.replace(" where ", ", ")
+    return f"{text} where all {{{_WORKLOAD}{extra}}}"
+
+
+def _place(compartment_id: str) -> str:
+    if compartment_id.startswith("ocid1.tenancy."):
+        return "tenancy"
+    return f"compartment id {compartment_id}" if compartment_id else "compartment <compartment>"

@@ -1,0 +1,79 @@
+"""Which minutes to ask for, and which have been taken. Pure.
+
+A minute is named by its end, in seconds since the epoch, a multiple of 60: the point stamped 12:05:00 is the minute from 12:04 to
+12:05. It is complete when the clock has reached that end.
+"""
+
+from dataclasses import dataclass
+
+MINUTE = 60
+
+GAUGE_OVERLAP_MINUTES = 5
+"""A gauge needs its newest point only: three minutes of lateness, a pair, and one to spare."""
+
+COUNTER_OVERLAP_MINUTES = 15
+"""What adds up is asked for again and again, so that a minute may come this late and still count."""
+
+FURTHEST_MINUTES = 180
+"""After an outage, the minutes of the last three hours are caught up on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Minutes to ask for, both ends in epoch seconds; OCI includes `start` and excludes `end`."""
+
+    start: int
+    end: int
+
+    @property
+    def minutes(self) -> int:
+        """How many points a stream may have in it."""
+        return (self.end - self.start) // MINUTE
+
+
+def newest_complete(now: float) -> int:
+    """End of the newest complete minute."""
+    return int(now // MINUTE) * MINUTE
+
+
+def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
+    """The window of one query.
+
+    Args:
+        now: epoch seconds.
+        overlap_minutes: how far back from the newest complete minute, and from `answered`, to look again.
+        answered: newest complete minute at the time of the last answer; None where there was none yet.
+    """
+    newest = newest_complete(now)
+    last = newest if answered is None else min(answered, newest)
+    start = max(last - overlap_minutes * MINUTE, newest - FURTHEST_MINUTES * MINUTE)
+    return Window(start + MINUTE, newest + MINUTE)
+
+
+class Minutes:
+    """The minutes of one series that have been counted.
+
+    Args:
+        start: minutes that end at or before this are counted already.
+    """
+
+    __slots__ = ("_floor", "_taken")
+
+    def __init__(self, start: int) -> None:
+        self._floor = start
+        self._taken = 0  # bit n: the minute that ends n + 1 minutes after the floor
+
+    def take(self, minute: int) -> bool:
+        """Count a minute; False if it was counted before, or is too old to know."""
+        place = (minute - self._floor) // MINUTE - 1
+        if place < 0 or self._taken >> place & 1:
+            return False
+        self._taken |= 1 << place
+        return True
+
+    def forget_before(self, minute: int) -> None:
+        """No minute that ends at or before this is expected any more."""
+        steps = (minute - self._floor) // MINUTE
+        if steps > 0:
+            self._taken >>= steps
+            self._floor += steps * MINUTE

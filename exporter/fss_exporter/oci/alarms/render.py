@@ -1,0 +1,94 @@
+"""Alarms in the words of others: the OCI CLI's JSON, and Terraform's `oci_monitoring_alarm` as `terraform fmt` has it."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+from fss_exporter.oci.alarms.pack import Alarm, placeholders
+
+Form = Literal["json", "cli", "terraform"]
+
+_WHOLE: Final = re.compile(r"\$\{([A-Z0-9_]+)\}")
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ESCAPES: Final = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "${": "$${", "%{": "%%{"}
+_TO_ESCAPE: Final = re.compile(r'[\\"\n\r\t]|\$\{(?![A-Z0-9_]+\})|%\{')
+
+
+def api_json(alarm: Alarm) -> str:
+    """CreateAlarmDetails as the API takes it."""
+    return json.dumps(alarm.body, indent=2, ensure_ascii=False) + "\n"
+
+
+def cli_json(alarm: Alarm) -> str:
+    """For `oci monitoring alarm create --from-json`.
+
+    The CLI calls the query `queryText`, because its own `--query` is the JMESPath filter; in overrides it stays `query`.
+    """
+    body = {"queryText" if key == "query" else key: value for key, value in alarm.body.items()}
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+def terraform(alarms: Iterable[Alarm]) -> str:
+    """One resource for each alarm, and a variable for each placeholder that is left."""
+    listed = list(alarms)
+    names = sorted({name for alarm in listed for name in placeholders(alarm)})
+    blocks = [_block(f'variable "{name.lower()}"', {"type": _Reference("string")}) for name in names]
+    blocks += [_block(f'resource "oci_monitoring_alarm" "{_label(alarm.name)}"', alarm.body) for alarm in listed]
+    return "\n".join(blocks)
+
+
+class _Reference(str):
+    """Text that is an expression, not a string."""
+
+    __slots__ = ()
+
+
+def _label(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+
+def _block(head: str, body: Mapping[str, Any], indent: str = "") -> str:
+    inner = indent + "  "
+    parts = [f"{indent}{head} {{"]
+    nested = [(key, rule) for key, value in body.items() if _is_blocks(value) for rule in value]
+    parts += _attributes({key: value for key, value in body.items() if not _is_blocks(value)}, inner)
+    for key, rule in nested:
+        parts += ["", _block(_CAMEL.sub("_", key).lower(), rule, inner).rstrip("\n")]
+    return "\n".join([*parts, f"{indent}}}"]) + "\n"
+
+
+def _is_blocks(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+
+
+def _attributes(body: Mapping[str, Any], indent: str) -> Iterator[str]:
+    """`name = value` lines; the signs of neighbouring one-line values stand in one column."""
+    named = {_CAMEL.sub("_", key).lower(): value for key, value in body.items() if value is not None}
+    single = {name: _value(value) for name, value in named.items() if not isinstance(value, Mapping)}
+    width = max(map(len, single), default=0)
+    yield from (f"{indent}{name:<{width}} = {value}" for name, value in single.items())
+    for name, value in named.items():
+        if isinstance(value, Mapping):
+            yield f"{indent}{name} = {{"
+            inner = max(len(_string(key)) for key in value)
+            yield from (f"{indent}  {_string(key):<{inner}} = {_value(item)}" for key, item in value.items())
+            yield f"{indent}}}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, _Reference):
+        return str(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, str):
+        whole = _WHOLE.fullmatch(value)
+        return f"var.{whole[1].lower()}" if whole else _string(value)
+    return json.dumps(value)
+
+
+def _string(text: str) -> str:
+    escaped = _TO_ESCAPE.sub(lambda found: _ESCAPES[found[0]], text)
+    return '"' + _WHOLE.sub(lambda found: f"${{var.{found[1].lower()}}}", escaped) + '"'

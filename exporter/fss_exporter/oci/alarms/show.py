@@ -1,0 +1,96 @@
+"""A plan and what came of it, as text for people."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fss_exporter.oci.alarms.apply import Outcome
+from fss_exporter.oci.alarms.plan import FieldChange, Kind, Plan, Step
+
+SIGNS: Final[dict[Kind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
+_DONE: Final[dict[Kind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """The plan: what changes with its fields, what clashes, and the sum."""
+    for step in plan.steps:
+        if step.kind != "unchanged":
+            yield f"  {SIGNS[step.kind]} {step.name:<44} {_what(step)}"
+            yield from (f"      {line}" for change in step.changes for line in _change_lines(change))
+    kinds: tuple[tuple[Kind, str], ...] = (
+        ("create", "to create"),
+        ("update", "to update"),
+        ("delete", "to delete"),
+        ("unchanged", "unchanged"),
+        ("clash", "left alone"),
+    )
+    counts = [(len(plan.of(kind)), words) for kind, words in kinds]
+    yield "Plan: " + ", ".join(f"{count} {words}" for count, words in counts if count or words != "left alone") + "."
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """One step that was tried, or was not."""
+    step = outcome.step
+    if not outcome.tried:
+        return f"  . {step.name:<44} not tried"
+    if outcome.error is None:
+        return f"  {SIGNS[step.kind]} {step.name:<44} {_DONE[step.kind]}"
+    return f"  ! {step.name:<44} not {_DONE[step.kind]}: {outcome.error}"
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """What was done, what was not, and how to go on."""
+    done = [outcome for outcome in outcomes if outcome.tried and outcome.error is None]
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    untried = len(outcomes) - len(done) - len(failed)
+    if not failed:
+        return f"Done: {len(done)} of {len(outcomes)}."
+    return (
+        f"Stopped: {len(done)} done, {len(failed)} failed, {untried} not tried. What is done stays; "
+        "run apply again when the cause is gone: it takes up where this stopped."
+    )
+
+
+def _what(step: Step) -> str:
+    match step.kind:
+        case "create" | "update":
+            return step.kind
+        case "delete":
+            return f"delete: {step.reason}"
+        case _:
+            return f"left alone: {step.reason}"
+
+
+def _change_lines(change: FieldChange) -> Iterator[str]:
+    if isinstance(change.old, str) and isinstance(change.new, str) and len(change.old) + len(change.new) > 80:
+        yield f"{change.name}:"
+        yield f"  - {change.old}"
+        yield f"  + {change.new}"
+    elif isinstance(change.old, list) and isinstance(change.new, list) and change.name == "overrides":
+        yield f"{change.name}:"
+        yield from _rule_lines(change.old, change.new)
+    else:
+        yield f"{change.name}: {_short(change.old)} -> {_short(change.new)}"
+
+
+def _rule_lines(old: list[dict[str, object]], new: list[dict[str, object]]) -> Iterator[str]:
+    before = {str(rule.get("ruleName")): rule for rule in old}
+    after = {str(rule.get("ruleName")): rule for rule in new}
+    for name in dict.fromkeys((*before, *after)):
+        if name not in after:
+            yield f"  - {name}"
+        elif name not in before:
+            yield f"  + {name}: {_short(after[name].get('query'))}"
+        else:
+            for key in dict.fromkeys((*before[name], *after[name])):
+                one, other = before[name].get(key), after[name].get(key)
+                if one != other:
+                    for line in _change_lines(FieldChange(f"{name}.{key}", one, other)):
+                        yield f"  {line}"
+
+
+def _short(value: object) -> str:
+    if value is None:
+        return "(not set)"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return str(value) if not isinstance(value, list) else ", ".join(map(str, value))

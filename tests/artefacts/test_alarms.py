@@ -1,0 +1,313 @@
+"""The alarm pack as shipped: every file is what OCI takes, and every literal follows from the model."""
+
+import json
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
+
+from fss_exporter.model.limits import SHAPES, STANDARD
+from fss_exporter.model.thresholds import (
+    CRITICAL_RATIO,
+    LATENCY_CRITICAL_RATIO,
+    LATENCY_OBJECTIVES,
+    LATENCY_WARNING_RATIO,
+    WARNING_RATIO,
+)
+from fss_exporter.oci import mql
+from fss_exporter.oci.alarms import desired, fit, pack
+from fss_exporter.oci.mql import Comparison, Query
+
+MQL = Path(__file__).parents[2] / "mql"
+PACK = pack.load(MQL / "alarms")
+BY_KEY = {alarm.key: alarm for alarm in PACK}
+FILES = sorted((MQL / "alarms").glob("*.json"))
+QUERIES = sorted((MQL / "queries").glob("*.mql"))
+RUNBOOK = "https://github.com/fss-exporter/fss-exporter/blob/main/docs/runbook.md#"
+OCIDS = {"ALARM_COMPARTMENT_OCID", "METRIC_COMPARTMENT_OCID", "TOPIC_OCID"} | {
+    f"HPMT_{gbps}_MOUNT_TARGET_OCIDS" for gbps in (20, 40, 80)
+}
+
+each_alarm = pytest.mark.parametrize("alarm", PACK, ids=lambda alarm: alarm.key)
+
+
+def bounds(text: str) -> tuple[float, ...]:
+    expression = mql.parse(text)
+    assert isinstance(expression, Comparison), f"{text}: no single predicate"
+    return expression.bounds
+
+
+def rule_queries(alarm: pack.Alarm) -> dict[str, str]:
+    return {rule["severity"]: rule["query"] for _, rule in alarm.rules()}
+
+
+def all_queries(alarm: pack.Alarm) -> Iterator[str]:
+    return (str(rule["query"]) for _, rule in alarm.rules())
+
+
+class TestEveryFile:
+    def test_has_the_name_its_alarm_displays(self) -> None:
+        assert [file.stem for file in FILES] == [json.loads(file.read_text())["displayName"] for file in FILES]
+
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+    def test_is_written_as_json_dumps_writes_it_so_that_diffs_stay_small(self, file: Path) -> None:
+        text = file.read_text()
+        assert json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n" == text
+
+    @each_alarm
+    def test_has_only_fields_the_sdk_knows(self, alarm: pack.Alarm) -> None:
+        assert set(alarm.body) <= set(CreateAlarmDetails().attribute_map.values())
+        for override in alarm.body.get("overrides", []):
+            assert set(override) <= set(AlarmOverride().attribute_map.values())
+
+    @each_alarm
+    def test_has_placeholders_for_ocids_only(self, alarm: pack.Alarm) -> None:
+        assert pack.placeholders(alarm) <= OCIDS
+        assert {"ALARM_COMPARTMENT_OCID", "METRIC_COMPARTMENT_OCID", "TOPIC_OCID"} <= pack.placeholders(alarm)
+
+    @each_alarm
+    def test_carries_the_tags_by_which_it_is_ours(self, alarm: pack.Alarm) -> None:
+        tags = alarm.body["freeformTags"]
+        assert tags[pack.PACK_TAG] == "fss"
+        assert alarm.name == f"fss-{tags[pack.KEY_TAG]}"
+
+    @each_alarm
+    def test_warns_first_and_is_critical_by_an_override_that_is_evaluated_before(self, alarm: pack.Alarm) -> None:
+        assert alarm.body["severity"] == "WARNING"
+        assert [name for name, _ in alarm.rules()] in (["BASE"], ["CRITICAL", "BASE"])
+        for override in alarm.body.get("overrides", []):
+            assert override["severity"] == "CRITICAL"
+            assert override["pendingDuration"] == alarm.body["pendingDuration"]
+
+    @each_alarm
+    def test_sends_one_message_for_all_streams_because_a_topic_drops_what_exceeds_sixty(
+        self, alarm: pack.Alarm
+    ) -> None:
+        assert alarm.body["isNotificationsPerMetricDimensionEnabled"] is False
+
+    @each_alarm
+    def test_groups_by_a_stable_dimension(self, alarm: pack.Alarm) -> None:
+        for text in all_queries(alarm):
+            for query in mql.queries(mql.parse(text)):
+                assert query.stages[0].grouping is not None, text
+
+    @each_alarm
+    def test_prints_its_queries_as_the_builder_does(self, alarm: pack.Alarm) -> None:
+        assert all(str(mql.parse(text)) == text for text in all_queries(alarm))
+
+
+class TestTexts:
+    @each_alarm
+    def test_link_to_the_runbook_of_the_twin(self, alarm: pack.Alarm) -> None:
+        twin = alarm.body["freeformTags"][pack.TWIN_TAG]
+        for _, rule in alarm.rules():
+            assert rule["body"].endswith(f"{RUNBOOK}{twin.lower()}")
+
+    @each_alarm
+    def test_use_only_dimensions_the_query_keeps(self, alarm: pack.Alarm) -> None:
+        kept = {
+            dimension
+            for query in mql.queries(mql.parse(alarm.body["query"]))
+            for stage in query.stages
+            if stage.grouping
+            for dimension in stage.grouping.dimensions
+        }
+        texts = [rule["body"] for _, rule in alarm.rules()]
+        texts += [alarm.body["notificationTitle"], alarm.body["alarmSummary"]]
+        assert {name for text in texts for name in re.findall(r"\{\{dimensions\.(\w+)\}\}", text)} <= kept
+
+    @each_alarm
+    def test_leave_no_brace_unclosed_and_fit_a_title(self, alarm: pack.Alarm) -> None:
+        known = r"\{\{(dimensions\.\w+|severity|metricValues)\}\}"
+        texts = [rule["body"] for _, rule in alarm.rules()] + [alarm.body["alarmSummary"]]
+        for text in [*texts, alarm.body["notificationTitle"]]:
+            assert not re.search(r"[{}]", re.sub(known, "", text))
+        assert len(alarm.body["notificationTitle"]) < 150  # 250 with its variables filled in
+        assert max(map(len, texts)) < 1000
+
+
+class TestCeilings:
+    """MQL cannot divide by a limit gauge: ratio x ceiling is typed in, so it is computed here."""
+
+    @pytest.mark.parametrize("ceiling", desired.CEILINGS, ids=lambda ceiling: ceiling.kind)
+    def test_literals_of_the_standard_shape_are_ratio_times_ceiling(self, ceiling: desired.Ceiling) -> None:
+        limit = ceiling.of(STANDARD.limits)
+        assert limit is not None
+        queries = rule_queries(BY_KEY[ceiling.key])
+        assert bounds(queries["WARNING"]) == (fit.literal(WARNING_RATIO, limit),)
+        assert bounds(queries["CRITICAL"]) == (fit.literal(CRITICAL_RATIO, limit),)
+
+    @pytest.mark.parametrize("ceiling", desired.CEILINGS, ids=lambda ceiling: ceiling.kind)
+    def test_texts_state_share_threshold_and_ceiling(self, ceiling: desired.Ceiling) -> None:
+        limit = ceiling.of(STANDARD.limits)
+        assert limit is not None
+        alarm = BY_KEY[ceiling.key]
+        for ratio, (_, rule) in zip((CRITICAL_RATIO, WARNING_RATIO), alarm.rules(), strict=True):
+            for part in (ceiling.spell(ratio * limit), ceiling.spell(limit), f"{ratio:.0%}".replace("%", " %")):
+                assert part in rule["body"]
+
+    def test_every_published_ceiling_of_every_shape_has_a_file_and_no_other_has(self) -> None:
+        """The file of another shape is the standard one, rescaled and narrowed; nothing else may differ."""
+        kept = {alarm.key for alarm in PACK if alarm.key.startswith("mount-target-")}
+        expected = {"mount-target-health", "mount-target-absent"}
+        for ceiling in desired.CEILINGS:
+            for shape in SHAPES.values():
+                limit = ceiling.of(shape.limits)
+                if limit is None:
+                    continue
+                key = f"{ceiling.stem}-{shape.name}" if ceiling.per_shape else ceiling.stem
+                expected.add(key)
+                if key != ceiling.key:
+                    assert BY_KEY[key] == as_shipped_for(ceiling, shape.name, limit)
+        assert kept == expected
+
+    def test_the_white_papers_iops_alarm_is_among_them(self) -> None:
+        alarm = BY_KEY["mount-target-iops-standard"]
+        assert alarm.body["query"] == "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000"
+        assert alarm.body["pendingDuration"] == "PT10M"
+
+
+def as_shipped_for(ceiling: desired.Ceiling, shape: str, limit: float) -> pack.Alarm:
+    key = f"{ceiling.stem}-{shape}"
+    standard = ceiling.of(STANDARD.limits)
+    assert standard is not None
+    placeholder = "${" + shape.upper().replace("-", "_") + "_MOUNT_TARGET_OCIDS}"
+    alarm = fit.rescale(
+        fit.narrow(fit.rekey(BY_KEY[ceiling.key], key), [placeholder]),
+        old=standard,
+        new=limit,
+        ratios=(WARNING_RATIO, CRITICAL_RATIO),
+        spell=ceiling.spell,
+        words={"(standard)": f"({shape})"},
+    )
+    # several OCIDs go in there, joined by |
+    text = json.dumps(alarm.body).replace(f'resourceId = \\"{placeholder}', f'resourceId =~ \\"{placeholder}')
+    return pack.Alarm(key, json.loads(text))
+
+
+class TestOtherThresholds:
+    def test_every_latency_objective_has_its_alarm_and_every_such_alarm_its_objective(self) -> None:
+        assert set(desired.LATENCIES.values()) == set(LATENCY_OBJECTIVES)
+        assert {key for key in BY_KEY if key.startswith("latency-")} == set(desired.LATENCIES)
+
+    @pytest.mark.parametrize("key", desired.LATENCIES)
+    def test_latency_literals_are_ratio_times_objective(self, key: str) -> None:
+        objective = LATENCY_OBJECTIVES[desired.LATENCIES[key]]
+        queries = rule_queries(BY_KEY[key])
+        assert bounds(queries["WARNING"]) == (fit.literal(LATENCY_WARNING_RATIO, objective.seconds),)
+        assert bounds(queries["CRITICAL"]) == (fit.literal(LATENCY_CRITICAL_RATIO, objective.seconds),)
+        for text in queries.values():
+            assert (f'size = "{objective.size}"' in text) == bool(objective.size)
+            assert objective.kind[1:] in text.lower()
+
+    @pytest.mark.parametrize(
+        "key", ["utilization-iops", "utilization-read", "utilization-write", "utilization-connections"]
+    )
+    def test_published_utilization_is_compared_with_the_ratios_themselves(self, key: str) -> None:
+        queries = rule_queries(BY_KEY[key])
+        assert bounds(queries["WARNING"]) == (WARNING_RATIO,)
+        assert bounds(queries["CRITICAL"]) == (CRITICAL_RATIO,)
+
+    def test_health_looks_at_the_success_rate_alone(self) -> None:
+        """SuccessRate and ErrorRate are streams of one metric; their mean would sit near 50."""
+        for text in all_queries(BY_KEY["mount-target-health"]):
+            assert '{healthItem = "SuccessRate"}' in text
+
+    def test_no_gauge_is_summed_up(self) -> None:
+        counts = {"KerberosErrors", "LdapConnectionErrors", "LdapRequestErrors"}
+        for alarm in PACK:
+            for text in all_queries(alarm):
+                for query in mql.queries(mql.parse(text)):
+                    summed = any(stage.statistic.name == "sum" for stage in query.stages)
+                    assert not summed or {metric.name for metric in mql.metrics(query)} <= counts, text
+
+
+def spellings(label: str) -> Iterator[str]:
+    """What a documented label may look like on the wire; nobody has published the strings."""
+    words = re.split(r"[ /]", label)
+    yield label
+    yield label.capitalize()
+    yield label.title()
+    yield "".join(word.capitalize() for word in words)
+    yield "_".join(words).upper()
+
+
+class TestSuccessAmongErrors:
+    """KerberosErrors and LdapConnectionErrors count successes too, and MQL has no negative selector."""
+
+    def chosen(self, key: str, value: str) -> bool:
+        ((selector,),) = [metric.selectors for metric in mql.metrics(mql.parse(BY_KEY[key].body["query"]))]
+        assert (selector.dimension, selector.operator) == ("errorType", "=~")
+        return any(fnmatchcase(value, pattern) for pattern in selector.value.split("|"))
+
+    @pytest.mark.parametrize(
+        ("key", "label"),
+        [
+            *(("kerberos-errors", label) for label in ("no keytab", "no key", "key version mismatch", "clock skew")),
+            *(
+                ("ldap-connection-errors", label)
+                for label in (
+                    "timeout",
+                    "connection refused/reset",
+                    "name resolution failure",
+                    "bind login failed",
+                    "certificate validation failure",
+                )
+            ),
+        ],
+    )
+    def test_each_failure_counts_however_it_is_spelled(self, key: str, label: str) -> None:
+        assert [spelling for spelling in spellings(label) if not self.chosen(key, spelling)] == []
+
+    @pytest.mark.parametrize(
+        ("key", "label"),
+        [("kerberos-errors", "keytab load success"), ("ldap-connection-errors", "connection success")],
+    )
+    def test_a_success_never_counts(self, key: str, label: str) -> None:
+        assert [spelling for spelling in spellings(label) if self.chosen(key, spelling)] == []
+
+
+class TestAbsence:
+    @pytest.mark.parametrize("key", ["mount-target-absent", "utilization-absent"])
+    def test_is_grouped_and_bounded(self, key: str) -> None:
+        """Without groupBy a dimension Oracle adds would look like one stream gone and another come."""
+        expression = mql.parse(BY_KEY[key].body["query"])
+        assert isinstance(expression, Query)
+        (stage,) = expression.stages
+        assert stage.statistic.argument is not None
+        assert stage.grouping is not None
+
+
+@pytest.mark.parametrize("file", QUERIES, ids=lambda file: file.stem)
+def test_a_query_to_paste_is_one_line_that_parses_and_prints_back(file: Path) -> None:
+    text = file.read_text()
+    assert str(mql.parse(text)) + "\n" == text
+
+
+class TestReadme:
+    readme = (MQL / "README.md").read_text()
+
+    def rows(self) -> dict[str, list[str]]:
+        rows = [line.strip("| ").split(" | ") for line in self.readme.splitlines() if line.startswith("| `")]
+        return {cells[0].strip("`"): cells[1:] for cells in rows}
+
+    def test_lists_every_file_and_no_other(self) -> None:
+        listed = {name for name in self.rows() if not name.startswith("${")}
+        assert listed == {f"alarms/{file.name}" for file in FILES} | {f"queries/{file.name}" for file in QUERIES}
+
+    @each_alarm
+    def test_names_the_twin_of_every_alarm(self, alarm: pack.Alarm) -> None:
+        twin = alarm.body["freeformTags"][pack.TWIN_TAG]
+        assert f"`{twin}`" in self.rows()[f"alarms/{alarm.name}.json"][-1]
+
+    def test_explains_every_placeholder(self) -> None:
+        assert {name[2:-1] for name in self.rows() if name.startswith("${")} == OCIDS
+
+
+def test_every_alarm_carries_the_same_fields_in_the_same_order() -> None:
+    orders: set[tuple[Any, ...]] = {tuple(key for key in alarm.body if key != "overrides") for alarm in PACK}
+    assert len(orders) == 1

@@ -1,0 +1,48 @@
+# Two images from one file, for linux/amd64 and linux/arm64:
+#   docker build --target agent  -t fss-exporter-agent .     client side, without the OCI SDK
+#   docker build --target poller -t fss-exporter-poller .    cloud side, the SDK cut down to the services in use
+# BASE is any image with Python 3.11 or newer and its venv module.
+ARG BASE=docker.io/library/python:3.13-slim-bookworm
+
+FROM ${BASE} AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+SHELL ["/bin/sh", "-eu", "-c"]
+RUN python3 -m venv /build && python3 -m venv --without-pip /opt/fss-exporter
+WORKDIR /src
+COPY requirements/agent.txt requirements/
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --require-hashes --requirement requirements/agent.txt
+COPY . .
+RUN /build/bin/pip wheel --quiet --no-deps --wheel-dir /build/wheel . \
+ && /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-deps /build/wheel/*.whl \
+ && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
+
+FROM build AS build-poller
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --require-hashes --requirement requirements/poller.txt \
+ && /opt/fss-exporter/bin/python tools/prune_sdk.py \
+ && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
+
+FROM ${BASE} AS runtime
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="fss-exporter" \
+      org.opencontainers.image.description="How close OCI File Storage mount targets are to their ceiling, who pushes them there, and what to do." \
+      org.opencontainers.image.source="https://github.com/fss-exporter/fss-exporter" \
+      org.opencontainers.image.documentation="https://github.com/fss-exporter/fss-exporter/blob/main/docs/install.md" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+ENV PATH=/opt/fss-exporter/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# Nobody, with a number so that Kubernetes can tell it is not root. The agent needs `--user 0` to see the host's mounts.
+USER 65532:65532
+EXPOSE 10949
+# A server that speaks TLS only answers 400 here: it is up.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["python", "-c", "import http.client, sys; c = http.client.HTTPConnection('127.0.0.1', 10949, timeout=4); c.request('GET', '/-/healthy'); sys.exit(c.getresponse().status >= 500)"]
+ENTRYPOINT ["fss-exporter"]
+
+FROM runtime AS poller
+COPY --from=build-poller /opt/fss-exporter /opt/fss-exporter
+CMD ["serve", "--no-collector.nfs", "--collector.oci"]
+
+FROM runtime AS agent
+COPY --from=build /opt/fss-exporter /opt/fss-exporter
+CMD ["serve", "--collector.nfs"]

@@ -1,0 +1,42 @@
+"""prune_sdk.py [DIRECTORY]: remove the OCI SDK's folders of services the poller does not call.
+
+The SDK brings a client for every service of the cloud, 500 MB of them; the poller asks four. DIRECTORY is the installed
+`oci` package, by default the one this Python would import. `tests/deploy/test_prune_sdk.py` runs the poller on what is left.
+"""
+
+import ast
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
+USED = frozenset({"core", "file_storage", "identity", "monitoring"})
+
+
+def unused(sdk: Path) -> list[Path]:
+    """Folders of services, which the package lists in `__all__` beside its own modules, that nothing here calls."""
+    tree = ast.parse((sdk / "__init__.py").read_text(encoding="utf-8"))
+    listed = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets)
+        for name in ast.literal_eval(node.value)
+    }
+    services = [sdk / name for name in sorted(listed) if list(sdk.glob(f"{name}/*_client.py"))]
+    if not {folder.name for folder in services} >= USED:
+        sys.exit(f"{sdk}: its __init__.py does not list {', '.join(sorted(USED))}; has the SDK changed its layout?")
+    return [folder for folder in services if folder.name not in USED]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        sdk = Path(sys.argv[1])
+    else:
+        found = importlib.util.find_spec("oci")
+        if found is None or found.origin is None:
+            sys.exit("the OCI SDK is not installed here")
+        sdk = Path(found.origin).parent
+    removed = unused(sdk)
+    for folder in removed:
+        shutil.rmtree(folder)
+    print(f"removed {len(removed)} services from {sdk}, kept {', '.join(sorted(USED))}")

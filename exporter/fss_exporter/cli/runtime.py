@@ -1,18 +1,32 @@
-"""The life of a running exporter: parts start, the listener serves, a signal ends it all within a second."""
+"""The life of a running exporter: bind, start what reads, serve, and end it all within a second of a signal."""
 
 import asyncio
 import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from fss_exporter.web.application import read_again
-from fss_exporter.web.collecting import Source
-from fss_exporter.web.listener import Listener
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import CollectorRegistry
+
+from fss_exporter import __version__
+from fss_exporter.web.application import OPEN_PATHS, build, read_again
+from fss_exporter.web.binding import bind, url_of
+from fss_exporter.web.collecting import Collectors, Source
+from fss_exporter.web.limits import affordable
+from fss_exporter.web.listener import Listener, no_tls
+from fss_exporter.web.messages import Application
+from fss_exporter.web.scrapes import Scrapes
 from fss_exporter.web.sparingly import Sparingly
+from fss_exporter.web.status.view import StatusView
+
+if TYPE_CHECKING:
+    from fss_exporter.web.protection import Protection
 
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS = 0.9
@@ -20,6 +34,14 @@ _STOP_SECONDS = 0.9
 
 def _always() -> bool:
     return True
+
+
+def _nothing() -> None:
+    return
+
+
+def _ignore(_: Sequence[str]) -> None:
+    return
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +54,7 @@ class Part:
         start: begin reading.
         stop: end reading, within a second.
         is_ready: whether it has anything to tell yet.
+        reload: read its settings again; raises `FssError` and changes nothing if they are wrong.
     """
 
     name: str
@@ -39,11 +62,78 @@ class Part:
     start: Callable[[], None]
     stop: Callable[[], None]
     is_ready: Callable[[], bool] = _always
+    reload: Callable[[], None] = _nothing
+
+
+def serve(
+    parts: Sequence[Part],
+    *,
+    listen_addresses: tuple[str, ...],
+    telemetry_path: str = "/metrics",
+    web_config_file: Path | None = None,
+    on_listening: Callable[[Sequence[str]], None] = _ignore,
+) -> None:
+    """Serve the parts until SIGTERM or SIGINT; SIGHUP reads the configuration again.
+
+    Args:
+        parts: what is collected.
+        listen_addresses: as in `--web.listen-address`.
+        telemetry_path: where the metrics are.
+        web_config_file: TLS, users, headers and rate limit.
+        on_listening: told the URLs of the metrics, once everything runs.
+
+    Raises:
+        UsageError: an address or file is wrong; nothing has been started.
+    """
+    protection = _protection(web_config_file)
+    application, reload = _application(parts, protection, telemetry_path)
+    with ExitStack() as undo:
+        sockets = [undo.enter_context(bound) for bound in bind(listen_addresses)]
+        _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts))
+        undo.enter_context(_running(parts))
+        tls = protection.tls if protection else no_tls
+        urls = [url_of(bound, tls=tls() is not None) + telemetry_path for bound in sockets]
+        for url in urls:
+            _LOG.info("listening on %s", url)
+        on_listening(urls)
+        asyncio.run(_run(Listener(sockets, application, tls=tls, limits=affordable()), reload))
+
+
+def _protection(path: Path | None) -> "Protection | None":
+    if path is None:
+        return None
+    from fss_exporter.web.protection import Protection  # noqa: PLC0415  # pydantic and bcrypt are for those who ask
+
+    return Protection(path)
+
+
+def _application(
+    parts: Sequence[Part], protection: "Protection | None", telemetry_path: str
+) -> tuple[Application, Callable[[], None]]:
+    registry = CollectorRegistry()
+    registry.register(Collectors({part.name: part.source for part in parts}))
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+
+    def reload() -> None:
+        if protection:
+            protection.reload()
+        for part in parts:
+            part.reload()
+
+    application = build(
+        telemetry_path=telemetry_path,
+        scrapes=Scrapes(registry),
+        page=StatusView(registry.collect, telemetry_path=telemetry_path).html,
+        waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
+        reload=reload,
+    )
+    return (protection.guard(application, open_paths=OPEN_PATHS) if protection else application), reload
 
 
 @contextmanager
-def running(parts: Sequence[Part]) -> Iterator[None]:
-    """Start the parts; stop them all at once at the end, also those before one that did not start."""
+def _running(parts: Sequence[Part]) -> Iterator[None]:
+    """Start the parts; stop them all at once at the end, also where one of them does not start."""
     started: list[Part] = []
     try:
         for part in parts:
@@ -56,11 +146,7 @@ def running(parts: Sequence[Part]) -> Iterator[None]:
             thread.start()
         for thread in threads:
             thread.join(_STOP_SECONDS)
-
-
-def run(listener: Listener, reload: Callable[[], None]) -> None:
-    """Serve until SIGTERM or SIGINT; SIGHUP reads the configuration again."""
-    asyncio.run(_run(listener, reload))
+        _LOG.info("stopped")
 
 
 async def _run(listener: Listener, reload: Callable[[], None]) -> None:
@@ -75,12 +161,10 @@ async def _run(listener: Listener, reload: Callable[[], None]) -> None:
         task.add_done_callback(reloads.discard)
 
     def on_fault(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        what = f"{context['message']}: {context.get('exception')!r}"
-        fault(context["message"], what, level=logging.ERROR)
+        fault(context["message"], f"{context['message']}: {context.get('exception')!r}", level=logging.ERROR)
 
     loop.set_exception_handler(on_fault)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, on_hangup)
     await listener.run(stop)
-    _LOG.info("stopped")

@@ -1,29 +1,15 @@
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from prometheus_client.platform_collector import PlatformCollector
-from prometheus_client.process_collector import ProcessCollector
-from prometheus_client.registry import CollectorRegistry
 
-from fss_exporter import __version__
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
-from fss_exporter.web.application import build
-from fss_exporter.web.binding import bind
-from fss_exporter.web.collecting import Collectors
-from fss_exporter.web.limits import affordable
-from fss_exporter.web.listener import Listener
-from fss_exporter.web.scrapes import Scrapes
-from fss_exporter.web.status.view import StatusView
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,30 +92,12 @@ def run(options: Options) -> None:
         UsageError: a flag, path or file is wrong.
     """
     _check(options)
-    parts = _parts(options)
-    registry = CollectorRegistry()
-    registry.register(Collectors({part.name: part.source for part in parts}))
-    ProcessCollector(registry=registry)
-    PlatformCollector(registry=registry)
-    sockets = bind(options.listen_addresses)
-    application = build(
+    runtime.serve(
+        _parts(options),
+        listen_addresses=options.listen_addresses,
         telemetry_path=options.telemetry_path,
-        scrapes=Scrapes(registry),
-        page=StatusView(registry.collect, telemetry_path=options.telemetry_path).html,
-        waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
-        reload=_nothing_to_reload,
+        web_config_file=options.web_config_file,
     )
-    _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts))
-    with runtime.running(parts):
-        for bound in sockets:
-            host, port = bound.getsockname()[:2]
-            shown = f"[{host}]" if ":" in host else host
-            _LOG.info("listening on http://%s:%d%s", shown, port, options.telemetry_path)
-        runtime.run(Listener(sockets, application, limits=affordable()), _nothing_to_reload)
-
-
-def _nothing_to_reload() -> None:
-    pass
 
 
 def _check(options: Options) -> None:

@@ -38,6 +38,12 @@ def bind(addresses: tuple[str, ...]) -> list[socket.socket]:
     return bound
 
 
+def url_of(bound: socket.socket, *, tls: bool) -> str:
+    """Where a bound socket can be reached, for the log."""
+    host, port = bound.getsockname()[:2]
+    return f"http{'s' if tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def _bind(flag_value: str, host: str, port: int) -> socket.socket:
     try:
         if not host:

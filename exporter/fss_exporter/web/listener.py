@@ -35,6 +35,11 @@ class Tls(Protocol):
         """Whether a verified client certificate, as `SSLSocket.getpeercert` gives it, is one of those let in."""
 
 
+def no_tls() -> Tls | None:
+    """Plain HTTP for every connection."""
+    return None
+
+
 class Listener:
     """Serves an application on bound sockets.
 
@@ -50,7 +55,7 @@ class Listener:
         sockets: Sequence[socket.socket],
         application: Application,
         *,
-        tls: Callable[[], Tls | None] = lambda: None,
+        tls: Callable[[], Tls | None] = no_tls,
         limits: Limits | None = None,
     ) -> None:
         self._sockets = sockets

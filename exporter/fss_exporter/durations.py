@@ -1,0 +1,20 @@
+"""Lengths of time as Prometheus and Go write them: `500ms`, `1s`, `1m30s`, `1.5h`."""
+
+import re
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_TERM = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])", re.ASCII)
+_WHOLE = re.compile(rf"(?:{_TERM.pattern})+", re.ASCII)
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a duration; `0` needs no unit.
+
+    Raises:
+        ValueError: not a duration; the message says how to write one.
+    """
+    if text == "0":
+        return 0.0
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(f"{text!r} is not a length of time; write it like 500ms, 1s or 1m30s")
+    return sum(float(number) * _SECONDS[unit] for number, unit in _TERM.findall(text))

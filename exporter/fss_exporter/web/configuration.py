@@ -1,0 +1,189 @@
+"""The file behind `--web.config.file`, read as the Prometheus exporter-toolkit reads it.
+
+Every key of https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md (read 2026-11-20) is
+accepted with the same meaning; where Python's `ssl` cannot do what a value asks for, the value is refused rather than
+half kept. An unknown key is a mistake, as it is there.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from fss_exporter.durations import parse_duration
+from fss_exporter.errors import ConfigError
+from fss_exporter.places import mistakes_of, read_document
+
+_BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}", re.ASCII)
+_HEADER_VALUES = {
+    "Content-Security-Policy": None,
+    "Strict-Transport-Security": None,
+    "X-Content-Type-Options": ("nosniff",),
+    "X-Frame-Options": ("deny", "sameorigin"),
+    "X-XSS-Protection": None,
+}
+
+Version = Literal["TLS10", "TLS11", "TLS12", "TLS13"]
+Curve = Literal["CurveP256", "CurveP384", "CurveP521", "X25519"]
+ClientAuth = Literal["NoClientCert", "RequestClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"]
+
+# IANA names, as Go writes them, and the names OpenSSL uses. TLS 1.3 suites are accepted and not configurable, as in Go.
+CIPHER_SUITES = {
+    "TLS_AES_128_GCM_SHA256": "",
+    "TLS_AES_256_GCM_SHA384": "",
+    "TLS_CHACHA20_POLY1305_SHA256": "",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA": "ECDHE-ECDSA-AES128-SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA": "ECDHE-ECDSA-AES256-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
+    "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA": "ECDHE-RSA-AES256-SHA",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
+    "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
+    "TLS_RSA_WITH_AES_256_CBC_SHA": "AES256-SHA",
+    "TLS_RSA_WITH_AES_128_GCM_SHA256": "AES128-GCM-SHA256",
+    "TLS_RSA_WITH_AES_256_GCM_SHA384": "AES256-GCM-SHA384",
+}
+
+
+def _known_cipher(name: str) -> str:
+    if name not in CIPHER_SUITES:
+        raise ValueError(
+            "unknown cipher suite; use the names of Go's crypto/tls, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 say"
+        )
+    return name
+
+
+def _client_auth(value: object) -> object:
+    if value in {"RequireAnyClientCert", "RequireClientCert"}:
+        raise ValueError(f"{value} lets any certificate in, and cannot be had here; use RequireAndVerifyClientCert")
+    return value or "NoClientCert"
+
+
+def _bcrypt_hash(value: str) -> str:
+    if not _BCRYPT.fullmatch(value):
+        raise ValueError("must be a bcrypt hash, as made by: htpasswd -nBC 10 USER")
+    return value
+
+
+def _interval(value: object) -> object:
+    return parse_duration(str(value)) if isinstance(value, str | int) else value
+
+
+def _empty_if_null(value: object) -> object:
+    return {} if value is None else value
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+class TlsServer(_Section):
+    """Certificate, client certificates, versions and ciphers. A file wins over the same thing inline."""
+
+    cert: str = ""
+    key: str = Field(default="", repr=False)
+    client_ca: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    client_ca_file: str = ""
+    client_auth_type: Annotated[ClientAuth, BeforeValidator(_client_auth)] = "NoClientCert"
+    client_allowed_sans: tuple[str, ...] | None = None
+    min_version: Version = "TLS12"
+    max_version: Version = "TLS13"
+    cipher_suites: tuple[Annotated[str, AfterValidator(_known_cipher)], ...] = ()
+    prefer_server_cipher_suites: bool = True
+    curve_preferences: tuple[Curve, ...] = ()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether TLS is served: any of the certificate, key or client settings is there."""
+        given = (self.cert, self.key, self.client_ca, self.cert_file, self.key_file, self.client_ca_file)
+        return any(given) or "client_auth_type" in self.model_fields_set
+
+    @property
+    def has_client_ca(self) -> bool:
+        """Whether client certificates are checked against a CA of the file."""
+        return bool(self.client_ca or self.client_ca_file)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.enabled and not (self.cert or self.cert_file):
+            raise ValueError("cert_file (or cert) is missing")
+        if self.enabled and not (self.key or self.key_file):
+            raise ValueError("key_file (or key) is missing")
+        if self.has_client_ca and self.client_auth_type == "NoClientCert":
+            raise ValueError("a client CA needs client_auth_type: RequireAndVerifyClientCert")
+        if self.client_allowed_sans is not None and self.client_auth_type != "RequireAndVerifyClientCert":
+            raise ValueError("client_allowed_sans needs client_auth_type: RequireAndVerifyClientCert")
+        if self.min_version > self.max_version:
+            raise ValueError(f"min_version {self.min_version} is above max_version {self.max_version}")
+        return self
+
+
+def _headers(value: dict[str, str]) -> dict[str, str]:
+    for name, content in value.items():
+        if name not in _HEADER_VALUES:
+            raise ValueError(f"{name} cannot be set; the headers are {', '.join(_HEADER_VALUES)}")
+        allowed = _HEADER_VALUES[name]
+        if content and allowed and content not in allowed:
+            raise ValueError(f"{name} must be {' or '.join(allowed)}")
+        if not content.isprintable() or not content.isascii():
+            raise ValueError(f"{name} must be one line of ASCII text")
+    return {name: content for name, content in value.items() if content}
+
+
+class HttpServer(_Section):
+    """Response headers. `http2` is accepted and has no effect: the exporter speaks HTTP/1.1, which every scraper does."""
+
+    http2: bool = True
+    headers: Annotated[dict[str, str], BeforeValidator(_empty_if_null), AfterValidator(_headers)] = Field(
+        default_factory=dict
+    )
+
+
+class RateLimit(_Section):
+    """Token bucket over all requests: one token each `interval` seconds, at most `burst`; interval 0 is no limit."""
+
+    interval: Annotated[float, BeforeValidator(_interval), Field(ge=0, allow_inf_nan=False)] = 0.0
+    burst: int = 0
+
+    @model_validator(mode="after")
+    def _lets_something_through(self) -> Self:
+        if self.interval and self.burst < 1:
+            raise ValueError("burst must be at least 1, or every request is refused")
+        return self
+
+
+class WebConfiguration(_Section):
+    """The whole file."""
+
+    tls_server_config: Annotated[TlsServer, BeforeValidator(_empty_if_null)] = TlsServer()
+    http_server_config: Annotated[HttpServer, BeforeValidator(_empty_if_null)] = HttpServer()
+    basic_auth_users: Annotated[
+        dict[str, Annotated[str, AfterValidator(_bcrypt_hash)]], BeforeValidator(_empty_if_null)
+    ] = Field(default_factory=dict, repr=False)
+    rate_limit: Annotated[RateLimit, BeforeValidator(_empty_if_null)] = RateLimit()
+
+
+def load(path: Path) -> WebConfiguration:
+    """Read the file; paths in it become relative to where it lies.
+
+    Raises:
+        ConfigError: every mistake, with line and place and without any secret.
+    """
+    document = read_document(path)
+    try:
+        read = WebConfiguration.model_validate(document.content)
+    except ValidationError as error:
+        raise ConfigError(document.source, mistakes_of(error, document, WebConfiguration)) from error
+    files: dict[str, Any] = {
+        name: str(path.parent / getattr(read.tls_server_config, name))
+        for name in ("cert_file", "key_file", "client_ca_file")
+        if getattr(read.tls_server_config, name)
+    }
+    return read.model_copy(update={"tls_server_config": read.tls_server_config.model_copy(update=files)})

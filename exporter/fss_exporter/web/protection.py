@@ -1,0 +1,168 @@
+"""The web configuration in force: TLS for new connections; users, rate limit and headers for requests.
+
+The file and the certificates it names are looked at before each connection and request, and read again when one of them
+changed. A file that has become wrong changes nothing: what was in force stays, and the log says what is wrong.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fss_exporter.errors import ConfigError
+from fss_exporter.web.configuration import RateLimit, WebConfiguration, load
+from fss_exporter.web.messages import Application, Request, Response, text
+from fss_exporter.web.passwords import Passwords, Verdict
+from fss_exporter.web.tls import ServerTls, secure
+
+_LOG = logging.getLogger(__name__)
+
+
+class _TokenBucket:
+    def __init__(self, limit: RateLimit, clock: Callable[[], float]) -> None:
+        self._limit = limit
+        self._clock = clock
+        self._tokens = float(limit.burst)
+        self._at = clock()
+
+    def take(self) -> bool:
+        """Whether one more request fits."""
+        if not self._limit.interval:
+            return True
+        now = self._clock()
+        self._tokens = min(self._limit.burst, self._tokens + (now - self._at) / self._limit.interval)
+        self._at = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _InForce:
+    configuration: WebConfiguration
+    tls: ServerTls | None
+    passwords: Passwords | None
+    bucket: _TokenBucket
+
+
+class Protection:
+    """What a web configuration file asks for, kept up to date.
+
+    Args:
+        path: the file.
+        clock: seconds that never go back.
+
+    Raises:
+        ConfigError: the file is wrong.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._watched: tuple[Path, ...] = ()
+        self._seen: tuple[_State, ...] = ()
+        self._in_force = self._read(None)
+
+    def tls(self) -> ServerTls | None:
+        """How the next connection is secured; None for plain HTTP."""
+        self._refresh()
+        return self._in_force.tls
+
+    def guard(self, application: Application, *, open_paths: frozenset[str]) -> Application:
+        """The application behind users and rate limit, except for the open paths; the headers go on every response."""
+
+        async def guarded(request: Request) -> Response:
+            self._refresh()
+            in_force = self._in_force
+            refusal = None if request.path in open_paths else await _refusal(request, in_force)
+            response = refusal or await application(request)
+            return _with_headers(response, in_force.configuration.http_server_config.headers)
+
+        return guarded
+
+    def reload(self) -> None:
+        """Read the file again, changed or not.
+
+        Raises:
+            ConfigError: it is wrong; what was in force stays.
+        """
+        with self._lock:
+            self._in_force = self._read(self._in_force)
+
+    def _refresh(self) -> None:
+        with self._lock:
+            if tuple(map(_state, self._watched)) == self._seen:
+                return
+            try:
+                self._in_force = self._read(self._in_force)
+            except ConfigError as wrong:
+                _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
+            else:
+                _LOG.info("web configuration or certificate changed and was read again")
+
+    def _read(self, before: _InForce | None) -> _InForce:
+        # Looked at before it is read: what changes in between is seen the next time. Whatever a wrong file names is
+        # watched as well, so that a certificate which comes later than its configuration is not missed.
+        self._watched, self._seen = (self._path,), (_state(self._path),)
+        configuration = load(self._path)
+        server = configuration.tls_server_config
+        files = tuple(Path(name) for name in (server.cert_file, server.key_file, server.client_ca_file) if name)
+        self._watched, self._seen = (*self._watched, *files), (*self._seen, *map(_state, files))
+        if before is not None and (before.tls is not None) != server.enabled:
+            raise ConfigError(str(self._path), ("tls_server_config: TLS cannot come or go while running; restart",))
+        return _InForce(
+            configuration,
+            secure(str(self._path), server) if server.enabled else None,
+            *self._carried_over(configuration, before),
+        )
+
+    def _carried_over(
+        self, configuration: WebConfiguration, before: _InForce | None
+    ) -> tuple[Passwords | None, _TokenBucket]:
+        """What has been hashed and what has been used up stays, unless its own part of the file changed."""
+        users, rate = configuration.basic_auth_users, configuration.rate_limit
+        passwords = Passwords(users) if users else None
+        bucket = _TokenBucket(rate, self._clock)
+        if before is not None and before.configuration.basic_auth_users == users:
+            passwords = before.passwords
+        if before is not None and before.configuration.rate_limit == rate:
+            bucket = before.bucket
+        return passwords, bucket
+
+
+_State = tuple[int, int, int] | None
+
+
+def _state(path: Path) -> _State:
+    """Changes when the file does; a link that points elsewhere counts as a change."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+async def _refusal(request: Request, in_force: _InForce) -> Response | None:
+    if not in_force.bucket.take():
+        return text(429, "too many requests; see rate_limit in the web configuration")
+    if in_force.passwords is None:
+        return None
+    verdict = await in_force.passwords.check(request.headers.get("authorization", ""))
+    if verdict is Verdict.BUSY:
+        return text(503, "too many passwords to check at once; try again", ("Retry-After", "1"))
+    if verdict is Verdict.UNKNOWN:
+        return text(
+            401, "user and password, please", ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
+        )
+    return None
+
+
+def _with_headers(response: Response, headers: dict[str, str]) -> Response:
+    if not headers:
+        return response
+    own = tuple((name, value) for name, value in response.headers if name not in headers)
+    return replace(response, headers=(*own, *headers.items()))

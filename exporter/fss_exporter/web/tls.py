@@ -1,0 +1,146 @@
+"""From a web configuration to what secures a connection."""
+
+import ipaddress
+import os
+import ssl
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fss_exporter.errors import ConfigError
+from fss_exporter.web.configuration import CIPHER_SUITES, TlsServer
+
+_VERSIONS = {
+    "TLS10": ssl.TLSVersion.TLSv1,
+    "TLS11": ssl.TLSVersion.TLSv1_1,
+    "TLS12": ssl.TLSVersion.TLSv1_2,
+    "TLS13": ssl.TLSVersion.TLSv1_3,
+}
+_CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
+_VERIFY = {"VerifyClientCertIfGiven": ssl.CERT_OPTIONAL, "RequireAndVerifyClientCert": ssl.CERT_REQUIRED}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTls:
+    """How new connections are secured until the configuration changes.
+
+    Attributes:
+        context: certificate, client CA, versions and ciphers.
+        allowed_sans: names of which a client certificate must have one; None lets every verified one in.
+    """
+
+    context: ssl.SSLContext
+    allowed_sans: frozenset[str] | None
+
+    def admits(self, certificate: Mapping[str, Any] | None) -> bool:
+        """Whether a verified certificate, as `SSLSocket.getpeercert` gives it, has an allowed name."""
+        if self.allowed_sans is None:
+            return True
+        names = (certificate or {}).get("subjectAltName", ())
+        return any(_canonical(kind, name) in self.allowed_sans for kind, name in names)
+
+
+def _canonical(kind: str, name: str) -> str:
+    return str(ipaddress.ip_address(name.strip())) if kind == "IP Address" else name
+
+
+def secure(source: str, server: TlsServer) -> ServerTls:
+    """Load certificate, key and client CA.
+
+    Args:
+        source: the configuration file, for messages.
+        server: its TLS section, enabled.
+
+    Raises:
+        ConfigError: a file is missing, is no PEM, or certificate and key do not belong together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    _limit(context, server)
+    _load_certificate(context, source, server)
+    context.verify_mode = _VERIFY.get(server.client_auth_type, ssl.CERT_NONE)
+    if context.verify_mode != ssl.CERT_NONE:
+        _load_client_ca(context, source, server)
+    allowed = server.client_allowed_sans
+    return ServerTls(context, None if allowed is None else frozenset(allowed))
+
+
+def _limit(context: ssl.SSLContext, server: TlsServer) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # TLS 1.0 and 1.1 are the operator's explicit wish
+        context.minimum_version = _VERSIONS[server.min_version]
+        context.maximum_version = _VERSIONS[server.max_version]
+    context.set_alpn_protocols(["http/1.1"])
+    ciphers = [name for name in map(CIPHER_SUITES.__getitem__, server.cipher_suites) if name]
+    if ciphers:
+        context.set_ciphers(":".join(ciphers))
+    if not server.prefer_server_cipher_suites:
+        context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+    # `ssl` sets one curve or OpenSSL's own list, which holds all four names; a list of several stays that list.
+    if len(server.curve_preferences) == 1:
+        context.set_ecdh_curve(_CURVES[server.curve_preferences[0]])
+
+
+def _load_certificate(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
+    with _as_file(server.cert, server.cert_file) as certificate, _as_file(server.key, server.key_file) as key:
+        for name, path in (("cert_file", server.cert_file), ("key_file", server.key_file)):
+            _readable(source, name, path)
+        try:
+            context.load_cert_chain(certificate, key, password=_no_password)
+        except (ssl.SSLError, OSError) as failure:
+            where = server.cert_file or "cert"
+            raise ConfigError(
+                source, (f"tls_server_config: {where} and its key cannot be used: {_reason(failure)}",)
+            ) from failure
+
+
+def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
+    # Go trusts whatever is in the pool, be it a root, an intermediate or a client's own certificate.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if not server.has_client_ca:
+        context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
+        return
+    _readable(source, "client_ca_file", server.client_ca_file)
+    try:
+        if server.client_ca_file:
+            context.load_verify_locations(cafile=server.client_ca_file)
+        else:
+            context.load_verify_locations(cadata=server.client_ca)
+    except (ssl.SSLError, OSError) as failure:
+        where = server.client_ca_file or "client_ca"
+        raise ConfigError(source, (f"tls_server_config: {where} cannot be used: {_reason(failure)}",)) from failure
+
+
+def _readable(source: str, name: str, path: str) -> None:
+    """`ssl` does not name the file it could not open."""
+    try:
+        if path:
+            with open(path, "rb"):  # noqa: PTH123  # only whether it opens
+                pass
+    except OSError as failure:
+        raise ConfigError(source, (f"tls_server_config.{name}: cannot read {path}: {failure.strerror}",)) from failure
+
+
+def _no_password() -> str:
+    """Without this OpenSSL would ask the terminal for the password of an encrypted key, and wait."""
+    return ""
+
+
+def _reason(failure: OSError) -> str:
+    reason = getattr(failure, "reason", None)
+    return str(reason).replace("_", " ").lower() if reason else failure.strerror or str(failure)
+
+
+@contextmanager
+def _as_file(inline: str, path: str) -> Iterator[str]:
+    """A path for `ssl`, which reads certificates from files only: the file, or memory dressed as one."""
+    if path or not inline:
+        yield path
+        return
+    descriptor = os.memfd_create("pem")
+    try:
+        os.write(descriptor, inline.encode())
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)

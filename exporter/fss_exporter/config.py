@@ -72,6 +72,7 @@ class Endpoints(_Section):
     """Base URL of each service where it is not the SDK's own; `{region}` stands for the region."""
 
     monitoring: Endpoint | None = None
+    monitoring_ingestion: Endpoint | None = None
     file_storage: Endpoint | None = None
     identity: Endpoint | None = None
     virtual_network: Endpoint | None = None

@@ -42,6 +42,8 @@ NEEDS: Final = MappingProxyType(
         "CreateAlarm": Need("manage", "alarms"),
         "UpdateAlarm": Need("manage", "alarms"),
         "DeleteAlarm": Need("manage", "alarms"),
+        "PublishMessage": Need("use", "ons-topics", where="compartment <compartment of the topic>"),
+        "PostMetricData": Need("use", "metrics", condition=" where target.metrics.namespace='fss_exporter'"),
     }
 )
 """By API operation."""

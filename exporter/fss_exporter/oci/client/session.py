@@ -26,6 +26,7 @@ from fss_exporter.oci.client.failures import broken, translate
 _CLIENTS: Final = MappingProxyType(
     {
         "monitoring": ("oci.monitoring", "MonitoringClient"),
+        "monitoring_ingestion": ("oci.monitoring", "MonitoringClient"),  # PostMetricData has a host of its own
         "file_storage": ("oci.file_storage", "FileStorageClient"),
         "identity": ("oci.identity", "IdentityClient"),
         "virtual_network": ("oci.core", "VirtualNetworkClient"),
@@ -185,9 +186,13 @@ class Session:
         if endpoint:
             options["service_endpoint"] = endpoint.replace("{region}", self.region)
         try:
-            return getattr(import_module(module), name)({**self._held.config, "region": self.region}, **options)
+            client = getattr(import_module(module), name)({**self._held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
             raise UsageError(f"oci: cannot open {service} in {self.region}: {' '.join(str(error).split())}") from error
+        if service == "monitoring_ingestion" and not endpoint:
+            own = client.base_client
+            own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)
+        return client
 
 
 def api_name(operation: str) -> str:

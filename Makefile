@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint types contracts deploy-check chart image dist accuracy bench lock clean
+.PHONY: help demo test check format lint types contracts deploy-check chart image dist accuracy bench lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ dist: .venv/dev ## wheel and sdist into dist/
 
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tests.accuracy $(ARGS)
+
+golden: .venv/dev ## write the golden scrape anew, after a change that is meant
+	@$(RUN) -m tests.nfs.golden
 
 bench: .venv/dev ## cost of a scrape, side by side with node_exporter
 	@$(RUN) tools/bench.py $(ARGS)

@@ -1,0 +1,19 @@
+"""What holds for every test: the project's own command on PATH, no leaking environment, patient properties."""
+
+import os
+import sysconfig
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
+settings.load_profile("patient")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command installed beside this Python comes first; nothing of the developer's cloud account leaks in."""
+    monkeypatch.setenv("PATH", os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"])))
+    for name in os.environ:
+        if name.startswith(("OCI_", "PROMETHEUS_")):
+            monkeypatch.delenv(name)

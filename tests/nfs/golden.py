@@ -1,0 +1,39 @@
+"""The whole client scrape of two looks at a fixture host, a second apart: `make golden` writes it anew.
+
+The host (tests/fixtures/procfs) is put together from recordings of a Linux 6.1 client: one export mounted five times
+under three superblocks, an export with mixed work under a name with a space, an NFSv4.2 mount, a TLS forwarder.
+"""
+
+from itertools import count
+from pathlib import Path
+
+from prometheus_client import generate_latest
+from prometheus_client.registry import CollectorRegistry
+
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.ticker import Ticker
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+GOLDEN = FIXTURES / "golden" / "client.prom"
+
+
+def scrape() -> str:
+    """The exposition text after two ticks."""
+    looks = iter(FIXTURES / "procfs" / look for look in ("first", "second"))
+    clock = count(step=0.5)
+
+    def read() -> Reading:
+        return Procfs(next(looks)).read()
+
+    ticker = Ticker(read, 1.0, lambda: float(next(clock)))
+    ticker.tick()
+    ticker.tick()
+    registry = CollectorRegistry()
+    registry.register(NfsCollector(ticker))
+    return generate_latest(registry).decode()
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(scrape())

@@ -1,0 +1,127 @@
+"""What `/metrics` shows of a client, and what it shows when the client's files cannot be read."""
+
+import subprocess
+from collections import Counter
+
+import pytest
+from tests.nfs.golden import GOLDEN, scrape
+from tests.nfs.records import mountinfo, mountstats
+from tests.processes import require
+
+from fss_exporter.catalogue import CLIENT, EXPORTER
+from fss_exporter.errors import SourceError
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.superblocks import Reading, join
+from fss_exporter.nfs.ticker import Ticker
+
+
+def test_the_scrape_of_the_fixture_host_is_the_golden_one() -> None:
+    assert scrape() == GOLDEN.read_text(), "if the change is meant: make golden"
+
+
+def test_promtool_finds_nothing_to_complain_about() -> None:
+    promtool = require("promtool", "prometheus")
+    lint = subprocess.run([promtool, "check", "metrics"], input=scrape(), capture_output=True, text=True, check=False)
+
+    assert (lint.returncode, lint.stdout, lint.stderr) == (0, "", "")
+
+
+def families(collector: NfsCollector) -> dict[str, list[tuple[dict[str, str], float]]]:
+    return {
+        family.name: [(dict(sample.labels), sample.value) for sample in family.samples]
+        for family in collector.collect()
+    }
+
+
+def test_the_collector_exports_every_client_row_of_the_catalogue_and_nothing_else() -> None:
+    elsewhere = {"fss_exporter_build_info", "fss_collector_success", "fss_collector_duration_seconds"}
+    exported = {line.split()[2] for line in scrape().splitlines() if line.startswith("# TYPE")}
+
+    assert exported == {metric.name for metric in (*CLIENT, *EXPORTER)} - elsewhere
+
+
+def test_every_sample_has_the_labels_of_its_row() -> None:
+    labels = {metric.name: set(metric.labels) for metric in (*CLIENT, *EXPORTER)}
+    collector = NfsCollector(_ticked(reading()))
+
+    for family in collector.collect():
+        for sample in family.samples:
+            assert set(sample.labels) == labels[sample.name]
+
+
+def test_no_series_is_exported_twice() -> None:
+    series = Counter(line.rpartition(" ")[0] for line in scrape().splitlines() if not line.startswith("#"))
+
+    assert [name for name, times in series.items() if times > 1] == []
+
+
+def reading() -> Reading:
+    return join(parse_mountstats(mountstats({"READ": 5})), parse_mountinfo(mountinfo()))
+
+
+def _ticked(*readings: Reading | SourceError) -> Ticker:
+    remaining = iter(readings)
+
+    def read() -> Reading:
+        one = next(remaining)
+        if isinstance(one, SourceError):
+            raise one
+        return one
+
+    ticker = Ticker(read, 1.0)
+    for _ in readings:
+        ticker.tick()
+    return ticker
+
+
+def test_a_source_that_was_never_read_exports_no_numbers_and_no_success() -> None:
+    collector = NfsCollector(_ticked(SourceError("cannot read")))
+
+    assert not collector.success
+    exported = families(collector)
+    assert exported["fss_client_operations"] == []
+    assert "fss_nfs_superblocks" not in exported
+
+
+def test_a_source_that_fails_later_keeps_the_counters_and_drops_what_describes_the_mounts() -> None:
+    collector = NfsCollector(_ticked(reading(), SourceError("cannot read")))
+
+    assert not collector.success
+    assert families(collector)["fss_client_operations"]
+    assert families(collector)["fss_client_mount"] == []
+
+
+def test_a_source_that_recovers_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    collector = NfsCollector(_ticked(reading(), SourceError("gone"), SourceError("gone"), reading()))
+
+    assert collector.success
+    assert [record.message for record in caplog.records] == ["no NFS counters: gone", "NFS counters can be read again"]
+
+
+def test_describing_does_no_work() -> None:
+    assert list(NfsCollector(_ticked()).describe()) == []
+
+
+def test_unreadable_errors_and_locks_are_absent_and_not_zero() -> None:
+    old = join(parse_mountstats(mountstats({"READ": 5}, columns=8)), parse_mountinfo(mountinfo()))
+    exported = families(NfsCollector(_ticked(old)))
+
+    assert exported["fss_client_errors"] == []
+    assert exported["fss_client_timeouts"] != []
+
+
+def test_the_options_a_user_set_are_on_the_mount() -> None:
+    options = "rw,vers=3,rsize=65536,wsize=32768,soft,proto=tcp,nconnect=8,timeo=50,retrans=5,sec=krb5,local_lock=all"
+    stats, info = mountstats({"READ": 5}, options=options), mountinfo(options=options)
+    ((labels, value),) = families(NfsCollector(_ticked(join(parse_mountstats(stats), parse_mountinfo(info)))))[
+        "fss_client_mount"
+    ]
+
+    assert value == 1
+    assert labels.items() >= {
+        "rsize": "65536", "wsize": "32768", "hard": "false", "nconnect": "8", "timeo": "50", "retrans": "5",
+        "sec": "krb5", "local_lock": "all", "mount_point": "/mnt/a", "protocol": "tcp", "nfs_version": "3",
+    }.items()  # fmt: skip

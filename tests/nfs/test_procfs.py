@@ -1,0 +1,87 @@
+"""Reading the kernel's files: which ones, and what is said when they cannot be read."""
+
+from pathlib import Path
+
+import pytest
+from tests.nfs.records import mountinfo, mountstats
+
+from fss_exporter.errors import SourceError
+from fss_exporter.nfs.procfs import Procfs
+
+
+def tree(root: Path, pid: str, *, device: str = "10.0.0.3:/a") -> Path:
+    (root / pid).mkdir(parents=True)
+    (root / pid / "mountstats").write_text(mountstats({"READ": 1}, device=device))
+    (root / pid / "mountinfo").write_text(mountinfo(device=device))
+    return root
+
+
+def test_the_mounts_of_the_hosts_first_process_are_read(tmp_path: Path) -> None:
+    tree(tmp_path, "self", device="10.0.0.4:/own")
+    reading = Procfs(tree(tmp_path, "1")).read()
+
+    assert [superblock.key.export for superblock in reading.superblocks] == ["/a"]
+
+
+def test_without_it_the_exporters_own_mounts_are_read_with_one_warning_that_says_why(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    procfs = Procfs(tree(tmp_path, "self"))
+    readings = [procfs.read(), procfs.read()]
+
+    assert [len(reading.superblocks) for reading in readings] == [1, 1]
+    assert len(caplog.records) == 1
+    assert f"cannot read {tmp_path}/1/mountinfo" in caplog.text
+    assert "--path.procfs" in caplog.text
+
+
+def test_a_process_the_user_named_is_read_or_nothing(tmp_path: Path) -> None:
+    tree(tmp_path, "self")
+    with pytest.raises(
+        SourceError, match=r"cannot read .*/4711/mountinfo: No such file or directory; mount the host's /proc"
+    ):
+        Procfs(tmp_path, "4711").read()
+
+
+def test_a_file_that_may_not_be_read_is_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read everything, so the refusal is the one the kernel gives an ordinary user."""
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(SourceError, match="mountinfo: Permission denied; run the exporter as root"):
+        Procfs(tree(tmp_path, "1")).read()
+
+
+def test_a_directory_in_place_of_a_file_is_an_error_and_not_an_empty_host(tmp_path: Path) -> None:
+    (tree(tmp_path, "1") / "1" / "mountstats").unlink()
+    (tmp_path / "1" / "mountstats").mkdir()
+    with pytest.raises(SourceError, match="check --path"):
+        Procfs(tmp_path).read()
+
+
+def test_a_mount_made_between_the_two_files_is_found_by_a_second_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree(tmp_path, "1")
+    looks = iter(["", mountinfo()])
+    honest = Path.read_bytes
+
+    def read(path: Path) -> bytes:
+        return next(looks).encode() if path.name == "mountinfo" else honest(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    reading = Procfs(tmp_path).read()
+
+    assert (len(reading.superblocks), reading.skipped) == (1, ())
+
+
+def test_names_that_are_not_utf8_stay_visible_and_distinct(tmp_path: Path) -> None:
+    (tree(tmp_path, "1") / "1" / "mountstats").write_bytes(
+        mountstats({"READ": 1}).encode().replace(b"/mnt/a", b"/mnt/\xff")
+    )
+    (tmp_path / "1" / "mountinfo").write_bytes(mountinfo().encode().replace(b"/mnt/a", b"/mnt/\xff"))
+    (superblock,) = Procfs(tmp_path).read().superblocks
+
+    assert superblock.mounts[0].mount_point == "/mnt/\\xff"

@@ -1,0 +1,58 @@
+"""The pace of the ticks, and their end."""
+
+import threading
+import time
+
+from tests.processes import wait_for
+
+from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.ticker import Ticker
+
+EMPTY = Reading((), frozenset(), (), frozenset())
+
+
+def test_the_first_reading_is_there_before_start_returns() -> None:
+    ticker = Ticker(lambda: EMPTY, 3600.0)
+    ticker.start()
+    try:
+        assert ticker.ticks == 1
+    finally:
+        ticker.stop()
+
+
+def test_it_ticks_on_by_itself_in_one_thread() -> None:
+    threads: set[str] = set()
+
+    def read() -> Reading:
+        threads.add(threading.current_thread().name)
+        return EMPTY
+
+    ticker = Ticker(read, 0.001)
+    ticker.start()
+    try:
+        wait_for(lambda: ticker.ticks >= 5, "five ticks")
+    finally:
+        ticker.stop()
+    assert threads == {threading.current_thread().name, "nfs-ticker"}
+
+
+def test_it_stops_at_once_and_stays_stopped() -> None:
+    ticker = Ticker(lambda: EMPTY, 3600.0)
+    ticker.start()
+    began = time.monotonic()
+    ticker.stop()
+
+    assert time.monotonic() - began < 1.0
+    assert "nfs-ticker" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_stopping_what_never_started_is_no_error() -> None:
+    Ticker(lambda: EMPTY, 1.0).stop()
+
+
+def test_the_reasons_of_skipped_records_add_up() -> None:
+    ticker = Ticker(lambda: Reading((), frozenset(), ("truncated", "truncated", "malformed_age"), frozenset()), 1.0)
+    ticker.tick()
+    ticker.tick()
+
+    assert ticker.skipped == {"truncated": 4, "malformed_age": 2}

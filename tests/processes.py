@@ -1,0 +1,127 @@
+"""Real servers for tests: started on loopback, waited for, and gone afterwards."""
+
+import json
+import shutil
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+PATIENCE_S = 30.0
+"""How long a condition may take to come true on a busy machine."""
+
+
+def require(command: str, package: str) -> str:
+    """The path of a program the tests run; a missing one is a failure that says what to install."""
+    path = shutil.which(command)
+    assert path, f"{command} is not installed: sudo apt-get install {package}"
+    return path
+
+
+def wait_for(condition: Callable[[], T], what: str, patience_s: float = PATIENCE_S) -> T:
+    """The condition's first true value; asked again until then."""
+    deadline = time.monotonic() + patience_s
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"waited {patience_s:.0f} s for {what}"
+        time.sleep(0.05)
+    return value
+
+
+def get(url: str, headers: dict[str, str] | None = None) -> str:
+    """The body of a page."""
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=10) as response:
+        return str(response.read().decode())
+
+
+def answers(url: str) -> bool:
+    """Whether a page is there yet."""
+    try:
+        get(url)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def process(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A running program; its output goes to `log`, and it is gone when the block ends."""
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as running:
+        try:
+            yield running
+        finally:
+            running.terminate()
+            try:
+                running.wait(10)
+            except subprocess.TimeoutExpired:
+                running.kill()
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    """A running prometheus."""
+
+    url: str
+
+    def query(self, expression: str) -> list[dict[str, Any]]:
+        """Result of an instant query: one `{metric, value}` for each series."""
+        document = json.loads(get(f"{self.url}/api/v1/query?{urllib.parse.urlencode({'query': expression})}"))
+        result: list[dict[str, Any]] = document["data"]["result"]
+        return result
+
+    def value(self, expression: str) -> float | None:
+        """The one value of an expression, None while there is no series."""
+        result = self.query(expression)
+        assert len(result) < 2, f"{expression} has {len(result)} series"
+        return float(result[0]["value"][1]) if result else None
+
+
+@contextmanager
+def prometheus(configuration: str, directory: Path, *flags: str) -> Iterator[Prometheus]:
+    """A real prometheus with this configuration and an empty database."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "prometheus.yml").write_text(configuration)
+    log = directory / "prometheus.log"
+    command = [
+        require("prometheus", "prometheus"),
+        f"--config.file={directory / 'prometheus.yml'}",
+        f"--storage.tsdb.path={directory / 'data'}",
+        "--web.listen-address=127.0.0.1:0",
+        *flags,
+    ]
+    with process(command, log):
+        url = wait_for(lambda: _listening_url(log), f"prometheus to listen, see {log}")
+        wait_for(lambda: answers(f"{url}/-/ready"), f"prometheus to be ready, see {log}")
+        yield Prometheus(url)
+
+
+def _listening_url(log: Path) -> str:
+    for line in log.read_text().splitlines():
+        if "Listening on" in line and "address=" in line:
+            return "http://" + line.rpartition("address=")[2].split()[0]
+    return ""
+
+
+@contextmanager
+def exporter(directory: Path, *flags: str) -> Iterator[str]:
+    """A running `fss-exporter serve` on a free port; its URL."""
+    directory.mkdir(parents=True, exist_ok=True)
+    log = directory / "exporter.log"
+    command = [require("fss-exporter", "this project"), "serve", "--web.listen-address=127.0.0.1:0", *flags]
+    with process(command, log):
+        url = wait_for(lambda: _serving_url(log), f"the exporter to listen, see {log}")
+        yield url
+
+
+def _serving_url(log: Path) -> str:
+    for line in log.read_text().splitlines():
+        if "listening on http" in line:
+            return "http" + line.partition("listening on http")[2].rpartition("/")[0]
+    return ""

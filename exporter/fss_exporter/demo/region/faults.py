@@ -68,6 +68,12 @@ class Fault:
     since: int = field(default=0, compare=False)
     until: int | None = field(default=None, compare=False)
 
+    def __str__(self) -> str:
+        head = self.kind if self.operation == "*" else f"{self.kind}:{self.operation}"
+        options = {"times": self.times, "match": self.match, "seconds": self.seconds, "resource": self.resource}
+        share = {"share": self.share} if self.kind == "gaps" else {}
+        return ",".join((head, *(f"{name}={value}" for name, value in (options | share).items() if value)))
+
     def spoils(self, minute: int) -> bool:
         """Whether it applies to the point of a minute."""
         return self.since <= minute and (self.until is None or minute < self.until)

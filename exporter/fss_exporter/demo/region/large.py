@@ -44,4 +44,5 @@ def large(
         mount_targets=tuple(targets),
         file_systems=tuple(systems),
         links=tuple(links),
+        topics=(build.id("onstopic", "storage-oncall"),),
     )

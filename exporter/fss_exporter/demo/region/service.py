@@ -2,13 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Self
 
 from cheroot.wsgi import Server
 
 from fss_exporter.demo.region.account import Account
 from fss_exporter.demo.region.activity import Activity
+from fss_exporter.demo.region.alarms import AlarmBook
+from fss_exporter.demo.region.control import Knobs, with_control
 from fss_exporter.demo.region.faults import Fault, FaultBoard, parse_fault
 from fss_exporter.demo.region.feed import Feed
 from fss_exporter.demo.region.filestorage import FILESTORAGE
@@ -70,6 +72,7 @@ class Region:
             Inventory(self._activity, now, limits.page),
             Landscape(self._activity, limits.page),
             self._monitoring,
+            AlarmBook(self.tenancy, self._monitoring, now, limits.alarms),
         )
         self.application = Application(
             [operation for service in services for operation in service.operations()],
@@ -91,7 +94,10 @@ class Region:
         Raises:
             OSError: the address cannot be listened on.
         """
-        server = _Quiet((host, port), self.application, numthreads=_THREADS, max=_THREADS, shutdown_timeout=1)
+        knobs = Knobs(self.faults, self.add_fault, self.clear_faults, self.set_load, lambda: self.calls)
+        server = _Quiet(
+            (host, port), with_control(self.application, knobs), numthreads=_THREADS, max=_THREADS, shutdown_timeout=1
+        )
         server.prepare()
         self.application.stopping.clear()
         self._server = server
@@ -179,7 +185,7 @@ class Region:
         """Heal everything but what is deleted."""
         self._faults.clear(self.minute)
 
-    def faults(self) -> Iterable[Fault]:
+    def faults(self) -> list[Fault]:
         """What is set now."""
         return self._faults.active()
 

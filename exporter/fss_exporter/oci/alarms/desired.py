@@ -17,8 +17,9 @@ from fss_exporter.model.thresholds import (
     LATENCY_WARNING_RATIO,
     WARNING_RATIO,
 )
-from fss_exporter.oci.alarms.fit import narrow, rekey, rescale
+from fss_exporter.oci.alarms.fit import narrow, rekey, rescale, respell, widen
 from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, PUBLISHED, Alarm, fill
+from fss_exporter.oci.metrics import is_success
 
 MOST_IDS: Final = 50
 """Mount targets named in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
@@ -113,12 +114,16 @@ class Estate:
         shape_limits: ceilings of each shape, configuration included.
         objectives: latency objectives in seconds by kind and size; what is not named keeps its default.
         published: whether the exporter publishes utilization, so that the alarms on it have something to look at.
+        spellings: how the tenancy spells a metric, by its name in lower case; the documented spelling otherwise.
+        error_types: event types a metric has been seen with, by its documented name, successes included.
     """
 
     targets: Sequence[Target] = ()
     shape_limits: Mapping[str, Limits] = field(default_factory=dict)
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
     published: bool = False
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    error_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm, ...]:
@@ -131,11 +136,12 @@ def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm,
     stems = tuple(ceiling.stem for ceiling in CEILINGS)
     others = (alarm for alarm in pack if not alarm.key.startswith(stems))
     alarms += (
-        _for_objective(alarm, estate.objectives)
+        _with_failures(_for_objective(alarm, estate.objectives), estate.error_types)
         for alarm in others
         if estate.published or alarm.body["namespace"] != PUBLISHED
     )
-    return tuple(sorted((_placed(alarm, scope) for alarm in alarms), key=lambda alarm: alarm.key))
+    placed = (_placed(respell(alarm, estate.spellings), scope) for alarm in alarms)
+    return tuple(sorted(placed, key=lambda alarm: alarm.key))
 
 
 def _of_ceiling(model: Alarm, ceiling: Ceiling, estate: Estate) -> Iterator[Alarm]:
@@ -187,6 +193,15 @@ def _for_objective(alarm: Alarm, objectives: Mapping[tuple[str, str], float]) ->
     return rescale(alarm, old=old, new=objectives[which], ratios=ratios, spell=spell_latency)
 
 
+def _with_failures(alarm: Alarm, error_types: Mapping[str, Sequence[str]]) -> Alarm:
+    """The alarm selecting also the failures that have been seen and its patterns miss."""
+    for metric, seen in error_types.items():
+        # a value with such a character would be read as a pattern
+        failures = [value for value in seen if not is_success(value) and not set(value) & set('|*"')]
+        alarm = widen(alarm, metric, "errorType", failures)
+    return alarm
+
+
 def spell_latency(seconds: float) -> str:
     """An objective as the texts of the pack write it: `8 ms`."""
     return f"{seconds * 1000:.12g} ms"
@@ -195,6 +210,7 @@ def spell_latency(seconds: float) -> str:
 def _placed(alarm: Alarm, scope: Scope) -> Alarm:
     values = {"ALARM_COMPARTMENT_OCID": scope.alarm_compartment, "METRIC_COMPARTMENT_OCID": scope.metric_compartment}
     body = {
+        "overrides": [],  # said, so that an override made by hand is noticed
         **fill(alarm, values).body,
         "displayName": f"{scope.name}-{alarm.key}",
         "destinations": list(scope.destinations),

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from fss_exporter.errors import UsageError
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms.pack import KEY_TAG, Alarm
-from fss_exporter.oci.mql import Comparison, Expression, Join, Metric, Query, Selector
+from fss_exporter.oci.mql import Arithmetic, Comparison, Constant, Expression, Join, Metric, Query, Selector
 
 _TEXTS: Final = ("body", "notificationTitle", "alarmSummary")
 
@@ -52,7 +52,43 @@ def literal(ratio: float, ceiling: float) -> float:
 def narrow(alarm: Alarm, ocids: Sequence[str]) -> Alarm:
     """The alarm for some mount targets only."""
     selector = mql.select("resourceId", ocids)
-    return _mapped(alarm, text=lambda value: value, query=lambda node: _selecting(node, selector))
+    return _mapped(
+        alarm,
+        query=lambda node: _metrics_mapped(
+            node, lambda metric: replace(metric, selectors=(*metric.selectors, selector))
+        ),
+    )
+
+
+def respell(alarm: Alarm, spellings: Mapping[str, str]) -> Alarm:
+    """The alarm with the names of its metrics as the tenancy spells them.
+
+    Args:
+        alarm: as the pack has it.
+        spellings: the tenancy's spelling of a metric by its name in lower case.
+    """
+    return _mapped(
+        alarm,
+        query=lambda node: _metrics_mapped(
+            node, lambda metric: replace(metric, name=spellings.get(metric.name.lower(), metric.name))
+        ),
+    )
+
+
+def widen(alarm: Alarm, metric: str, dimension: str, values: Sequence[str]) -> Alarm:
+    """The alarm on a metric with further values, where it selects on the dimension by patterns that do not match them."""
+
+    def widened(one: Selector) -> Selector:
+        if one.dimension != dimension or one.operator != "=~":
+            return one
+        patterns = one.value.split("|")
+        missed = [value for value in values if not any(fnmatchcase(value, pattern) for pattern in patterns)]
+        return replace(one, value="|".join([*patterns, *missed]))
+
+    def change(source: Metric) -> Metric:
+        return replace(source, selectors=tuple(map(widened, source.selectors))) if source.name == metric else source
+
+    return _mapped(alarm, query=lambda node: _metrics_mapped(node, change))
 
 
 def rekey(alarm: Alarm, key: str) -> Alarm:
@@ -62,7 +98,9 @@ def rekey(alarm: Alarm, key: str) -> Alarm:
     return Alarm(key, {**alarm.body, "displayName": name, "freeformTags": tags})
 
 
-def _mapped(alarm: Alarm, text: Callable[[str], str], query: Callable[[Expression], Expression]) -> Alarm:
+def _mapped(
+    alarm: Alarm, query: Callable[[Expression], Expression], text: Callable[[str], str] = lambda value: value
+) -> Alarm:
     def rule(body: Mapping[str, Any]) -> dict[str, Any]:
         changed = {key: text(value) if key in _TEXTS else value for key, value in body.items()}
         if "query" in body:
@@ -84,13 +122,14 @@ def _rebound(node: Expression, literals: Mapping[float, float]) -> Expression:
             return node
 
 
-def _selecting(node: Expression, selector: Selector) -> Expression:
+def _metrics_mapped(node: Expression, change: Callable[[Metric], Metric]) -> Expression:
     match node:
         case Comparison(left=left):
-            return replace(node, left=_selecting(left, selector))
-        case Join(left=left, right=right):
-            return replace(node, left=_selecting(left, selector), right=_selecting(right, selector))
-        case Query(source=Metric() as metric):
-            return replace(node, source=replace(metric, selectors=(*metric.selectors, selector)))
-        case _:
-            raise UsageError(f"cannot name mount targets in {node}")
+            return replace(node, left=_metrics_mapped(left, change))
+        case Join(left=left, right=right) | Arithmetic(left=left, right=right):
+            return replace(node, left=_metrics_mapped(left, change), right=_metrics_mapped(right, change))
+        case Query(source=source):
+            changed = change(source) if isinstance(source, Metric) else _metrics_mapped(source, change)
+            return replace(node, source=changed)
+        case Constant():
+            return node

@@ -10,6 +10,7 @@ its freeform tags, because OCI lets many alarms have the same display name:
 Nothing here talks to anybody. What is wrong with a file is told with its name, the field, and for MQL the column.
 """
 
+import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -19,14 +20,19 @@ from typing import Any, Final
 
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
+from fss_exporter.oci.metrics import METRICS, NAMESPACE
 
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
 TWIN_TAG: Final = "prometheus-alert"
 
-FILE_STORAGE: Final = "oci_filestorage"
 PUBLISHED: Final = "fss_exporter"
 """Namespace of what this project publishes itself. Custom namespaces may not begin with `oci_` or `oracle_`."""
+
+UTILIZATION: Final = ("IopsUtilization", "ReadUtilization", "WriteUtilization", "ConnectionsUtilization")
+"""What it publishes there: shares of a ceiling, 1 is all of it."""
+
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = {NAMESPACE: tuple(METRICS), PUBLISHED: UTILIZATION}
 
 _REQUIRED: Final = (
     "displayName",
@@ -119,10 +125,10 @@ def check(alarm: Alarm) -> Iterator[str]:
         yield f"overrides: rule names are not unique: {', '.join(names)}"
     for name, rule in alarm.rules():
         place = "" if rule is alarm.body else f"overrides[{name}]."
-        yield from _check_rule(place, rule)
+        yield from _check_rule(place, rule, str(alarm.body.get("namespace")))
 
 
-def _check_rule(place: str, rule: Mapping[str, Any]) -> Iterator[str]:
+def _check_rule(place: str, rule: Mapping[str, Any], namespace: str) -> Iterator[str]:
     if "severity" in rule and rule["severity"] not in _SEVERITIES:
         yield f"{place}severity: {rule['severity']!r} is none of {', '.join(_SEVERITIES)}"
     if "pendingDuration" in rule and not _PENDING.fullmatch(str(rule["pendingDuration"])):
@@ -136,6 +142,17 @@ def _check_rule(place: str, rule: Mapping[str, Any]) -> Iterator[str]:
         return
     if not mql.is_trigger(expression):
         yield f"{place}query: an alarm needs a predicate (>= 0.8) or absent()"
+    for name in sorted({metric.name for metric in mql.metrics(expression)}):
+        yield from (f"{place}query: {mistake}" for mistake in _check_metric(name, namespace))
+
+
+def _check_metric(name: str, namespace: str) -> Iterator[str]:
+    """An alarm on a metric that does not exist is accepted by OCI and never fires."""
+    known = {metric.lower(): metric for metric in _NAMES.get(namespace, ())}
+    if known and name.lower() not in known:
+        near = difflib.get_close_matches(name.lower(), known, 1)
+        hint = f"; did you mean {known[near[0]]}?" if near else ""
+        yield f"{namespace} has no metric {name}{hint}"
 
 
 def placeholders(alarm: Alarm) -> frozenset[str]:

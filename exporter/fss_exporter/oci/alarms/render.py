@@ -64,7 +64,7 @@ def _is_blocks(value: object) -> bool:
 
 def _attributes(body: Mapping[str, Any], indent: str) -> Iterator[str]:
     """`name = value` lines; the signs of neighbouring one-line values stand in one column."""
-    named = {_CAMEL.sub("_", key).lower(): value for key, value in body.items() if value is not None}
+    named = {_CAMEL.sub("_", key).lower(): value for key, value in body.items() if value not in (None, [])}
     single = {name: _value(value) for name, value in named.items() if not isinstance(value, Mapping)}
     width = max(map(len, single), default=0)
     yield from (f"{indent}{name:<{width}} = {value}" for name, value in single.items())

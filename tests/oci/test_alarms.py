@@ -1,0 +1,373 @@
+"""From the pack to what there should be, and from what there is to a plan. No cloud."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.errors import UsageError
+from fss_exporter.model.limits import SHAPES, STANDARD, Limits
+from fss_exporter.oci import mql
+from fss_exporter.oci.alarms import pack, render, show
+from fss_exporter.oci.alarms.desired import CEILINGS, MOST_IDS, Estate, Scope, Target, desired
+from fss_exporter.oci.alarms.plan import Existing, Plan, plan, removal
+
+PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
+SCOPE = Scope("ocid1.compartment.oc1..alarms", "ocid1.compartment.oc1..storage", ("ocid1.onstopic.oc1.fra.ops",))
+FIRST = "ocid1.mounttarget.oc1_fra.first"
+SECOND = "ocid1.mounttarget.oc1_fra.second"
+
+
+def target(ocid: str, shape: str = "standard", **limits: float) -> Target:
+    own = SHAPES[shape].limits
+    kept = {ceiling.kind: limits.get(ceiling.kind, ceiling.of(own)) for ceiling in CEILINGS}
+    return Target(ocid, shape, Limits(**kept))
+
+
+def wanted(*targets: Target, **estate: Any) -> dict[str, pack.Alarm]:
+    return {alarm.key: alarm for alarm in desired(PACK, SCOPE, Estate(targets, **estate))}
+
+
+def queries(alarm: pack.Alarm) -> list[str]:
+    return [str(rule["query"]) for _, rule in alarm.rules()]
+
+
+class TestReadingAFile:
+    good: Mapping[str, Any] = PACK[0].body
+
+    def read(self, **changed: Any) -> pack.Alarm:
+        return pack.read("mine.json", json.dumps({**self.good, **changed}))
+
+    @pytest.mark.parametrize("text", ["", "{", "[]", "null", '"alarm"', "{}"])
+    def test_what_is_no_alarm_is_refused_with_the_name_of_the_file(self, text: str) -> None:
+        with pytest.raises(UsageError, match=r"mine\.json"):
+            pack.read("mine.json", text)
+
+    def test_a_malformed_query_is_refused_with_its_column(self) -> None:
+        with pytest.raises(UsageError, match=r"query: column 10: no such statistic(?s:.)*\^"):
+            self.read(query="Iops[5m].maxi() > 3")
+
+    def test_a_malformed_query_of_an_override_is_told_as_such(self) -> None:
+        with pytest.raises(UsageError, match=r"overrides\[CRITICAL\]\.query: column"):
+            self.read(overrides=[{"ruleName": "CRITICAL", "query": "MountTargetIOPS[5m]"}])
+
+    def test_a_metric_nobody_has_is_refused_with_the_likely_one(self) -> None:
+        """A public alarm of this kind has been copied about; OCI takes it and it never fires."""
+        with pytest.raises(UsageError, match=r"no metric MountTargetIops2; did you mean MountTargetIOPS\?"):
+            self.read(query="MountTargetIops2[5m].groupBy(resourceId).max() > 1")
+
+    def test_another_spelling_of_a_metric_is_not_a_mistake(self) -> None:
+        assert self.read(query="FileSystemReadRequestsBySize[5m].groupBy(resourceId).mean() > 1")
+
+    @pytest.mark.parametrize(
+        ("changed", "place"),
+        [
+            ({"query": "MountTargetIOPS[5m].max()"}, "query: an alarm needs a predicate"),
+            ({"severity": "FATAL"}, "severity"),
+            ({"pendingDuration": "PT2H"}, "pendingDuration"),
+            ({"pendingDuration": "10m"}, "pendingDuration"),
+            ({"destinations": []}, "destinations is missing"),
+            ({"displayName": ""}, "displayName is missing"),
+            ({"freeformTags": {}}, "fss-exporter-alarm is missing"),
+            ({"overrides": [{"ruleName": "BASE", "severity": "CRITICAL"}]}, "not unique"),
+        ],
+    )
+    def test_what_oci_would_refuse_is_refused_before(self, changed: dict[str, Any], place: str) -> None:
+        with pytest.raises(UsageError, match=place):
+            self.read(**changed)
+
+    def test_mistakes_of_all_files_are_told_at_once(self, tmp_path: Path) -> None:
+        (tmp_path / "one.json").write_text("{")
+        (tmp_path / "two.json").write_text("[]")
+        with pytest.raises(UsageError, match=r"one\.json:1: not JSON(?s:.)*two\.json: an alarm is a JSON object"):
+            pack.load(tmp_path)
+
+    def test_a_folder_without_alarms_is_told(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match=r"no \*\.json file"):
+            pack.load(tmp_path)
+
+
+class TestWhatThereShouldBe:
+    def test_without_mount_targets_the_standard_shape_is_watched_for_whatever_comes(self) -> None:
+        alarms = wanted()
+        assert alarms["mount-target-iops-standard"].body["query"].startswith("MountTargetIOPS[5m].groupBy")
+        assert not any("hpmt" in key for key in alarms)
+
+    def test_where_one_ceiling_holds_for_all_nobody_is_named_and_future_ones_are_covered(self) -> None:
+        alarms = wanted(target(FIRST), target(SECOND))
+        for query in queries(alarms["mount-target-iops-standard"]):
+            assert "resourceId =" not in query
+
+    def test_where_shapes_differ_each_alarm_names_its_mount_targets(self) -> None:
+        alarms = wanted(target(FIRST), target(SECOND, "hpmt-20"))
+        for query in queries(alarms["mount-target-read-standard"]):
+            assert f'{{resourceId = "{FIRST}"}}' in query
+        assert queries(alarms["mount-target-read-hpmt-20"]) == [
+            f'MountTargetReadThroughput[5m]{{resourceId = "{SECOND}"}}.groupBy(resourceId).mean() >= 2375000000',
+            f'MountTargetReadThroughput[5m]{{resourceId = "{SECOND}"}}.groupBy(resourceId).mean() >= 2000000000',
+        ]
+
+    def test_a_ceiling_nobody_published_has_no_alarm(self) -> None:
+        alarms = wanted(target(FIRST, "hpmt-40"))
+        assert "mount-target-read-hpmt-40" in alarms
+        assert not [key for key in alarms if key.startswith(("mount-target-iops", "mount-target-write"))]
+
+    def test_a_configured_ceiling_of_a_shape_makes_its_alarm(self) -> None:
+        ceilings = Limits(200_000, 5e9, None, 100_000)
+        alarms = wanted(Target(FIRST, "hpmt-40", ceilings), shape_limits={"hpmt-40": ceilings})
+        alarm = alarms["mount-target-iops-hpmt-40"]
+        assert queries(alarm) == [f"MountTargetIOPS[5m].groupBy(resourceId).max() >= {n}" for n in (190_000, 160_000)]
+        assert "160,000 IOPS for 10 minutes, 80 % of the ceiling of 200,000 IOPS of a mount target (hpmt-40)" in str(
+            alarm.body["body"]
+        )
+        assert "(hpmt-40)" in alarm.body["notificationTitle"]
+        assert alarm.body["alarmSummary"].endswith("the ceiling is 200,000 IOPS")
+
+    def test_a_ceiling_of_one_mount_target_produces_an_alarm_of_its_own(self) -> None:
+        alarms = wanted(target(FIRST), target(SECOND, iops=80_000))
+        assert queries(alarms["mount-target-iops-standard"])[1].endswith(">= 40000")
+        own = alarms["mount-target-iops-standard-80000"]
+        assert queries(own)[1] == f'MountTargetIOPS[5m]{{resourceId = "{SECOND}"}}.groupBy(resourceId).max() >= 64000'
+        assert own.name == "fss-mount-target-iops-standard-80000"
+        assert "50,000" not in json.dumps(own.body)
+
+    def test_connections_are_the_same_for_every_shape_and_stay_one_alarm(self) -> None:
+        alarms = wanted(target(FIRST), target(SECOND, "hpmt-80"))
+        assert [key for key in alarms if "connections" in key] == ["mount-target-connections"]
+
+    def test_another_latency_objective_changes_literals_and_texts(self) -> None:
+        alarm = wanted(objectives={("read", "0B_to_8KiB"): 0.002})["latency-read-8k"]
+        assert [query.rsplit(" ", 1)[1] for query in queries(alarm)] == ["0.002", "0.0016"]
+        assert "1.6 ms or longer on average for 10 minutes, 80 % of the objective of 2 ms" in alarm.body["body"]
+
+    def test_utilization_is_watched_only_where_it_is_published(self) -> None:
+        assert not [key for key in wanted() if key.startswith("utilization")]
+        assert len([key for key in wanted(published=True) if key.startswith("utilization")]) == 5
+
+    def test_metrics_are_named_as_the_tenancy_spells_them(self) -> None:
+        alarm = wanted(spellings={"mounttargetiops": "mountTargetIops"})["mount-target-iops-standard"]
+        assert all(query.startswith("mountTargetIops[5m]") for query in queries(alarm))
+
+    def test_a_failure_the_patterns_miss_is_added_and_a_success_is_not(self) -> None:
+        seen = {"KerberosErrors": ["Keytab Load Success", "Clock Skew", "PAC refused", 'evil"} || x']}
+        (query,) = queries(wanted(error_types=seen)["kerberos-errors"])
+        assert query.split('"')[1].split("|")[-2:] == ["*SKEW*", "PAC refused"]
+
+    def test_more_mount_targets_than_a_query_may_name_are_split(self) -> None:
+        many = [target(f"ocid1.mounttarget.oc1_fra.{number:03}") for number in range(2 * MOST_IDS + 1)]
+        alarms = wanted(*many, target(SECOND, "hpmt-20"))
+        keys = [key for key in alarms if key.startswith("mount-target-iops")]
+        assert keys == [f"mount-target-iops-standard{part}" for part in ("", "-part-2", "-part-3")]
+
+    def test_every_alarm_goes_where_the_scope_says(self) -> None:
+        scope = Scope("ocid1.a", "ocid1.tenancy.oc1..t", ("ocid1.topic", "ocid1.stream"), in_subtree=True, name="prod")
+        for alarm in desired(PACK, scope, Estate()):
+            assert not pack.placeholders(alarm)
+            assert alarm.body["destinations"] == ["ocid1.topic", "ocid1.stream"]
+            assert alarm.body["metricCompartmentIdInSubtree"] is True
+            assert alarm.name == f"prod-{alarm.key}"
+            assert alarm.body["freeformTags"][pack.PACK_TAG] == "prod"
+
+    limits = st.builds(
+        Limits,
+        st.none() | st.integers(1_000, 1_000_000),
+        st.none() | st.integers(1, 100).map(lambda n: n * 1e8),
+        st.none() | st.integers(1, 100).map(lambda n: n * 1e8),
+        st.none() | st.integers(10, 200_000),
+    )
+
+    @given(st.lists(st.tuples(st.sampled_from(sorted(SHAPES)), limits), min_size=1, max_size=6))
+    def test_every_ceiling_of_every_mount_target_is_watched_exactly_once(
+        self, estate: list[tuple[str, Limits]]
+    ) -> None:
+        targets = [Target(f"ocid1.mounttarget.x{n}", shape, limits) for n, (shape, limits) in enumerate(estate)]
+        alarms = desired(PACK, SCOPE, Estate(targets))
+        assert len({alarm.key for alarm in alarms}) == len(alarms)
+        assert [mistake for alarm in alarms for mistake in pack.check(alarm)] == []
+        for ceiling in CEILINGS:
+            ours = [alarm for alarm in alarms if alarm.key.startswith(ceiling.stem)]
+            for one in targets:
+                watching = [alarm for alarm in ours if selects(alarm, one.ocid)]
+                value = ceiling.of(one.limits)
+                assert len(watching) == (value is not None)
+                for alarm in watching:
+                    assert bounds(alarm) == pytest.approx([0.95 * (value or 0), 0.8 * (value or 0)])
+
+
+def selects(alarm: pack.Alarm, ocid: str) -> bool:
+    (metric,) = mql.metrics(mql.parse(alarm.body["query"]))
+    return all(ocid in selector.value.split("|") for selector in metric.selectors)
+
+
+def bounds(alarm: pack.Alarm) -> list[float]:
+    parsed = [mql.parse(query) for query in queries(alarm)]
+    return [expression.bounds[0] for expression in parsed if isinstance(expression, mql.Comparison)]
+
+
+def stored(alarms: Iterable[pack.Alarm]) -> list[Existing]:
+    """As OCI would have them: with what it adds and what it leaves out."""
+    return [
+        Existing(
+            f"ocid1.alarm.{alarm.key}",
+            {
+                **json.loads(json.dumps(alarm.body)),
+                "id": f"ocid1.alarm.{alarm.key}",
+                "lifecycleState": "ACTIVE",
+                "resourceGroup": None,
+                "suppression": None,
+                "timeCreated": "2026-01-01T00:00:00Z",
+            },
+            f"etag-{alarm.key}",
+        )
+        for alarm in alarms
+    ]
+
+
+def edited(existing: Existing, **changes: Any) -> Existing:
+    return Existing(existing.ocid, {**existing.body, **changes}, existing.etag)
+
+
+class TestPlan:
+    alarms = desired(PACK, SCOPE, Estate([target(FIRST)]))
+
+    def plan_with(self, **changes: Any) -> Plan:
+        first, *rest = stored(self.alarms)
+        return plan(self.alarms, [edited(first, **changes), *rest], {})
+
+    def test_nothing_there_means_create_everything(self) -> None:
+        found = plan(self.alarms, [], {})
+        assert [step.name for step in found.of("create")] == sorted(alarm.name for alarm in self.alarms)
+        assert len(found.steps) == len(self.alarms)
+
+    def test_everything_there_means_do_nothing(self) -> None:
+        assert plan(self.alarms, stored(self.alarms), {}).changes == ()
+
+    @pytest.mark.parametrize(
+        "spelled_otherwise",
+        [
+            {"pendingDuration": "PT300S"},
+            {"repeatNotificationDuration": "PT120M"},
+            {"resolution": None},
+            {"metricCompartmentIdInSubtree": None},
+            {"query": PACK[0].body["query"].replace(", ", ",").replace(" =~ ", "=~")},
+            {"suppression": {"description": "maintenance", "timeSuppressFrom": "a", "timeSuppressUntil": "b"}},
+            {"freeformTags": {**dict(alarms[0].body["freeformTags"]), "team": "storage"}},
+            {"compartmentId": "ocid1.moved"},
+        ],
+    )
+    def test_the_same_thing_said_otherwise_is_no_change(self, spelled_otherwise: dict[str, Any]) -> None:
+        assert self.alarms[0].key == "kerberos-errors"
+        assert self.plan_with(**spelled_otherwise).changes == ()
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("query", "KerberosErrors[5m].groupBy(resourceId).sum() > 5"),
+            ("query", "edited by hand so that it does not parse"),
+            ("pendingDuration", "PT1M"),
+            ("severity", "INFO"),
+            ("isEnabled", False),
+            ("body", None),
+            ("destinations", ["ocid1.onstopic.oc1.fra.other"]),
+            ("overrides", [{"ruleName": "MINE", "query": "KerberosErrors[5m].sum() > 9", "severity": "INFO"}]),
+        ],
+    )
+    def test_an_edit_by_hand_is_undone_field_by_field(self, field: str, value: Any) -> None:
+        found = self.plan_with(**{field: value})
+        (step,) = found.changes
+        assert step.kind == "update"
+        assert dict(step.body) == {field: self.alarms[0].body[field]}
+        assert step.etag == "etag-kerberos-errors"
+
+    def test_tags_of_others_survive_an_update_of_ours(self) -> None:
+        tags = {**self.alarms[0].body["freeformTags"], "prometheus-alert": "Old", "team": "storage"}
+        (step,) = self.plan_with(freeformTags=tags).changes
+        assert step.body["freeformTags"] == {**self.alarms[0].body["freeformTags"], "team": "storage"}
+
+    def test_what_is_ours_and_no_longer_wanted_is_deleted(self) -> None:
+        found = plan(self.alarms[1:], stored(self.alarms), {})
+        (step,) = found.changes
+        assert (step.kind, step.ocid, step.etag) == ("delete", "ocid1.alarm.kerberos-errors", "etag-kerberos-errors")
+
+    def test_of_two_with_the_same_tag_the_older_stays(self) -> None:
+        first, *rest = stored(self.alarms)
+        double = Existing("ocid1.alarm.double", {**first.body, "timeCreated": "2026-02-01T00:00:00Z"}, "etag-double")
+        (step,) = plan(self.alarms, [double, first, *rest], {}).changes
+        assert (step.kind, step.ocid) == ("delete", "ocid1.alarm.double")
+
+    def test_a_foreign_alarm_of_the_same_name_is_left_alone_and_not_doubled(self) -> None:
+        found = plan(self.alarms[:1], [], {self.alarms[0].name: "ocid1.alarm.foreign"})
+        (step,) = found.steps
+        assert step.kind == "clash"
+        assert "ocid1.alarm.foreign" in step.reason
+        assert found.changes == ()
+
+    def test_destroy_deletes_all_of_ours(self) -> None:
+        found = removal(stored(self.alarms))
+        assert {step.kind for step in found.steps} == {"delete"}
+        assert len(found.steps) == len(self.alarms)
+
+    def test_what_was_created_from_a_plan_needs_no_other(self) -> None:
+        for estate in (Estate(), Estate([target(FIRST), target(SECOND, "hpmt-20")], published=True)):
+            alarms = desired(PACK, SCOPE, estate)
+            created = [pack.Alarm(step.name, step.body) for step in plan(alarms, [], {}).of("create")]
+            assert plan(alarms, stored(created), {}).changes == ()
+
+
+class TestShowing:
+    alarms = desired(PACK, SCOPE, Estate([target(FIRST)]))
+
+    def test_a_plan_reads_as_a_diff(self) -> None:
+        iops = next(alarm for alarm in self.alarms if alarm.key == "mount-target-iops-standard")
+        there = stored([iops])[0]
+        rules = [{**iops.body["overrides"][0], "query": iops.body["query"]}]
+        now = [edited(there, pendingDuration="PT1M", severity="INFO", overrides=rules), *stored(self.alarms[:1])]
+        text = "\n".join(show.plan_lines(plan([iops, self.alarms[1]], now, {})))
+        assert text.splitlines() == [
+            "  + fss-latency-metadata                         create",
+            "  ~ fss-mount-target-iops-standard               update",
+            "      pendingDuration: PT1M -> PT10M",
+            "      severity: INFO -> WARNING",
+            "      overrides:",
+            "        CRITICAL.query:",
+            "          - MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000",
+            "          + MountTargetIOPS[5m].groupBy(resourceId).max() >= 47500",
+            "  - fss-kerberos-errors                          delete: no longer wanted here",
+            "Plan: 1 to create, 1 to update, 1 to delete, 0 unchanged.",
+        ]
+
+
+class TestRendering:
+    alarm = desired(PACK, SCOPE, Estate([target(FIRST), target(SECOND, "hpmt-20")]))
+
+    def test_the_cli_calls_the_query_otherwise_but_not_in_overrides(self) -> None:
+        alarm = next(alarm for alarm in self.alarm if alarm.body.get("overrides"))
+        body = json.loads(render.cli_json(alarm))
+        assert body["queryText"] == alarm.body["query"]
+        assert "query" not in body
+        assert "query" in body["overrides"][0]
+
+    def test_terraform_escapes_what_it_would_interpolate(self) -> None:
+        hostile = pack.Alarm("x", {"displayName": "a b", "body": 'say "${x}" %{y} \\ \n', "isEnabled": True})
+        assert render.terraform([hostile]) == (
+            'resource "oci_monitoring_alarm" "a_b" {\n'
+            '  display_name = "a b"\n'
+            '  body         = "say \\"$${x}\\" %%{y} \\\\ \\n"\n'
+            "  is_enabled   = true\n"
+            "}\n"
+        )
+
+    def test_terraform_makes_a_variable_of_a_placeholder_that_is_left(self) -> None:
+        text = render.terraform(
+            [pack.Alarm("x", {"displayName": "x", "query": 'A{r = "${SOME_OCID}"}', "destinations": ["${TOPIC_OCID}"]})]
+        )
+        assert 'variable "some_ocid" {\n  type = string\n}' in text
+        assert 'query        = "A{r = \\"${var.some_ocid}\\"}"' in text
+        assert "destinations = [var.topic_ocid]" in text
+
+
+def test_the_standard_shape_has_every_ceiling_the_pack_has_a_model_for() -> None:
+    assert all(ceiling.of(STANDARD.limits) for ceiling in CEILINGS)

@@ -210,11 +210,11 @@ def spell_latency(seconds: float) -> str:
 def _placed(alarm: Alarm, scope: Scope) -> Alarm:
     values = {"ALARM_COMPARTMENT_OCID": scope.alarm_compartment, "METRIC_COMPARTMENT_OCID": scope.metric_compartment}
     body = {
-        "overrides": [],  # said, so that an override made by hand is noticed
         **fill(alarm, values).body,
         "displayName": f"{scope.name}-{alarm.key}",
         "destinations": list(scope.destinations),
         "metricCompartmentIdInSubtree": scope.in_subtree,
     }
+    body.setdefault("overrides", [])  # said, so that one made by hand is noticed
     body["freeformTags"] = {**(body.get("freeformTags") or {}), PACK_TAG: scope.name, KEY_TAG: alarm.key}
     return Alarm(alarm.key, body)

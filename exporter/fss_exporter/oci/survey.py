@@ -1,0 +1,209 @@
+"""Listing what is there, a call at a time, so that polls can go in between.
+
+A listing that fails keeps what it gave last; its operation is reported as failed and its age grows. Addresses are looked up once
+for each private IP, because they never change, and after the listings, so that the first metrics do not wait for them.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
+from fss_exporter.oci.client.session import api_name
+from fss_exporter.oci.inventory import Inventory, Listings, MountTarget, Row, Tags, build
+from fss_exporter.oci.scopes import Scope, choose, scopes_of
+
+_PAGE: Final = 1000
+
+_IN_ZONE: Final = MappingProxyType(
+    {
+        "mount_targets": "list_mount_targets",
+        "file_systems": "list_file_systems",
+        "export_sets": "list_export_sets",
+        "replications": "list_replications",
+        "connectors": "list_outbound_connectors",
+    }
+)
+
+log = logging.getLogger(__name__)
+
+Complain = Callable[[str, Exception | None], None]
+"""Told how something went: what, and the error, or None where it went well."""
+
+
+class Calls(Protocol):
+    """What is needed of a session."""
+
+    region: str
+    tenancy_id: str
+
+    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
+        """One operation; the answer has `data` and `headers`."""
+
+    def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
+        """Every page of a listing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """What the last survey found.
+
+    Attributes:
+        inventory: None until a survey got through its listings.
+        scopes: what metrics are to be asked of.
+        succeeded: by API operation, whether every call of the last survey was answered.
+        listed_at: epoch seconds of the oldest listing in use; None before the first.
+    """
+
+    inventory: Inventory | None = None
+    scopes: tuple[Scope, ...] = ()
+    succeeded: Mapping[str, bool] = field(default_factory=dict)
+    listed_at: float | None = None
+
+
+class Survey:
+    """Keeps the inventory of one region.
+
+    Args:
+        session: where to ask.
+        compartments: OCIDs or names; empty for all of the tenancy.
+        tags: which resources are wanted.
+        now: epoch seconds.
+        complain: told of every call's success or failure.
+    """
+
+    def __init__(
+        self,
+        session: Calls,
+        compartments: tuple[str, ...],
+        tags: Tags,
+        *,
+        now: Callable[[], float],
+        complain: Complain,
+    ) -> None:
+        self.found = Surveyed()
+        self._session = session
+        self._wanted = compartments
+        self._tags = tags
+        self._now = now
+        self._complain = complain
+        self._succeeded: dict[str, bool] = {}
+        self._kept: dict[tuple[str, ...], tuple[float, list[Row]]] = {}
+        self._used: set[tuple[str, ...]] = set()
+        self._hosts: dict[str, tuple[str, str]] = {}
+        self._domains: dict[str, str] = {}
+
+    def steps(self) -> Iterator[None]:
+        """One survey; each step is one listing or look-up. `found` is replaced as soon as there is something to show.
+
+        Raises:
+            FssError: it cannot even be said where to look; what was found before stays.
+            Stopped: the poller is to stop.
+        """
+        self._succeeded, self._used = {}, set()
+        try:
+            zones, names = self._places()
+        except FssError:
+            self.found = replace(self.found, succeeded=MappingProxyType(dict(self._succeeded)))
+            raise
+        yield
+        rows: dict[str, list[Row]] = {kind: [] for kind in (*_IN_ZONE, "exports")}
+        for compartment_id in names:
+            for zone in zones:
+                for kind, operation in _IN_ZONE.items():
+                    rows[kind] += self._listed("file_storage", operation, compartment_id, zone)
+                    yield
+            rows["exports"] += self._listed("file_storage", "list_exports", compartment_id=compartment_id)
+            yield
+        inventory, broken = build(Listings(**{kind: tuple(found) for kind, found in rows.items()}), names, self._tags)
+        if broken:
+            log.warning("%s: %d listed resources are not as documented and are left out", self._session.region, broken)
+        self._kept = {key: self._kept[key] for key in self._used if key in self._kept}
+        self._publish(inventory, scopes_of(self._wanted, self._session.tenancy_id, names))
+        for _ in self._addresses(inventory):
+            yield
+        self._publish(inventory, self.found.scopes)
+
+    def _places(self) -> tuple[list[str], Mapping[str, str]]:
+        tenancy_id = self._session.tenancy_id
+        domains = self._listed("identity", "list_availability_domains", needed=True, compartment_id=tenancy_id)
+        tree = self._listed(
+            "identity",
+            "list_compartments",
+            needed=not self._wanted,
+            compartment_id=tenancy_id,
+            compartment_id_in_subtree=True,
+            lifecycle_state="ACTIVE",
+        )
+        chosen = choose(self._wanted, tenancy_id, tree)
+        for mistake in chosen.mistakes:
+            self._note("list_compartments", UsageError(mistake))
+        return [str(row["name"]) for row in domains if "name" in row], chosen.names
+
+    def _listed(
+        self, service: str, operation: str, *arguments: str, needed: bool = False, **options: object
+    ) -> list[Row]:
+        key = (operation, *arguments, str(options.get("compartment_id", "")))
+        self._used.add(key)
+        if operation != "list_availability_domains":
+            options["limit"] = _PAGE
+        try:
+            pages = self._session.pages(service, operation, *arguments, **options)
+            rows: list[Row] = [row for page in pages for row in page if isinstance(row, dict)]
+        except CloudError as error:
+            self._note(operation, error)
+            if needed and key not in self._kept:
+                raise
+            return self._kept.get(key, (0.0, []))[1]
+        self._note(operation, None)
+        self._kept[key] = (self._now(), rows)
+        return rows
+
+    def _note(self, operation: str, error: Exception | None) -> None:
+        name = api_name(operation)
+        self._succeeded[name] = self._succeeded.get(name, True) and error is None
+        self._complain(name, error)
+
+    def _publish(self, inventory: Inventory, scopes: tuple[Scope, ...]) -> None:
+        located = MappingProxyType({key: self._located(target) for key, target in inventory.mount_targets.items()})
+        oldest = min((listed_at for listed_at, _ in self._kept.values()), default=None)
+        succeeded = MappingProxyType(dict(self._succeeded))
+        self.found = Surveyed(replace(inventory, mount_targets=located), scopes, succeeded, oldest)
+
+    def _located(self, target: MountTarget) -> MountTarget:
+        address, host = self._hosts.get(target.private_ip_id, ("", ""))
+        domain = self._domains.get(target.subnet_id, "")
+        return replace(target, address=address, fqdn=f"{host}.{domain}" if host and domain else "")
+
+    def _addresses(self, inventory: Inventory) -> Iterator[None]:
+        """Look up what is not known yet. A subnet that refuses once is not asked again before the next survey."""
+        refused: set[str] = set()
+        for target in inventory.mount_targets.values():
+            subnet = target.subnet_id
+            if target.private_ip_id and target.private_ip_id not in self._hosts and subnet not in refused:
+                row = self._looked_up("get_private_ip", target.private_ip_id, subnet, refused)
+                if isinstance(row.get("ipAddress"), str):
+                    self._hosts[target.private_ip_id] = (row["ipAddress"], str(row.get("hostnameLabel") or ""))
+                yield
+            if subnet and subnet not in self._domains and subnet not in refused:
+                row = self._looked_up("get_subnet", subnet, subnet, refused)
+                if row:
+                    self._domains[subnet] = str(row.get("subnetDomainName") or "")
+                yield
+        for operation in ("get_private_ip", "get_subnet"):
+            if inventory.mount_targets and api_name(operation) not in self._succeeded:
+                self._succeeded[api_name(operation)] = True  # all of it is known
+
+    def _looked_up(self, operation: str, ocid: str, subnet: str, refused: set[str]) -> Row:
+        """The resource; empty where it could not be read. Where it may not be seen, neither may its neighbours."""
+        try:
+            row = self._session.call("virtual_network", operation, ocid).data
+        except CloudError as error:
+            self._note(operation, error)
+            if isinstance(error, NotAuthorized):
+                refused.add(subnet)
+            return {}
+        self._note(operation, None)
+        return row if isinstance(row, dict) else {}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 
 from fss_exporter.model.limits import SHAPES, STANDARD
@@ -16,6 +17,11 @@ from fss_exporter.model.thresholds import (
     LATENCY_CRITICAL_RATIO,
     LATENCY_OBJECTIVES,
     LATENCY_WARNING_RATIO,
+    REPLICATION_CRITICAL_INTERVALS,
+    REPLICATION_DEFAULT_INTERVAL_SECONDS,
+    REPLICATION_WARNING_INTERVALS,
+    SUCCESS_CRITICAL_RATIO,
+    SUCCESS_WARNING_RATIO,
     WARNING_RATIO,
 )
 from fss_exporter.oci import mql
@@ -217,6 +223,16 @@ class TestOtherThresholds:
         for text in all_queries(BY_KEY["mount-target-health"]):
             assert '{healthItem = "SuccessRate"}' in text
 
+    def test_health_literals_are_the_models_in_percent(self) -> None:
+        queries = rule_queries(BY_KEY["mount-target-health"])
+        assert bounds(queries["WARNING"]) == (100 * SUCCESS_WARNING_RATIO,)
+        assert bounds(queries["CRITICAL"]) == (100 * SUCCESS_CRITICAL_RATIO,)
+
+    def test_replication_literals_are_intervals_of_the_default(self) -> None:
+        queries = rule_queries(BY_KEY["replication-age"])
+        assert bounds(queries["WARNING"]) == (REPLICATION_WARNING_INTERVALS * REPLICATION_DEFAULT_INTERVAL_SECONDS,)
+        assert bounds(queries["CRITICAL"]) == (REPLICATION_CRITICAL_INTERVALS * REPLICATION_DEFAULT_INTERVAL_SECONDS,)
+
     def test_no_gauge_is_summed_up(self) -> None:
         counts = {"KerberosErrors", "LdapConnectionErrors", "LdapRequestErrors"}
         for alarm in PACK:
@@ -306,6 +322,12 @@ class TestReadme:
 
     def test_explains_every_placeholder(self) -> None:
         assert {name[2:-1] for name in self.rows() if name.startswith("${")} == OCIDS
+
+
+def test_every_alarm_names_a_twin_that_is_among_the_prometheus_alerts() -> None:
+    rules = yaml.safe_load((MQL.parent / "rules" / "alerts.yml").read_text())
+    alerts = {rule["alert"] for group in rules["groups"] for rule in group["rules"]}
+    assert {alarm.body["freeformTags"][pack.TWIN_TAG] for alarm in PACK} <= alerts
 
 
 def test_every_alarm_carries_the_same_fields_in_the_same_order() -> None:

@@ -20,6 +20,21 @@ LATENCY_WARNING_RATIO = 0.80
 LATENCY_CRITICAL_RATIO = 1.00
 """Share of a latency objective that is critical: the objective itself."""
 
+SUCCESS_WARNING_RATIO = 0.99
+"""Share of a mount target's NFS requests that succeed, below which it warns."""
+
+SUCCESS_CRITICAL_RATIO = 0.95
+"""Share of a mount target's NFS requests that succeed, below which it is critical."""
+
+REPLICATION_WARNING_INTERVALS = 2
+"""Age of a recovery point, in intervals of its replication, that warns: one cycle was missed."""
+
+REPLICATION_CRITICAL_INTERVALS = 3
+"""Age of a recovery point, in intervals of its replication, that is critical: two cycles were missed."""
+
+REPLICATION_DEFAULT_INTERVAL_SECONDS = 3600
+"""Interval of a replication that was made without naming one. Source: CreateReplicationDetails, File Storage API."""
+
 
 @dataclass(frozen=True, slots=True)
 class LatencyObjective:

@@ -1,0 +1,66 @@
+"""Which ceilings a command judges by: those of a shape, with what the configuration replaces."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import click
+
+from fss_exporter.model.limits import SHAPES, Limits
+
+NO_SHAPE = "none"
+
+shape_option = click.option(
+    "--shape",
+    type=click.Choice((*SHAPES, NO_SHAPE)),
+    default="standard",
+    show_default=True,
+    help="Shape of the mount targets; none for storage without a ceiling.",
+)
+config_option = click.option(
+    "--config.file", "config_file", type=click.Path(path_type=Path), help="Settings with ceilings and addresses."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Ceilings by address.
+
+    Attributes:
+        shape: the shape assumed of every mount target.
+        limits: its ceilings.
+        by_address: ceilings of single mount targets.
+        address_map: mount-target address by TLS forwarder address.
+    """
+
+    shape: str
+    limits: Limits
+    by_address: Mapping[str, Limits] = field(default_factory=dict)
+    address_map: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, address: str) -> Limits:
+        """Ceilings of the mount target at an address."""
+        return self.by_address.get(address, self.limits)
+
+
+def judge(shape: str, config_file: Path | None) -> Judge:
+    """The ceilings in force.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+    """
+    limits = Limits() if shape == NO_SHAPE else SHAPES[shape].limits
+    if config_file is None:
+        return Judge(shape, limits)
+    from fss_exporter.config import load  # noqa: PLC0415  # only where there is a configuration
+
+    settings = load(config_file)
+    given = settings.limits.shapes.get(shape)
+    if given is not None:
+        limits = replace(limits, **given.given)
+    by_address = {
+        settings.addresses[name]: replace(limits, **ceilings.given)
+        for name, ceilings in settings.limits.mount_targets.items()
+        if name in settings.addresses
+    }
+    return Judge(shape, limits, by_address, dict(settings.address_map))

@@ -1,0 +1,67 @@
+"""One HTTP GET with a deadline and a size limit, for what an operator names at the prompt."""
+
+import base64
+import http.client
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from fss_exporter import __version__
+from fss_exporter.errors import SourceError, UsageError
+
+_TIMEOUT_S = 10.0
+_LARGEST_ANSWER = 64 << 20  # bytes
+
+
+def check_url(flag: str, url: str) -> str:
+    """The URL, if it is one.
+
+    Raises:
+        UsageError: it is not an http or https URL with a host.
+    """
+    try:
+        parts = urllib.parse.urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError(f"{flag}={url}: give a URL like http://host:10949/metrics")
+    return url
+
+
+def get(url: str, accept: str = "*/*") -> str:
+    """The text at a URL.
+
+    Raises:
+        SourceError: no answer, another status than 200, or an answer that is not text or too long.
+    """
+    bare, password = _split_password(url)
+    headers = {"User-Agent": f"fss-exporter/{__version__}", "Accept": accept, **password}
+    request = urllib.request.Request(bare, headers=headers)  # noqa: S310  # check_url allows http and https alone
+    shown = bare.partition("?")[0]
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # ditto
+            body: bytes = answer.read(_LARGEST_ANSWER + 1)
+    except urllib.error.HTTPError as error:
+        detail = error.read(300).decode("utf-8", "replace").strip()
+        raise SourceError(f"{shown}: HTTP {error.code} {error.reason}{f': {detail}' if detail else ''}") from error
+    except urllib.error.URLError as error:
+        raise SourceError(f"{shown}: no answer: {error.reason}") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise SourceError(f"{shown}: no answer: {error or type(error).__name__}") from error
+    if len(body) > _LARGEST_ANSWER:
+        raise SourceError(f"{shown}: more than 64 MiB; is this the right URL?")
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{shown}: the answer is not text") from error
+
+
+def _split_password(url: str) -> tuple[str, dict[str, str]]:
+    """The URL without user and password, and the header that carries them."""
+    parts = urllib.parse.urlsplit(url)
+    if not parts.username:
+        return url, {}
+    user, secret = urllib.parse.unquote(parts.username), urllib.parse.unquote(parts.password or "")
+    basic = base64.b64encode(f"{user}:{secret}".encode()).decode()
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), {"Authorization": f"Basic {basic}"}

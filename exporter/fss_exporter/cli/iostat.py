@@ -1,0 +1,171 @@
+"""`fss-exporter iostat`: what the NFS mounts of a client do, in the IOPS that count against a mount target."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from fss_exporter.cli import iostat_report, tables
+from fss_exporter.cli.ceilings import Judge, config_option, judge, shape_option
+from fss_exporter.cli.fetch import check_url, get
+from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
+from fss_exporter.cli.saved_files import saved_interval, seconds_option
+from fss_exporter.cli.units import interval as interval_type
+from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.saved import since_mount
+from fss_exporter.nfs.scraped import RESTARTED, read_totals, went_back
+from fss_exporter.nfs.superblocks import Reading, SeriesKey
+from fss_exporter.nfs.traffic import snapshot, traffic
+
+_TICK_S = 1.0
+_SCRAPE_INTERVAL_S = 5.0
+
+
+@click.command()
+@click.argument("interval", type=interval_type, required=False)
+@click.argument("count", type=click.IntRange(min=1), required=False)
+@click.option(
+    "--from", "before", type=click.Path(path_type=Path), help="Saved mountstats of any host, the earlier look."
+)
+@click.option("--to", "after", type=click.Path(path_type=Path), help="Saved mountstats, the later look.")
+@click.option(
+    "--mountinfo",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="The mountinfo saved with --from and --to; twice if it changed in between.",
+)
+@seconds_option
+@click.option("--url", help="Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics.")
+@click.option(
+    "--path.procfs",
+    "procfs",
+    type=click.Path(path_type=Path),
+    default=Path("/proc"),
+    show_default=True,
+    help="Where procfs is mounted.",
+)
+@click.option(
+    "--path.pid", "pid", default="1", show_default=True, help="Process whose mounts are read: a number or self."
+)
+@click.option("--by", type=click.Choice(iostat_report.GROUPINGS), default="mount", show_default=True)
+@click.option("--sort", type=click.Choice(tuple(iostat_report.SORTS)), default="iops", show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many lines for each mount target.")
+@shape_option
+@config_option
+@tables.output_option
+def iostat(  # noqa: PLR0917  # click passes by name
+    interval: float | None,
+    count: int | None,
+    before: Path | None,
+    after: Path | None,
+    mountinfo: tuple[Path, ...],
+    seconds: float | None,
+    url: str | None,
+    procfs: Path,
+    pid: str,
+    by: str,
+    sort: str,
+    limit: int | None,
+    shape: str,
+    config_file: Path | None,
+    output: str,
+) -> None:
+    """NFS traffic of a client by mount and mount target, as estimated mount-target IOPS.
+
+    Without INTERVAL one report since each mount; with it a report every INTERVAL seconds, COUNT times or until Ctrl-C.
+    """
+    if (before is None) != (after is None):
+        raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
+    if before is not None and (url is not None or interval is not None):
+        raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
+    if before is None and (mountinfo or seconds is not None):
+        raise UsageError("--mountinfo and --seconds go with --from and --to")
+    ceilings = judge(shape, config_file)
+    if before is not None and after is not None:
+        reports: Iterator[Report] = iter((_files(before, after, mountinfo, seconds, ceilings),))
+    elif url is not None:
+        reports = _scrapes(check_url("--url", url), interval or _SCRAPE_INTERVAL_S, count if interval else 1)
+    else:
+        reports = _local(Procfs(procfs, pid, ceilings.address_map), interval, count)
+    layout = Layout(by, sort, limit)
+    for report in reports:
+        for line in report.notes:
+            tables.note(line)
+        if output == "json":
+            click.echo(tables.as_json(iostat_report.document(report, ceilings, layout), one_line=True))
+        else:
+            iostat_report.show(tables.console(), report, ceilings, layout)
+
+
+def _files(before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, ceilings: Judge) -> Report:
+    between = saved_interval(before, after, mountinfo, seconds, ceilings.address_map)
+    rates = traffic({}, between.accounts.mounts, between.seconds)
+    return Report(f"{before} to {after}", None, between.seconds, rates, _mount_points(between.reading), between.notes)
+
+
+def _local(source: Procfs, interval: float | None, count: int | None) -> Iterator[Report]:
+    reading = source.read()
+    if interval is None:
+        yield _since_mount(reading)
+        return
+    accounts = Accounts()
+    began = time.monotonic()
+    accounts.apply(reading, began)
+    done = 0
+    while count is None or done < count:
+        old, last = snapshot(accounts.mounts), began
+        # Sizes are told apart by what one tick holds, so a long interval is read in short ones.
+        for due in _ticks(last, interval):
+            time.sleep(max(0.0, due - time.monotonic()))
+            reading, began = source.read(), time.monotonic()
+            accounts.apply(reading, began)
+        rates = traffic(old, accounts.mounts, began - last)
+        yield Report("this host", datetime.now(UTC), began - last, rates, _mount_points(reading), ())
+        done += 1
+
+
+def _ticks(start: float, interval: float) -> Iterator[float]:
+    whole = int(interval / _TICK_S)
+    for tick in range(1, whole + 1):
+        yield start + tick * _TICK_S
+    if interval - whole * _TICK_S > 0.01:
+        yield start + interval
+
+
+def _since_mount(reading: Reading) -> Report:
+    accounts = since_mount(reading)
+    ages = {superblock.key: max(superblock.record.age_s, 1) for superblock in reading.superblocks}
+    rates = {key: traffic({}, {key: accounts.mounts[key]}, age)[key] for key, age in ages.items()}
+    notes = (
+        ("means since each mount, whose estimate is coarse: give an INTERVAL for what happens now",) if rates else ()
+    )
+    return Report("this host since mount", datetime.now(UTC), None, rates, _mount_points(reading), notes)
+
+
+def _mount_points(reading: Reading) -> MountPoints:
+    points: dict[SeriesKey, tuple[str, ...]] = {}
+    for superblock in reading.superblocks:
+        points[superblock.key] = (*points.get(superblock.key, ()), *(mount.mount_point for mount in superblock.mounts))
+    return points
+
+
+def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
+    old, last = read_totals(url, get(url, "text/plain")), time.monotonic()
+    done = 0
+    while count is None or done < count:
+        time.sleep(interval)
+        new, now = read_totals(url, get(url, "text/plain")), time.monotonic()
+        if went_back(old.totals, new.totals):
+            if count == 1:
+                raise SourceError(f"{url}: {RESTARTED}")
+            tables.note(f"{url}: {RESTARTED}; this interval is left out")
+        else:
+            yield Report(
+                url, datetime.now(UTC), now - last, traffic(old.totals, new.totals, now - last), new.mount_points, ()
+            )
+            done += 1
+        old, last = new, now

@@ -1,0 +1,242 @@
+"""The reports of `iostat`: traffic by mount target, mount and operation, as tables and as JSON."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+
+from fss_exporter.cli import units
+from fss_exporter.cli.ceilings import Judge
+from fss_exporter.cli.tables import Column, Row, say, show as show_table
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_exporter.model.traffic import OperationTraffic, Traffic, together
+from fss_exporter.model.utilisation import fullest, uses
+from fss_exporter.nfs.superblocks import SeriesKey
+
+MountPoints = Mapping[SeriesKey, tuple[str, ...]]
+GROUPINGS = ("mount", "mount-target", "operation")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One interval.
+
+    Attributes:
+        source: where the figures come from.
+        time: its end, UTC; None where nobody knows.
+        seconds: its length; None where each mount has its own.
+        traffic: by mount.
+        mount_points: by mount.
+        notes: what the reader should know.
+    """
+
+    source: str
+    time: datetime | None
+    seconds: float | None
+    traffic: Mapping[SeriesKey, Traffic]
+    mount_points: MountPoints
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What is shown, in which order: one of `GROUPINGS`, one of `SORTS`, at most `limit` lines for a mount target."""
+
+    by: str
+    sort: str
+    limit: int | None
+
+
+SORTS: Mapping[str, Callable[[str, Traffic], Any]] = {
+    "iops": lambda _, traffic: -(traffic.iops.point if traffic.iops else 0.0),
+    "operations": lambda _, traffic: -traffic.all_operations.operations,
+    "read": lambda _, traffic: -traffic.read_bytes,
+    "write": lambda _, traffic: -traffic.written_bytes,
+    "rtt": lambda _, traffic: -(traffic.all_operations.mean_rtt_seconds or 0.0),
+    "name": lambda name, _: name,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One line below a mount target: a mount or an operation."""
+
+    name: str
+    key: SeriesKey | None
+    traffic: Traffic
+
+
+def show(out: Console, report: Report, ceilings: Judge, layout: Layout) -> None:
+    """Print one report."""
+    when = "" if report.time is None else f"{report.time:%Y-%m-%dT%H:%M:%SZ}  "
+    length = "" if report.seconds is None else f", {report.seconds:.1f} s"
+    say(out, f"{when}{report.source}{length}", "bold")
+    if not report.traffic:
+        say(out, "no NFS mounts")
+        return
+    rows = []
+    targets = _targets(report, layout.sort)
+    for address, traffic in targets:
+        rows.append(_row(address, traffic, ceilings.at(address), style="bold"))
+        if layout.by != "mount-target":
+            rows.extend(
+                _row(f"  {part.name}", part.traffic, ceilings.at(address)) for part in _parts(report, address, layout)
+            )
+    if len(targets) > 1:
+        rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold"))
+    show_table(out, _COLUMNS, rows)
+    say(out, f"IOPS are estimated; share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
+    say(out, "")
+
+
+_COLUMNS = (
+    Column("mount target", left=True),
+    Column("ops/s", 2),
+    Column("IOPS"),
+    Column("IOPS bounds", 8),
+    Column("share"),
+    Column("of", 5, left=True),
+    Column("read MB/s", 1),
+    Column("write MB/s", 1),
+    Column("KiB/read", 6),
+    Column("KiB/write", 6),
+    Column("RTT ms", 3),
+    Column("queue ms", 4),
+    Column("execute ms", 7),
+    Column("retrans/s", 4),
+    Column("errors/s", 7),
+)
+
+
+def _row(name: str, traffic: Traffic, limits: Limits, style: str = "") -> Row:
+    every = traffic.all_operations
+    first = fullest(uses(traffic, limits))
+    iops = traffic.iops
+    cells = (
+        name,
+        units.number(every.operations),
+        units.number(iops.point if iops else None),
+        f"{units.number(iops.lower)} to {units.number(iops.upper)}" if iops else units.NOT_KNOWN,
+        units.percent(first.ratio if first else None),
+        first.resource if first else "",
+        units.megabytes(traffic.read_bytes),
+        units.megabytes(traffic.written_bytes),
+        units.kibibytes(traffic.mean_read_bytes),
+        units.kibibytes(traffic.mean_written_bytes),
+        units.milliseconds(every.mean_rtt_seconds),
+        units.milliseconds(every.mean_queue_seconds),
+        units.milliseconds(every.mean_execute_seconds),
+        units.number(every.retransmissions),
+        units.number(every.errors),
+    )
+    return Row(cells, _colour(first.ratio if first else None) or style)
+
+
+def _colour(ratio: float | None) -> str:
+    if ratio is None or ratio < WARNING_RATIO:
+        return ""
+    return "red" if ratio >= CRITICAL_RATIO else "yellow"
+
+
+def _targets(report: Report, sort: str) -> list[tuple[str, Traffic]]:
+    mounts: dict[str, list[Traffic]] = defaultdict(list)
+    for key, traffic in report.traffic.items():
+        mounts[key.address].append(traffic)
+    targets = [(address, together(traffics)) for address, traffics in mounts.items()]
+    return sorted(targets, key=lambda target: SORTS[sort](*target))
+
+
+def _parts(report: Report, address: str, layout: Layout) -> list[_Part]:
+    mounts = {key: traffic for key, traffic in report.traffic.items() if key.address == address}
+    if layout.by == "operation":
+        parts = list(_operations(together(mounts.values())))
+    else:
+        parts = [_Part(_mount_name(key, report.mount_points), key, traffic) for key, traffic in mounts.items()]
+    parts.sort(key=lambda part: SORTS[layout.sort](part.name, part.traffic))
+    return parts[: layout.limit]
+
+
+def _operations(traffic: Traffic) -> Iterator[_Part]:
+    for name, rate in traffic.operations.items():
+        if rate.operations:
+            read = traffic.read_bytes if name == READ else 0.0
+            written = traffic.written_bytes if name == WRITE else 0.0
+            yield _Part(name, None, Traffic({name: rate}, read, written))
+
+
+def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
+    points = mount_points.get(key, ())
+    more = f" (and {len(points) - 1} more)" if len(points) > 1 else ""
+    server = "" if key.server == key.address else f"{key.server}:"
+    return f"{server}{key.export}{f' on {points[0]}{more}' if points else ''}"
+
+
+def document(report: Report, ceilings: Judge, layout: Layout) -> dict[str, Any]:
+    """One report for programs; every key names its unit, what is not known is null."""
+    return {
+        "time": report.time and report.time.isoformat(timespec="milliseconds"),
+        "source": report.source,
+        "seconds": report.seconds,
+        "shape": ceilings.shape,
+        "notes": list(report.notes),
+        "mount_targets": [
+            {
+                "address": address,
+                **_figures(traffic, ceilings.at(address)),
+                **(
+                    {} if layout.by == "mount-target" else {f"{layout.by}s": _listed(report, address, ceilings, layout)}
+                ),
+            }
+            for address, traffic in _targets(report, layout.sort)
+        ],
+        "total": _figures(together(report.traffic.values()), None),
+    }
+
+
+def _listed(report: Report, address: str, ceilings: Judge, layout: Layout) -> list[dict[str, Any]]:
+    return [
+        {
+            **(
+                {"operation": part.name}
+                if part.key is None
+                else {
+                    "server": part.key.server,
+                    "export": part.key.export,
+                    "mount_points": list(report.mount_points.get(part.key, ())),
+                }
+            ),
+            **_figures(part.traffic, ceilings.at(address)),
+        }
+        for part in _parts(report, address, layout)
+    ]
+
+
+def _figures(traffic: Traffic, limits: Limits | None) -> dict[str, Any]:
+    every = traffic.all_operations
+    return {
+        "operations_per_second": every.operations,
+        "estimated_iops": traffic.iops._asdict() if traffic.iops else None,
+        "estimated_lock_iops": traffic.lock_iops,
+        "read_bytes_per_second": traffic.read_bytes,
+        "written_bytes_per_second": traffic.written_bytes,
+        "mean_read_bytes": traffic.mean_read_bytes,
+        "mean_written_bytes": traffic.mean_written_bytes,
+        **_times(every),
+        **({} if limits is None else {"share": {use.resource: use.ratio for use in uses(traffic, limits)}}),
+    }
+
+
+def _times(every: OperationTraffic) -> dict[str, Any]:
+    return {
+        "mean_rtt_seconds": every.mean_rtt_seconds,
+        "mean_queue_seconds": every.mean_queue_seconds,
+        "mean_execute_seconds": every.mean_execute_seconds,
+        "retransmissions_per_second": every.retransmissions,
+        "timeouts_per_second": every.timeouts,
+        "errors_per_second": every.errors,
+    }

@@ -1,0 +1,50 @@
+"""Flags and reading of saved mountstats files, for the commands that take them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from fss_exporter.errors import UsageError
+from fss_exporter.nfs.escapes import decode
+from fss_exporter.nfs.saved import Interval, between, read_saved
+
+_LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
+
+seconds_option = click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Time between the two saved looks; otherwise the ages of the mounts tell it, to the second.",
+)
+
+
+def saved_interval(
+    before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, address_map: Mapping[str, str]
+) -> Interval:
+    """What lies between two saved looks.
+
+    Raises:
+        UsageError: a file cannot be read, or they are not two looks at one host in this order.
+    """
+    if len(mountinfo) > 2:
+        raise UsageError("--mountinfo: give it once, or twice for --from and --to")
+    texts = [text_of(path) for path in mountinfo]
+    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, address_map)
+    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, address_map)
+    return between(earlier, later, seconds)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file an operator named.
+
+    Raises:
+        UsageError: it cannot be read, or is far too long.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_LARGEST_FILE + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(raw) > _LARGEST_FILE:
+        raise UsageError(f"{path}: larger than 256 MiB; is this the right file?")
+    return decode(raw)

@@ -1,0 +1,115 @@
+"""Tables for terminals wide and narrow, pipes and files; names from outside cannot steer the terminal."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_PIPE_WIDTH = 400
+# A pipe has no width; its readers want whole lines.
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column.
+
+    Attributes:
+        title: its heading, unit included.
+        rank: 0 always stays; of the others the highest goes first where the terminal is narrow.
+        left: aligned to the left, for names.
+    """
+
+    title: str
+    rank: int = 0
+    left: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row.
+
+    Attributes:
+        cells: text of each column.
+        style: `bold`, `yellow`, `red` or nothing; colour only ever repeats what the text says.
+    """
+
+    cells: tuple[str, ...]
+    style: str = ""
+
+
+output_option = click.option(
+    "--output", type=click.Choice(("table", "json")), default="table", show_default=True, help="For people or programs."
+)
+
+
+def console(stream: IO[str] | None = None) -> Console:
+    """A console for standard output: no colour into pipes or with NO_COLOR, no folding of lines in pipes."""
+    stream = stream or sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+
+
+def printable(text: str) -> str:
+    """The text with everything a terminal would obey spelled out."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
+
+
+def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: str = "") -> None:
+    """Print a table; columns that do not fit are left out, and that is said."""
+    rows = tuple(rows)
+    kept = list(range(len(columns)))
+    table = _table(columns, rows, kept)
+    while out.measure(table).minimum > out.width or _widest(columns, rows, kept) > out.width:
+        droppable = [index for index in kept if columns[index].rank]
+        if not droppable:
+            break
+        kept.remove(max(droppable, key=lambda index: (columns[index].rank, index)))
+        table = _table(columns, rows, kept)
+    if title:
+        out.print(Text(printable(title), style="bold"))
+    out.print(table)
+    if len(kept) < len(columns):
+        missing = ", ".join(column.title for index, column in enumerate(columns) if index not in kept)
+        out.print(Text(f"left out, the terminal is too narrow: {missing}", style="dim"))
+
+
+def say(out: Console, text: str, style: str = "") -> None:
+    """Print a line of text."""
+    out.print(Text(printable(text), style=style))
+
+
+def note(text: str) -> None:
+    """Tell the reader something that is no part of the output: to stderr."""
+    click.echo(f"note: {printable(text)}", err=True)
+
+
+def as_json(document: Any, *, one_line: bool = False) -> str:
+    """A JSON document; figures that are no numbers become null."""
+    return json.dumps(document, indent=None if one_line else 2, ensure_ascii=False, allow_nan=False)
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="", padding=(0, 2, 0, 0))
+    for index in kept:
+        column = columns[index]
+        table.add_column(
+            Text(column.title), justify="left" if column.left else "right", overflow="fold", no_wrap=not column.left
+        )
+    for row in rows:
+        table.add_row(*(Text(printable(row.cells[index]), style=row.style) for index in kept))
+    return table
+
+
+def _widest(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) -> int:
+    """Characters of the widest line if nothing were folded."""
+    gap = 2 * (len(kept) - 1)
+    return gap + sum(max(len(columns[i].title), *(len(row.cells[i]) for row in rows), 0) for i in kept)

@@ -1,0 +1,126 @@
+"""Sizes, rates and times as people write them at the prompt, and as they read them in a table."""
+
+import math
+import re
+
+import click
+
+from fss_exporter.durations import parse_duration
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e\d+)?)\s*([A-Za-z]*)")
+_BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_LARGEST = 1e18
+NOT_KNOWN = "-"
+
+
+def size(text: str) -> int:
+    """Bytes of a size as fio and dd write it: `32k` and `32KiB` are 32,768, `1MB` is 1,000,000.
+
+    Raises:
+        click.BadParameter: not a size.
+    """
+    number, unit = _split(text, "a size", "32k, 1MiB or 1MB")
+    letter, rest = unit[:1].lower(), unit[1:].lower()
+    if letter == "b" and not rest:
+        return round(number)
+    if letter in _BINARY and rest in {"", "ib"}:
+        return round(number * _BINARY[letter])
+    if letter in _DECIMAL and rest == "b":
+        return round(number * _DECIMAL[letter])
+    raise click.BadParameter(f"{text!r} is not a size; write it like 32k, 1MiB or 1MB")
+
+
+def bandwidth(text: str) -> float:
+    """Bytes per second of `500MB/s`, `4GiB/s` or, in bits, `10Gbit/s`.
+
+    Raises:
+        click.BadParameter: not a bandwidth.
+    """
+    short = text.removesuffix("/s")
+    bits = re.fullmatch(r"(.*?)([kMGT]?)(?:bit|bps)", short)
+    if bits and bits[1].strip():
+        number, _ = _split(bits[1], "a bandwidth", "500MB/s or 10Gbit/s")
+        return number * _DECIMAL[bits[2].lower()] / 8
+    try:
+        return float(size(short))
+    except click.BadParameter:
+        raise click.BadParameter(f"{text!r} is not a bandwidth; write it like 500MB/s or 10Gbit/s") from None
+
+
+def rate(text: str) -> float:
+    """A number per second: `5000`, `5k`, `5000/s`.
+
+    Raises:
+        click.BadParameter: not a rate.
+    """
+    number, unit = _split(text.removesuffix("/s"), "a rate", "5000 or 5k")
+    if unit.lower() not in {"", "k", "m"}:
+        raise click.BadParameter(f"{text!r} is not a rate; write it like 5000 or 5k")
+    return number * _DECIMAL[unit.lower()]
+
+
+def latency(text: str) -> float:
+    """Seconds of `2ms`, `500us`, `0.5ms` or `1s`.
+
+    Raises:
+        click.BadParameter: not a length of time.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(us|µs|ms|s)", text)
+    if match and float(match[1]) > 0:
+        return float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[match[2]]
+    raise click.BadParameter(f"{text!r} is not a length of time; write it like 2ms, 500us or 1s")
+
+
+def interval(text: str) -> float:
+    """Seconds between two reports: a number as `nfsiostat` takes it, or a duration.
+
+    Raises:
+        click.BadParameter: not a length of time, or none at all.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parse_duration(text)
+        except ValueError:
+            seconds = 0.0
+    if not 0 < seconds <= 86400:
+        raise click.BadParameter(f"{text!r} is not an interval; give seconds up to a day, like 5, 0.5 or 1m")
+    return seconds
+
+
+def _split(text: str, what: str, example: str) -> tuple[float, str]:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None or not math.isfinite(float(match[1])) or float(match[1]) > _LARGEST:
+        raise click.BadParameter(f"{text!r} is not {what}; write it like {example}")
+    return float(match[1]), match[2]
+
+
+def number(value: float | None) -> str:
+    """A count or rate: as many digits as matter."""
+    if value is None or not math.isfinite(value):
+        return NOT_KNOWN
+    if value == 0:
+        return "0"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 1 else f"{value:.3g}"
+
+
+def megabytes(value: float | None) -> str:
+    """Bytes per second as MB/s."""
+    return NOT_KNOWN if value is None else f"{value / 1e6:,.2f}"
+
+
+def kibibytes(value: float | None) -> str:
+    """Bytes as KiB."""
+    return NOT_KNOWN if value is None else f"{value / 1024:,.1f}"
+
+
+def milliseconds(value: float | None) -> str:
+    """Seconds as milliseconds."""
+    return NOT_KNOWN if value is None else f"{value * 1000:,.2f}"
+
+
+def percent(value: float | None) -> str:
+    """A ratio as per cent."""
+    return NOT_KNOWN if value is None else f"{value * 100:.1f} %"

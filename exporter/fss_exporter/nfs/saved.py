@@ -1,0 +1,210 @@
+"""Two saved mountstats files of one host, as a support bundle holds them, and what happened between them.
+
+The files bear no time; the `age:` of the mounts tells how far they are apart, to the second. Files of two hosts, in the
+wrong order or with a restart between them would give plausible nonsense, so they are refused.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from statistics import median_low
+
+from fss_exporter.errors import UsageError
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, Reading, Superblock, join, split_device
+
+_AGE_SLACK_S = 1
+# Ages are whole seconds, each rounded for itself.
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """One saved look.
+
+    Attributes:
+        source: the file as the operator named it.
+        reading: what it says.
+        notes: what the reader should know about it.
+    """
+
+    source: str
+    reading: Reading
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What lies between two saved looks.
+
+    Attributes:
+        accounts: totals of the interval by mount.
+        reading: the later look.
+        seconds: how far the looks are apart.
+        notes: what the reader should know.
+    """
+
+    accounts: Accounts
+    reading: Reading
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def read_saved(
+    source: str, mountstats: str, mountinfo: str | None, address_map: Mapping[str, str] = NO_ADDRESSES
+) -> Saved:
+    """One saved look.
+
+    Args:
+        source: name of the mountstats file, for messages.
+        mountstats: its text.
+        mountinfo: text of the mountinfo saved with it; None if there is none.
+        address_map: mount-target address by TLS forwarder address.
+
+    Raises:
+        UsageError: the text is not mountstats, holds no NFS mount or was cut off.
+    """
+    counters = parse_mountstats(mountstats)
+    if "truncated" in counters.skipped:
+        raise UsageError(f"{source}: cut off in the middle of a record; copy the whole file")
+    notes = [f"{source}: {count} records left out: {reason}" for reason, count in Counter(counters.skipped).items()]
+    if not counters.records:
+        found = "no record of its NFS mounts can be read" if counters.skipped else "no NFS mounts in it"
+        raise UsageError(f"{source}: {found}; give a copy of /proc/1/mountstats")
+    if mountinfo is None:
+        mounts = _mounts_of(counters)
+        notes.append(
+            "no mountinfo: addresses are taken from the device names, and a sub-directory mounted a second time counts"
+            " twice; give --mountinfo"
+        )
+    else:
+        mounts = parse_mountinfo(mountinfo)
+    reading = join(counters, mounts, address_map)
+    strangers = reading.skipped.count(UNMATCHED)
+    if not reading.superblocks:
+        raise UsageError(f"{source}: none of its mounts are in the mountinfo; is it of the same host and moment?")
+    if strangers:
+        notes.append(f"{source}: {strangers} records left out: their mounts are not in the mountinfo")
+    return Saved(source, reading, tuple(notes))
+
+
+def between(before: Saved, after: Saved, seconds: float | None = None) -> Interval:
+    """What happened between two saved looks.
+
+    Args:
+        before: the earlier one.
+        after: the later one.
+        seconds: time between them, where the operator knows it better than the ages tell.
+
+    Raises:
+        UsageError: they are not two looks at one host in this order.
+    """
+    old = {superblock.number: superblock for superblock in before.reading.superblocks}
+    pairs = [(old[now.number], now) for now in after.reading.superblocks if now.number in old]
+    pairs = [(then, now) for then, now in pairs if then.record.device == now.record.device]
+    if not pairs:
+        raise UsageError(f"{before.source} and {after.source} have no mount in common; are they of one host?")
+    elapsed = _elapsed(before, after, pairs, seconds)
+    for then, now in pairs:
+        if now.record.age_s >= then.record.age_s:
+            _check_forward(after.source, then, now)
+        elif now.record.age_s > elapsed + _AGE_SLACK_S:
+            raise UsageError(
+                f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}"
+            )
+    accounts = Accounts()
+    accounts.apply(before.reading, 0.0)
+    accounts.apply(after.reading, elapsed + _AGE_SLACK_S)
+    return Interval(accounts, after.reading, elapsed, _notes(before, after, pairs, elapsed))
+
+
+def since_mount(reading: Reading) -> Accounts:
+    """Accounts that hold the whole life of every mount."""
+    accounts = Accounts()
+    accounts.apply(Reading((), frozenset(), (), frozenset()), 0.0)
+    accounts.apply(reading, max((superblock.record.age_s for superblock in reading.superblocks), default=0) + 1.0)
+    return accounts
+
+
+def _elapsed(before: Saved, after: Saved, pairs: list[tuple[Superblock, Superblock]], given: float | None) -> float:
+    if given is not None:
+        return given
+    ages = [now.record.age_s - then.record.age_s for then, now in pairs]
+    grown = [age for age in ages if age > 0]
+    if grown:
+        return float(median_low(grown))
+    if any(age < 0 for age in ages):
+        then, now = pairs[0]
+        raise UsageError(f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}")
+    raise UsageError(f"{before.source} and {after.source} are of the same second; give the time between with --seconds")
+
+
+def _check_forward(source: str, then: Superblock, now: Superblock) -> None:
+    counted = [("its bytes read", then.record.read_bytes, now.record.read_bytes)]
+    counted.append(("its bytes written", then.record.written_bytes, now.record.written_bytes))
+    for name, counters in then.record.operations.items():
+        if name in now.record.operations:
+            counted.append((f"its {name} operations", counters.operations, now.record.operations[name].operations))
+    for what, earlier, later in counted:
+        if later < earlier:
+            raise UsageError(f"{_mount(now)}: {_went_back(what, earlier, later, source)}")
+
+
+def _went_back(what: str, earlier: int, later: int, source: str) -> str:
+    return (
+        f"{what} went back from {earlier} to {later} in {source}; "
+        "are the files swapped, of two hosts, or was the host restarted between them?"
+    )
+
+
+def _mount(superblock: Superblock) -> str:
+    return f"{superblock.record.device} on {superblock.record.mount_point}"
+
+
+def _notes(before: Saved, after: Saved, pairs: list[tuple[Superblock, Superblock]], elapsed: float) -> tuple[str, ...]:
+    common = {now.number for _, now in pairs}
+    notes = [*before.notes, *(note for note in after.notes if note not in before.notes)]
+    for then, now in pairs:
+        if now.record.age_s < then.record.age_s:
+            notes.append(f"{_mount(now)}: mounted anew in between; what the old mount did last is lost")
+    for superblock in after.reading.superblocks:
+        if superblock.number not in common:
+            born = superblock.record.age_s <= elapsed + _AGE_SLACK_S
+            what = "mounted in between, counted from zero" if born else "not in the earlier file, left out"
+            notes.append(f"{_mount(superblock)}: {what}")
+    numbers = {superblock.number for superblock in after.reading.superblocks}
+    notes.extend(
+        f"{_mount(superblock)}: unmounted in between; what it did last is lost"
+        for superblock in before.reading.superblocks
+        if superblock.number not in numbers
+    )
+    return tuple(notes)
+
+
+def _mounts_of(counters: Mountstats) -> Mountinfo:
+    """What mountinfo would say, as far as mountstats tells: mounts of one device, alike in options and age, are one."""
+    first: dict[tuple[str, str, int], str] = {}
+    taken: Counter[tuple[str, str]] = Counter()
+    mounts = []
+    for record in counters.records:
+        alike = (record.device, repr(sorted(record.options.items())), record.age_s)
+        place = (record.device, record.mount_point)
+        number = first.setdefault(alike, f"{record.device} {record.mount_point} {taken[place]}")
+        taken[place] += 1
+        mounts.append(
+            NfsMount(number, record.mount_point, record.device, record.fstype, _address(record), record.options)
+        )
+    return Mountinfo(tuple(mounts), ())
+
+
+def _address(record: NfsRecord) -> str:
+    server, _ = split_device(record.device)
+    for candidate in (server, record.options.get("mountaddr", "")):
+        try:
+            return str(ip_address(candidate))
+        except ValueError:
+            continue
+    return server

@@ -10,12 +10,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
 from http import HTTPStatus
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import h11
 
 from fss_exporter.web.limits import Limits
 from fss_exporter.web.messages import Application, Request, Response, text
+
+
+# h11 looks at the size of a head after each piece, so the pieces are small against `Limits.head_bytes`.
+_CHUNK_BYTES = 4096
 
 
 class Phase(Enum):
@@ -100,14 +104,13 @@ class Conversation:
                 while True:
                     event = self._next_event()
                     if event is h11.NEED_DATA:
-                        received = await self._reader.read(65536)
+                        received = await self._receive()
                         if not started:
                             started = True
                             deadline.reschedule(asyncio.get_running_loop().time() + self._limits.head_seconds)
                         self._http.receive_data(received)
                     elif isinstance(event, h11.Request):
-                        head = event
-                        await self._invite_body()
+                        head = await self._acceptable(event)
                     elif isinstance(event, h11.Data):
                         body += event.data
                         if len(body) > self._limits.body_bytes:
@@ -127,14 +130,23 @@ class Conversation:
         except h11.RemoteProtocolError as broken:
             raise Refused(broken.error_status_hint, f"not HTTP/1.1 as this server reads it: {broken}") from broken
 
-    async def _invite_body(self) -> None:
+    async def _receive(self) -> bytes:
+        received = await self._reader.read(_CHUNK_BYTES)
+        if not received and (self._http.their_state is h11.SEND_BODY or self._http.trailing_data[0]):
+            raise ConnectionResetError("the client left in the middle of its request")
+        return received
+
+    async def _acceptable(self, head: h11.Request) -> h11.Request:
+        """The head, after the client has been asked for the body if it waits for that."""
+        if head.http_version not in {b"1.0", b"1.1"}:
+            raise Refused(505, "this server speaks HTTP/1.1")
         if self._http.they_are_waiting_for_100_continue:
             self._writer.write(self._http.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
             await self._writer.drain()
+        return head
 
     def _request(self, head: h11.Request, body: bytes) -> Request:
-        target = head.target.decode("ascii")
-        path, _, query = target.partition("?")
+        path, _, query = _origin_form(head.target.decode("ascii")).partition("?")
         headers: dict[str, str] = {}
         for raw_name, raw_value in head.headers:
             name, value = raw_name.decode("ascii"), raw_value.decode("latin-1")
@@ -183,3 +195,14 @@ class Conversation:
                     self._writer.write_eof()
                 while await self._reader.read(65536):
                     pass
+
+
+def _origin_form(target: str) -> str:
+    """A request target without scheme and host, which a client that thinks us a proxy puts before it."""
+    if target.startswith("/"):
+        return target
+    try:
+        absolute = urlsplit(target)
+    except ValueError as broken:
+        raise Refused(400, f"not a request target: {broken}") from broken
+    return urlunsplit(("", "", absolute.path or "/", absolute.query, ""))

@@ -1,0 +1,108 @@
+"""The listener in a thread, and clients that behave as badly as a test wants."""
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+
+from fss_exporter.web.binding import bind
+from fss_exporter.web.limits import Limits
+from fss_exporter.web.listener import Listener, Tls, no_tls
+from fss_exporter.web.messages import Application, Request, Response, text
+
+
+@dataclass
+class Served:
+    """A listener that runs.
+
+    Attributes:
+        listener: the part under test.
+        port: on 127.0.0.1.
+    """
+
+    listener: Listener
+    port: int
+
+    def connect(self, timeout: float = 20.0) -> socket.socket:
+        """An open connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+
+    def get(
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        headers: dict[str, str] | None = None,
+        context: ssl.SSLContext | None = None,
+        timeout: float = 20.0,
+    ) -> "Answer":
+        """One request on a connection of its own."""
+        connection = (
+            HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=context)
+            if context
+            else HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        )
+        try:
+            connection.request(method, path, headers=headers or {})
+            return Answer.of(connection.getresponse())
+        finally:
+            connection.close()
+
+    def exchange(self, sent: bytes) -> bytes:
+        """Everything that comes back for these bytes until the server closes."""
+        with self.connect() as connection:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A whole response."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, response: HTTPResponse) -> "Answer":
+        """Read it to its end."""
+        return cls(response.status, response.read(), {name.lower(): value for name, value in response.getheaders()})
+
+
+async def say_ok(_: Request) -> Response:
+    """An application for tests of the listener."""
+    return text(200, "ok")
+
+
+@contextmanager
+def serving(
+    application: Application = say_ok, *, tls: Callable[[], Tls | None] = no_tls, limits: Limits | None = None
+) -> Iterator[Served]:
+    """A listener on a free port of loopback, in a thread of its own."""
+    (bound,) = bind(("127.0.0.1:0",))
+    port = bound.getsockname()[1]
+    listener = Listener([bound], application, tls=tls, limits=limits)
+    loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+    ready = threading.Event()
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        loops.append((asyncio.get_running_loop(), stop))
+        ready.set()
+        await listener.run(stop)
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield Served(listener, port)
+    finally:
+        loop, stop = loops[0]
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        assert not thread.is_alive()

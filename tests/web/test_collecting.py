@@ -1,0 +1,100 @@
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from fss_exporter import __version__
+from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.errors import SourceError
+from fss_exporter.web.collecting import Collectors
+
+
+class Fake:
+    """A source whose health a test chooses."""
+
+    def __init__(self, row: str, failure: Exception | None = None) -> None:
+        self.row = row
+        self.failure = failure
+        self.success = True
+        self.duration_seconds = 0.25
+
+    def collect(self) -> Iterator[Family]:
+        made = family(CATALOGUE[self.row])
+        made.add_metric((), 1)
+        yield made
+        if self.failure:
+            raise self.failure
+
+
+def values(collectors: Collectors) -> dict[tuple[str, str], float]:
+    return {
+        (sample.name, sample.labels.get("collector", "")): sample.value
+        for collected in collectors.collect()
+        for sample in collected.samples
+    }
+
+
+def test_each_source_is_told_apart() -> None:
+    sound, failing = Fake("fss_nfs_superblocks"), Fake("fss_nfs_ticks_total")
+    failing.success = False
+
+    seen = values(Collectors({"nfs": sound, "oci": failing}))
+
+    assert seen["fss_collector_success", "nfs"] == 1
+    assert seen["fss_collector_success", "oci"] == 0
+    assert seen["fss_collector_duration_seconds", "nfs"] == 0.25
+    assert seen["fss_nfs_superblocks", ""] == 1
+
+
+def test_a_source_that_raises_keeps_what_it_had_and_costs_the_others_nothing() -> None:
+    seen = values(
+        Collectors({"oci": Fake("fss_nfs_ticks_total", RuntimeError("bug")), "nfs": Fake("fss_nfs_superblocks")})
+    )
+
+    assert seen["fss_collector_success", "oci"] == 0
+    assert seen["fss_nfs_ticks_total", ""] == 1
+    assert seen["fss_collector_success", "nfs"] == 1
+
+
+def test_a_failure_is_logged_once_and_its_end_as_well(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    fake = Fake("fss_nfs_superblocks", SourceError("cannot read /proc/1/mountstats; run as root"))
+    collectors = Collectors({"nfs": fake})
+
+    for _ in range(3):
+        values(collectors)
+    fake.failure = None
+    for _ in range(3):
+        values(collectors)
+
+    assert [record.message for record in caplog.records] == [
+        "collector nfs failed: cannot read /proc/1/mountstats; run as root",
+        "collector nfs works again",
+    ]
+    assert caplog.records[0].exc_info is None
+
+
+def test_a_bug_is_logged_with_its_trace(caplog: pytest.LogCaptureFixture) -> None:
+    values(Collectors({"nfs": Fake("fss_nfs_superblocks", ZeroDivisionError())}))
+
+    assert caplog.records[0].exc_info is not None
+
+
+def test_the_version_is_there_whatever_else_fails() -> None:
+    (build,) = [made for made in Collectors({}).collect() if made.name == "fss_exporter_build"]
+
+    assert build.samples[0].labels["version"] == __version__
+    assert build.samples[0].value == 1
+
+
+def test_a_source_can_be_replaced_while_the_exporter_runs() -> None:
+    sources = {"nfs": Fake("fss_nfs_superblocks", RuntimeError("old"))}
+    collectors = Collectors(sources)
+
+    sources["nfs"] = Fake("fss_nfs_superblocks")
+
+    assert values(collectors)["fss_collector_success", "nfs"] == 1
+
+
+def test_registering_does_no_work() -> None:
+    assert list(Collectors({"nfs": Fake("fss_nfs_superblocks", RuntimeError("touched"))}).describe()) == []

@@ -1,0 +1,174 @@
+import asyncio
+import logging
+import threading
+from http.client import HTTPConnection
+
+import pytest
+from tests.web.serving import serving
+
+from fss_exporter.web.limits import Limits
+from fss_exporter.web.messages import Request, Response, text
+
+
+async def mirror(request: Request) -> Response:
+    """Says what it was asked."""
+    seen = f"{request.method} {request.path} ?{request.query} {request.headers.get('x-test')} {request.peer}"
+    return text(200, f"{seen} {request.body.decode()}".strip())
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        pytest.param(b"GET /\r\n\r\n", 400, id="HTTP/0.9"),
+        pytest.param(b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, id="HTTP/2"),
+        pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, id="HTTP/2 preface"),
+        pytest.param(b"GET / HTTP/1.1\r\n\r\n", 400, id="no host"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, id="two hosts"),
+        pytest.param(b"G\x00T / HTTP/1.1\r\nHost: a\r\n\r\n", 400, id="nul in the method"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: a\r\nbroken line\r\n\r\n", 400, id="a header without colon"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n", 400, id="nul in a header"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400, id="negative length"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, id="two lengths"
+        ),
+        pytest.param(
+            b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400, id="chunk of no length"
+        ),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, id="unknown encoding"),
+        pytest.param(b"GET http://[/ HTTP/1.1\r\nHost: a\r\n\r\n", 400, id="a target that is no URL"),
+        pytest.param(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, id="TLS to a plain port"),
+        pytest.param(b"\xff" * 40_000, 431, id="endless rubbish"),
+        pytest.param(b"GET /" + b"a" * 40_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 431, id="endless target"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 1_048_576 + b"\r\n\r\n", 431, id="1 MiB of one header"
+        ),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: 1\r\n" * 200_000 + b"\r\n", 431, id="1 MiB of many headers"
+        ),
+        pytest.param(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n" + b"a" * 5000, 413, id="large body"),
+    ],
+)
+def test_a_malformed_request_is_refused_and_the_next_one_served(sent: bytes, expected: int) -> None:
+    with serving() as served:
+        answer = served.exchange(sent)
+
+        assert answer.startswith(f"HTTP/1.1 {expected} ".encode())
+        assert b"\r\nConnection: close\r\n" in answer
+        assert served.get("/").status == 200
+
+
+def test_a_refusal_is_logged_once_a_minute_and_names_the_peer(caplog: pytest.LogCaptureFixture) -> None:
+    with serving() as served:
+        for _ in range(5):
+            served.exchange(b"nonsense\r\n\r\n")
+
+    lines = [record.message for record in caplog.records]
+    assert len(lines) == 1
+    assert lines[0].startswith("refused a request of 127.0.0.1 with 400: ")
+
+
+def test_what_was_asked_reaches_the_application() -> None:
+    with serving(mirror) as served:
+        assert served.get("/a%20b?c=%20d", headers={"X-Test": "é"}).body == "GET /a b ?c=%20d é 127.0.0.1\n".encode()
+
+
+def test_an_absolute_target_is_served_as_if_it_were_not() -> None:
+    with serving(mirror) as served:
+        answer = served.exchange(b"GET http://elsewhere:1/x?y HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+
+    assert b"GET /x ?y " in answer
+
+
+def test_a_small_body_is_taken_with_and_without_an_invitation() -> None:
+    request = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n%s\r\n"
+    with serving(mirror) as served:
+        assert served.exchange(request % b"" + b"abc").endswith(b" abc\n")
+        invited = served.exchange(request % b"Expect: 100-continue\r\n" + b"abc")
+
+    assert invited.startswith(b"HTTP/1.1 100 ")
+    assert invited.endswith(b" abc\n")
+
+
+def test_one_connection_serves_many_requests() -> None:
+    with serving(mirror) as served:
+        connection = HTTPConnection("127.0.0.1", served.port, timeout=10)
+        for number in range(5):
+            connection.request("GET", f"/{number}")
+            assert f"GET /{number} ".encode() in connection.getresponse().read()
+        assert served.listener.connections == 1
+        connection.close()
+
+
+def test_requests_sent_ahead_are_answered_in_order() -> None:
+    with serving(mirror) as served:
+        answer = served.exchange(b"".join(b"GET /%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(3)))
+
+    assert [answer.index(b"GET /%d " % number) for number in range(3)] == sorted(
+        answer.index(b"GET /%d " % number) for number in range(3)
+    )
+
+
+def test_an_old_client_is_answered_and_let_go() -> None:
+    with serving() as served:
+        answer = served.exchange(b"GET / HTTP/1.0\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.endswith(b"\r\n\r\nok\n")
+
+
+def test_head_is_get_without_the_body() -> None:
+    with serving() as served:
+        answer = served.get("/", method="HEAD")
+
+    assert answer.status == 200
+    assert answer.body == b""
+    assert answer.headers["content-length"] == "3"
+
+
+def test_a_bug_in_the_application_costs_the_connection_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    async def buggy(_: Request) -> Response:
+        raise ZeroDivisionError("a bug")
+
+    with serving(buggy) as served:
+        assert served.exchange(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n") == b""
+
+    assert "a bug" in caplog.text
+
+
+def test_an_application_that_takes_too_long_is_given_up() -> None:
+    async def slow(_: Request) -> Response:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    with serving(slow, limits=Limits(answer_seconds=0.1)) as served:
+        answer = served.get("/")
+
+    assert answer.status == 503
+    assert answer.body == b"no answer within 0.1 s\n"
+
+
+def test_stopping_lets_an_answer_in_the_making_finish() -> None:
+    begun = threading.Event()
+
+    async def takes_a_moment(_: Request) -> Response:
+        begun.set()
+        await asyncio.sleep(0.2)
+        return text(200, "made it")
+
+    with serving(takes_a_moment) as served:
+        connection = HTTPConnection("127.0.0.1", served.port, timeout=10)
+        connection.request("GET", "/")
+        assert begun.wait(10)
+    assert connection.getresponse().read() == b"made it\n"
+    connection.close()
+
+
+def test_clients_that_leave_are_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with serving() as served:
+        served.connect().close()
+        with served.connect() as leaving:
+            leaving.sendall(b"GET / HTTP/1.1\r\n")
+        assert served.get("/").status == 200
+
+    assert [record.message for record in caplog.records if record.levelno > logging.INFO] == []

@@ -1,0 +1,140 @@
+import asyncio
+import base64
+import threading
+
+import bcrypt
+import pytest
+
+from fss_exporter.web.passwords import Passwords, Verdict
+
+PASSWORD = "correct horse"
+HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
+
+
+def basic(user: str, password: str) -> str:
+    return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+class Hashing:
+    """bcrypt, watched."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.stored: list[bytes] = []
+        self.at_work = 0
+        self.most_at_work = 0
+        self.go = threading.Event()
+        self.go.set()
+        self._checkpw = bcrypt.checkpw
+        monkeypatch.setattr(bcrypt, "checkpw", self.checkpw)
+
+    def checkpw(self, password: bytes, stored: bytes) -> bool:
+        self.stored.append(stored)
+        self.at_work += 1
+        self.most_at_work = max(self.most_at_work, self.at_work)
+        assert self.go.wait(20)
+        self.at_work -= 1
+        return self._checkpw(password, stored)
+
+
+@pytest.fixture
+def hashing(monkeypatch: pytest.MonkeyPatch) -> Hashing:
+    return Hashing(monkeypatch)
+
+
+def check(checker: Passwords, *headers: str) -> list[Verdict]:
+    async def run() -> list[Verdict]:
+        return [await checker.check(header) for header in headers]
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        pytest.param(basic("me", PASSWORD), Verdict.KNOWN, id="right"),
+        pytest.param(basic("me", PASSWORD).replace("Basic", "bAsIc  "), Verdict.KNOWN, id="scheme in other case"),
+        pytest.param(basic("me", "wrong"), Verdict.UNKNOWN, id="wrong password"),
+        pytest.param(basic("me", ""), Verdict.UNKNOWN, id="no password"),
+        pytest.param(basic("you", PASSWORD), Verdict.UNKNOWN, id="another user"),
+        pytest.param(basic("", ""), Verdict.UNKNOWN, id="nobody"),
+        pytest.param("", Verdict.UNKNOWN, id="no header"),
+        pytest.param("Bearer abc", Verdict.UNKNOWN, id="another scheme"),
+        pytest.param("Basic !!!", Verdict.UNKNOWN, id="not base64"),
+        pytest.param("Basic bWU=", Verdict.UNKNOWN, id="no colon"),
+        pytest.param("Basic é", Verdict.UNKNOWN, id="not ASCII"),
+        pytest.param(f"Basic {base64.b64encode(bytes([255, 58, 255])).decode()}", Verdict.UNKNOWN, id="not UTF-8"),
+        pytest.param(basic("me", PASSWORD + "\0"), Verdict.UNKNOWN, id="nul at the end"),
+        pytest.param(basic("me", "x" * 4000), Verdict.UNKNOWN, id="longer than bcrypt takes"),
+    ],
+)
+def test_only_a_user_with_their_password_is_known(header: str, expected: Verdict) -> None:
+    assert check(Passwords({"me": HASH}), header) == [expected]
+
+
+def test_passwords_longer_than_bcrypt_takes_are_compared_up_to_there_as_elsewhere() -> None:
+    long = "x" * 72
+    stored = bcrypt.hashpw(long.encode(), bcrypt.gensalt(4)).decode()
+
+    assert check(Passwords({"me": stored}), basic("me", long + "more")) == [Verdict.KNOWN]
+
+
+def test_a_user_that_does_not_exist_costs_the_same_hash(hashing: Hashing) -> None:
+    check(Passwords({"me": HASH}), basic("me", "wrong"), basic("you", "wrong"))
+
+    ours, nobodys = hashing.stored
+    assert ours == HASH.encode()
+    assert nobodys[:7] == b"$2b$04$"
+    assert len(nobodys) == len(ours)
+
+
+def test_nobodys_hash_is_worked_through_like_any_other() -> None:
+    # A malformed one would be refused at once and give the missing user away.
+    assert bcrypt.checkpw(b"anything", Passwords({"me": HASH})._nobody) is False
+
+
+def test_results_are_remembered_good_and_bad(hashing: Hashing) -> None:
+    check(Passwords({"me": HASH}), *[basic("me", PASSWORD), basic("me", "wrong"), basic("you", PASSWORD)] * 5)
+
+    assert len(hashing.stored) == 3
+
+
+def test_guessing_does_not_push_out_those_who_are_known(hashing: Hashing) -> None:
+    checker = Passwords({"me": HASH})
+
+    check(checker, basic("me", PASSWORD), *(basic("me", f"guess {number}") for number in range(150)))
+    hashed = len(hashing.stored)
+    check(checker, basic("me", PASSWORD))
+
+    assert len(hashing.stored) == hashed
+    assert max(map(len, checker._remembered.values())) == 100
+
+
+def test_user_and_password_are_not_confused_with_another_split_of_the_same_letters() -> None:
+    checker = Passwords({"a": bcrypt.hashpw(b"bc", bcrypt.gensalt(4)).decode()})
+
+    assert check(checker, basic("a", "bc"), basic("ab", "c")) == [Verdict.KNOWN, Verdict.UNKNOWN]
+
+
+def test_one_password_is_hashed_at_a_time_and_few_may_wait(hashing: Hashing) -> None:
+    hashing.go.clear()
+
+    async def run() -> list[Verdict]:
+        checker = Passwords({"me": HASH})
+        tasks = [asyncio.create_task(checker.check(basic("me", f"guess {number}"))) for number in range(20)]
+        while not hashing.stored:
+            await asyncio.sleep(0.001)
+        hashing.go.set()
+        return await asyncio.gather(*tasks)
+
+    verdicts = asyncio.run(run())
+
+    assert hashing.most_at_work == 1
+    assert verdicts.count(Verdict.BUSY) == 12
+    assert verdicts.count(Verdict.UNKNOWN) == 8
+
+
+def test_no_password_is_kept_in_memory() -> None:
+    checker = Passwords({"me": HASH})
+    check(checker, basic("me", PASSWORD))
+
+    assert PASSWORD.encode() not in b"".join(checker._remembered[True])

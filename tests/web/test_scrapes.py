@@ -1,0 +1,139 @@
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from fss_exporter.web.messages import Request, Response
+from fss_exporter.web.scrapes import Scrapes
+
+
+class Registry:
+    """Counts collections, and holds them up until it is let go."""
+
+    def __init__(self, *, held_up: bool = False) -> None:
+        self.collections = 0
+        self.at_work = 0
+        self.most_at_work = 0
+        self.go = threading.Event()
+        if not held_up:
+            self.go.set()
+
+    def collect(self) -> Iterator[Metric]:
+        self.collections += 1
+        self.at_work += 1
+        self.most_at_work = max(self.most_at_work, self.at_work)
+        assert self.go.wait(20)
+        yield GaugeMetricFamily("fss_collections", "Collections.", value=self.collections)
+        yield CounterMetricFamily("fss_other", "Another.", value=1)
+        self.at_work -= 1
+
+
+def scrape(query: str = "", **headers: str) -> Request:
+    return Request("GET", "/metrics", query, {name.replace("_", "-"): value for name, value in headers.items()}, "::1")
+
+
+async def started(registry: Registry) -> None:
+    while not registry.collections:
+        await asyncio.sleep(0.001)
+
+
+def test_a_hundred_scrapers_at_once_are_served_from_one_collection() -> None:
+    registry = Registry(held_up=True)
+
+    async def run() -> list[Response]:
+        scrapes = Scrapes(registry)
+        waiting = [asyncio.create_task(scrapes(scrape())) for _ in range(50)]
+        waiting += [asyncio.create_task(scrapes(scrape(accept_encoding="gzip"))) for _ in range(30)]
+        waiting += [
+            asyncio.create_task(scrapes(scrape(accept="application/openmetrics-text;version=1.0.0"))) for _ in range(20)
+        ]
+        await started(registry)
+        registry.go.set()
+        return await asyncio.gather(*waiting)
+
+    responses = asyncio.run(run())
+
+    assert registry.collections == 1
+    assert len({response.body for response in responses}) == 3
+    assert {response.status for response in responses} == {200}
+
+
+def test_nothing_is_kept_for_a_later_scrape() -> None:
+    registry = Registry()
+
+    async def run() -> list[bytes]:
+        scrapes = Scrapes(registry)
+        return [(await scrapes(scrape())).body for _ in range(3)]
+
+    for number, body in enumerate(asyncio.run(run()), start=1):
+        assert f"fss_collections {number}.0".encode() in body
+
+
+def test_a_scraper_that_goes_away_does_not_take_the_others_result_with_it() -> None:
+    registry = Registry(held_up=True)
+
+    async def run() -> Response:
+        scrapes = Scrapes(registry)
+        leaving, staying = (asyncio.create_task(scrapes(scrape())) for _ in range(2))
+        await started(registry)
+        leaving.cancel()
+        registry.go.set()
+        return await staying
+
+    assert asyncio.run(run()).status == 200
+    assert registry.collections == 1
+
+
+def test_collectors_are_never_called_by_two_threads_at_once() -> None:
+    registry = Registry()
+
+    async def run() -> None:
+        scrapes = Scrapes(registry)
+
+        async def several(query: str) -> None:
+            for _ in range(10):
+                await scrapes(scrape(query))
+
+        await asyncio.gather(*(several(f"name[]=fss_{number}") for number in range(10)))
+
+    asyncio.run(run())
+
+    assert registry.most_at_work == 1
+
+
+def test_a_failing_collection_fails_its_scrape_and_not_the_next() -> None:
+    class Flaky(Registry):
+        def collect(self) -> Iterator[Metric]:
+            if not self.collections:
+                self.collections = 1
+                raise RuntimeError("once")
+            yield from super().collect()
+
+    async def run() -> Response:
+        scrapes = Scrapes(Flaky())
+        with pytest.raises(RuntimeError, match="once"):
+            await scrapes(scrape())
+        return await scrapes(scrape())
+
+    assert asyncio.run(run()).status == 200
+
+
+def test_name_filter_restricts_what_is_sent() -> None:
+    async def run() -> bytes:
+        return (await Scrapes(Registry())(scrape("name[]=fss_other_total&name[]=fss_none"))).body
+
+    body = asyncio.run(run())
+
+    assert b"fss_other_total 1.0" in body
+    assert b"fss_collections" not in body
+
+
+def test_caches_in_between_are_told_what_the_response_depends_on() -> None:
+    async def run() -> Response:
+        return await Scrapes(Registry())(scrape(accept_encoding="gzip"))
+
+    headers = dict(asyncio.run(run()).headers)
+
+    assert headers == {"Vary": "Accept, Accept-Encoding", "Content-Encoding": "gzip"}

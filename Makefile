@@ -62,7 +62,7 @@ clean: ## remove what the other targets made
 
 .PHONY: tools-present
 tools-present:
-	@tools/ensure-tools prometheus promtool
+	@tools/ensure-tools prometheus promtool systemd-analyze setpriv
 
 .venv/bin/python:
 	@tools/make-venv $(PYTHON) .venv

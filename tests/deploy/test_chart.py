@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import fss_exporter
+from fss_exporter.config import load
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy/helm/fss-exporter"
@@ -106,6 +107,12 @@ def test_only_the_poller_gets_a_token_and_it_is_not_root() -> None:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
+
+
+def test_the_default_configuration_of_the_poller_is_one_the_exporter_takes(tmp_path: Path) -> None:
+    configuration = document("poller", "ConfigMap")["data"]["fss-exporter.yml"]
+    (tmp_path / "fss-exporter.yml").write_text(configuration)
+    assert load(tmp_path / "fss-exporter.yml").oci.auth == "workload_identity"
 
 
 def test_the_network_policy_lets_the_agent_call_nobody() -> None:

@@ -1,0 +1,80 @@
+"""The units: what they may do, and that uid 0 without a single capability is enough for the agent."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+UNITS = ROOT / "deploy/systemd"
+NAMES = ("fss-exporter-agent", "fss-exporter-poller")
+
+
+def settings(name: str) -> list[tuple[str, str]]:
+    """The lines of [Service]; systemd lets a key stand several times."""
+    text = (UNITS / f"{name}.service").read_text()
+    service = text.partition("[Service]\n")[2].partition("[Install]")[0]
+    pairs = [line.partition("=") for line in service.splitlines() if line and not line.startswith("#")]
+    return [(key, value) for key, _, value in pairs]
+
+
+def exposure(name: str) -> float:
+    """Overall exposure as `systemd-analyze security` computes it: 0 is none, 10 is everything."""
+    command = ("systemd-analyze", "security", "--offline=true", "--no-pager", UNITS / f"{name}.service")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (line,) = (line for line in done.stdout.splitlines() if "Overall exposure level" in line)
+    return float(line.partition(": ")[2].split()[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_documented_exposure_is_what_systemd_computes(name: str) -> None:
+    documented = re.search(
+        rf"^\| `{name}` \| ([0-9.]+) \|", (ROOT / "docs/security.md").read_text(), flags=re.MULTILINE
+    )
+    assert documented
+    # The weights move a little from one systemd to the next.
+    assert float(documented[1]) == pytest.approx(exposure(name), abs=0.2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_systemd_accepts_every_line_of_a_unit(name: str, tmp_path: Path) -> None:
+    """The program is put where the test may put it: everything else is verified as it is shipped."""
+    text = (UNITS / f"{name}.service").read_text()
+    unit = tmp_path / f"{name}.service"
+    unit.write_text(text.replace("/opt/fss-exporter/bin/fss-exporter", sys.executable))
+    done = subprocess.run(("systemd-analyze", "verify", unit), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_unit_keeps_a_capability(name: str) -> None:
+    service = settings(name)
+    for setting in (("CapabilityBoundingSet", ""), ("AmbientCapabilities", ""), ("NoNewPrivileges", "yes")):
+        assert setting in service
+
+
+def test_the_agent_is_root_by_uid_and_the_poller_is_nobody_known() -> None:
+    assert ("User", "root") in settings("fss-exporter-agent")
+    assert ("DynamicUser", "yes") in settings("fss-exporter-poller")
+    assert "User" not in dict(settings("fss-exporter-poller"))
+
+
+def test_the_agent_cannot_call_out() -> None:
+    denied = [
+        value for key, value in settings("fss-exporter-agent") if key == "SystemCallFilter" and value.startswith("~")
+    ]
+    assert "connect" in denied[0].split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_unit_starts_a_command_that_exists_with_flags_that_exist(name: str) -> None:
+    (start,) = (value for key, value in settings(name) if key == "ExecStart")
+    program, command, *flags = start.removesuffix(" $OPTIONS").split()
+    assert program == "/opt/fss-exporter/bin/fss-exporter"
+    text = subprocess.run(
+        (sys.executable, "-m", "fss_exporter", command, "--help"), capture_output=True, text=True, check=True
+    ).stdout
+    for flag in flags:
+        assert re.search(rf"(?<![\w.-]){re.escape(flag.partition('=')[0])}(?![\w.-])", text), flag

@@ -1,0 +1,214 @@
+"""What a scrape costs, side by side with node_exporter's mountstats collector on the same procfs tree.
+
+For each number of mounts both exporters read the same files, whose counters grow before every scrape, and are asked in
+turn with `Accept-Encoding: gzip`, as Prometheus asks. CPU is what the kernel charged the process, so
+this exporter's includes its ticks. Medians; ratios count, since machines differ.
+"""
+
+import argparse
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+MOUNTS = (1, 10, 100, 1000)
+SCRAPES = {1: 60, 10: 60, 100: 20, 1000: 6}
+TICKING_SECONDS = 10.0
+ROOT = Path(__file__).parent.parent
+
+OPERATIONS = (
+    "NULL GETATTR SETATTR LOOKUP ACCESS READLINK READ WRITE CREATE MKDIR SYMLINK MKNOD REMOVE RMDIR RENAME LINK READDIR "
+    "READDIRPLUS FSSTAT FSINFO PATHCONF COMMIT"
+).split()
+
+
+class Host:
+    """A procfs tree with that many NFS mounts on a hundred servers, every operation in use."""
+
+    def __init__(self, root: Path, mounts: int) -> None:
+        self.root = root
+        self._mounts = mounts
+        self._second = 0
+        (root / "1").mkdir(parents=True)
+        (root / "self").symlink_to("1")
+        (root / "stat").write_text("cpu 0 0 0 0 0 0 0 0 0 0\nbtime 0\n")
+        shutil.copy("/proc/self/limits", root / "1" / "limits")
+        (root / "1" / "mountinfo").write_text("".join(self._mountinfo(number) for number in range(mounts)))
+        self.advance()
+
+    def advance(self) -> None:
+        """Let a second pass: every counter grows."""
+        self._second += 1
+        fresh = self.root / "1" / "mountstats.new"
+        fresh.write_text("".join(self._record(number) for number in range(self._mounts)))
+        fresh.replace(self.root / "1" / "mountstats")
+
+    def _names(self, number: int) -> tuple[str, str, str]:
+        return f"10.20.{number % 100}.7", f"/export/volume-{number:04d}", f"/mnt/volume-{number:04d}"
+
+    def _mountinfo(self, number: int) -> str:
+        address, export, mount_point = self._names(number)
+        return (
+            f"{100 + number} 20 0:{40 + number} / {mount_point} rw,relatime shared:1 - nfs {address}:{export} "
+            f"rw,vers=3,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp,timeo=600,retrans=2,sec=sys,"
+            f"mountaddr={address},mountvers=3,mountport=2048,mountproto=tcp,local_lock=none,addr={address}\n"
+        )
+
+    def _record(self, number: int) -> str:
+        address, export, mount_point = self._names(number)
+        operations = "".join(
+            f"\t{name:>12}: {self._operation(number, place)}\n" for place, name in enumerate(OPERATIONS, start=1)
+        )
+        payload = 40_960 * (10_000_000 + self._second * 997)
+        return (
+            f"device {address}:{export} mounted on {mount_point} with fstype nfs statvers=1.1\n"
+            "\topts:\trw,vers=3,rsize=1048576,wsize=1048576,namlen=255,acregmin=3,acregmax=60,acdirmin=30,acdirmax=60,"
+            f"hard,proto=tcp,timeo=600,retrans=2,sec=sys,mountaddr={address},mountvers=3,mountport=2048,mountproto=tcp,"
+            "local_lock=none\n"
+            f"\tage:\t{7_000_000 + self._second}\n\tcaps:\tcaps=0x3fc7,wtmult=512,dtsize=1048576,bsize=0,namlen=255\n"
+            "\tsec:\tflavor=1,pseudoflavor=1\n"
+            f"\tevents:\t{' '.join(str(81_733 * place + self._second) for place in range(27))} \n"
+            f"\tbytes:\t{payload} {payload} 0 0 {payload} {payload} {payload // 4096} {payload // 4096} \n"
+            "\tRPC iostats version: 1.1  p/v: 100003/3 (nfs)\n"
+            f"\txprt:\ttcp 900 1 1 0 0 {40_000_000 + self._second} {40_000_000 + self._second} 0 91 0 16 2 3\n"
+            f"\tper-op statistics\n{operations}\n"
+        )
+
+    def _operation(self, number: int, place: int) -> str:
+        count = 1_000_003 * place + number + self._second * (7 * place + 1)
+        return (
+            f"{count} {count} 0 {count * 104} {count * 128} {count // 7} {count // 2} {count // 2 + count // 7} {place}"
+        )
+
+
+@dataclass
+class Exporter:
+    """A running exporter and what its scrapes cost."""
+
+    name: str
+    pid: int
+    url: str
+    wall_ms: list[float] = field(default_factory=list)
+    cpu_ms: list[float] = field(default_factory=list)
+    body_bytes: int = 0
+    resident_mib: float = 0.0
+
+    def scrape(self) -> None:
+        """Ask once; note time, CPU and size."""
+        request = urllib.request.Request(self.url, headers={"Accept-Encoding": "gzip"})
+        cpu, began = cpu_seconds(self.pid), time.perf_counter()
+        with urllib.request.urlopen(request, timeout=60) as response:
+            self.body_bytes = len(response.read())
+        self.wall_ms.append((time.perf_counter() - began) * 1000)
+        self.cpu_ms.append((cpu_seconds(self.pid) - cpu) * 1000)
+
+    @property
+    def row(self) -> tuple[float, float, float, float]:
+        """Median wall and CPU milliseconds, kB of the last answer, resident MiB."""
+        return (
+            statistics.median(self.wall_ms),
+            statistics.median(self.cpu_ms),
+            self.body_bytes / 1000,
+            self.resident_mib,
+        )
+
+
+def resident_mib(pid: int) -> float:
+    """Resident memory of a process now."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU a process has used, by its own POSIX clock: nanoseconds, threads that are gone included (pid_to_clock(3))."""
+    return time.clock_gettime(~pid << 3 | 2)
+
+
+def free_port() -> int:
+    """A port nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(name: str, command: list[str], port: int) -> Iterator[Exporter]:
+    """A started exporter that answers."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 30
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    break
+                except OSError:
+                    if time.monotonic() > deadline or process.poll() is not None:
+                        sys.exit(f"{name} does not answer: {' '.join(command)}")
+                    time.sleep(0.02)
+            yield Exporter(name, process.pid, f"http://127.0.0.1:{port}/metrics")
+        finally:
+            process.terminate()
+
+
+def measure(mounts: int, node_exporter: str) -> tuple[Exporter, Exporter, float]:
+    """Both exporters after their scrapes, and this one's CPU share of ticking alone."""
+    ours, theirs = free_port(), free_port()
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
+        host = Host(Path(directory) / "proc", mounts)
+        serve = [sys.executable, "-m", "fss_exporter", "serve", f"--path.procfs={host.root}"]
+        first = stack.enter_context(running("fss-exporter", [*serve, f"--web.listen-address=127.0.0.1:{ours}"], ours))
+        flags = [
+            "--collector.disable-defaults",
+            "--collector.mountstats",
+            f"--path.procfs={host.root}",
+            "--log.level=error",
+        ]
+        address = f"--web.listen-address=127.0.0.1:{theirs}"
+        second = stack.enter_context(running("node_exporter", [node_exporter, *flags, address], theirs))
+        for _ in range(SCRAPES[mounts]):
+            host.advance()
+            first.scrape()
+            second.scrape()
+        before, until = cpu_seconds(first.pid), time.monotonic() + TICKING_SECONDS
+        while time.monotonic() < until:
+            host.advance()
+            time.sleep(min(1.0, max(0.0, until - time.monotonic())))
+        ticking = (cpu_seconds(first.pid) - before) / TICKING_SECONDS
+        for one in (first, second):
+            one.resident_mib = resident_mib(one.pid)
+        return first, second, ticking
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mounts", type=int, nargs="*", default=MOUNTS, choices=MOUNTS)
+    mounts_list = parser.parse_args().mounts
+    node_exporter = subprocess.run(
+        [ROOT / "tools" / "node-exporter"], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
+    table = Table("mounts", "", "wall ms", "CPU ms", "gzip kB", "RSS MiB", "ticking, % of a core", box=None)
+    for mounts in mounts_list:
+        ours, theirs, ticking = measure(mounts, node_exporter)
+        for one in (ours, theirs):
+            share = f"{ticking:.2%}" if one is ours else ""
+            table.add_row(str(mounts), one.name, *(f"{value:.1f}" for value in one.row), share)
+        table.add_row(
+            "", "ratio", *(f"{mine / other:.2f}" for mine, other in zip(ours.row, theirs.row, strict=True)), ""
+        )
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
@@ -36,6 +36,23 @@ def terraform(alarms: Iterable[Alarm]) -> str:
     blocks = [_block(f'variable "{name.lower()}"', {"type": _Reference("string")}) for name in names]
     blocks += [_block(f'resource "oci_monitoring_alarm" "{_label(alarm.name)}"', alarm.body) for alarm in listed]
     return "\n".join(blocks)
+
+
+def files(alarms: Sequence[Alarm], form: Form) -> dict[str, str]:
+    """File name to content: one file for each alarm, or one for all of Terraform's resources."""
+    if form == "terraform":
+        return {"alarms.tf": terraform(alarms)}
+    write = cli_json if form == "cli" else api_json
+    return {f"{alarm.name}.json": write(alarm) for alarm in alarms}
+
+
+def document(alarms: Sequence[Alarm], form: Form) -> str:
+    """Everything in one text: a JSON list, or Terraform's resources."""
+    if form == "terraform":
+        return terraform(alarms)
+    write = cli_json if form == "cli" else api_json
+    listed = [json.loads(write(alarm)) for alarm in alarms]
+    return json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
 
 
 class _Reference(str):

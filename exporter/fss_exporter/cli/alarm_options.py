@@ -1,0 +1,188 @@
+"""The flags all `alarms` commands share, and what is made of them: where alarms go and what they are fitted to."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from fss_exporter.config import Settings, load
+from fss_exporter.errors import UsageError
+from fss_exporter.model.limits import SHAPES, Limits, shape_of
+from fss_exporter.oci.alarms.desired import Estate, Scope, Target
+from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
+from fss_exporter.oci.alarms.tenancy import event_types, mount_targets, spellings
+from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.client import Access, Reach, Session, read_credentials, region_of
+from fss_exporter.oci.inventory import MountTarget, Tags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The flags; None where one is not given."""
+
+    config_file: Path | None
+    auth: str | None
+    api_key_file: str | None
+    profile: str | None
+    endpoint: str | None
+    region: str | None
+    compartment: str | None
+    in_subtree: bool
+    alarm_compartment: str | None
+    topic: str | None
+    stream: str | None
+    name: str
+    published: bool
+    pack_folder: Path | None
+
+
+_AUTH = ("config_file", "instance_principal", "resource_principal", "workload_identity")
+_ACCOUNT: Final = (
+    click.option("--config.file", "config_file", type=click.Path(path_type=Path), help="Credentials and ceilings."),
+    click.option("--oci.auth", "auth", type=click.Choice(_AUTH), help="Who asks.  [default: config_file]"),
+    click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
+    click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]"),
+    click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests."),
+    click.option("--region", help="Region of mount targets and alarms.  [default: that of the credentials]"),
+)
+_SCOPE: Final = (
+    click.option("--compartment", metavar="OCID", help="Compartment of the mount targets."),
+    click.option("--in-subtree", is_flag=True, help="With the tenancy as compartment: all compartments below as well."),
+    click.option("--alarm-compartment", metavar="OCID", help="Compartment of the alarms.  [default: --compartment]"),
+    click.option("--topic", metavar="OCID", help="Notifications topic, in the same region."),
+    click.option("--stream", metavar="OCID", help="Stream, beside or instead of a topic."),
+    click.option("--name", default="fss", show_default=True, help="First word of the names; tells packs apart."),
+    click.option("--published", is_flag=True, help="Include the alarms on what serve --oci.publish publishes."),
+    click.option(
+        "--pack",
+        "pack_folder",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Alarms of your own in place of the shipped ones.",
+    ),
+)
+
+
+def shared(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags to a command; it takes them as keywords."""
+    for option in reversed((*_ACCOUNT, *_SCOPE)):
+        command = option(command)
+    return command
+
+
+def settings_of(options: Options) -> Settings:
+    """The configuration file with the flags on top."""
+    flags = {
+        "oci.auth": options.auth,
+        "oci.config_file": options.api_key_file,
+        "oci.profile": options.profile,
+        "oci.endpoint": options.endpoint,
+    }
+    return load(options.config_file, flags)
+
+
+def pack_of(options: Options) -> tuple[Alarm, ...]:
+    """The shipped pack, or the operator's own."""
+    shipped = resources.files("fss_exporter") / "assets" / "mql" / "alarms"
+    return load_pack(options.pack_folder or shipped)
+
+
+def session_of(options: Options, settings: Settings) -> Session:
+    """Calls in the region that is meant."""
+    oci = settings.oci
+    held = read_credentials(Access(oci.auth, oci.config_file, oci.profile, oci.tenancy or ""))
+    region = options.region or (oci.regions[0] if len(oci.regions) == 1 else "") or held.region
+    if not region:
+        raise UsageError("--region: say which; the credentials name none")
+    services = ("monitoring", "file_storage", "identity")
+    own = {service: getattr(oci.endpoints, service) or oci.endpoint for service in services}
+    endpoints = {service: url for service, url in own.items() if url}
+    reach = Reach(endpoints, oci.connect_timeout, oci.read_timeout)
+    budget = Budget(oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
+    return Session(held, region, reach, budget=budget)
+
+
+def scope_of(options: Options, region: str) -> Scope:
+    """Where the alarms go, checked before anything is asked.
+
+    Raises:
+        UsageError: no compartment, no topic, or a topic of another region.
+    """
+    compartment = options.compartment
+    if not compartment:
+        raise UsageError("--compartment: give the OCID of the compartment the mount targets are in")
+    if options.in_subtree and not compartment.startswith("ocid1.tenancy."):
+        raise UsageError("--in-subtree: OCI allows it for the tenancy only; give its OCID as --compartment")
+    destinations = tuple(filter(None, (options.topic, options.stream)))
+    if not destinations:
+        raise UsageError("--topic: an alarm needs somewhere to go; give the OCID of a topic, or --stream")
+    _check_destination("--topic", "onstopic", options.topic, region)
+    _check_destination("--stream", "stream", options.stream, region)
+    alarms_in = options.alarm_compartment or compartment
+    return Scope(alarms_in, compartment, destinations, options.in_subtree, options.name)
+
+
+def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> None:
+    if ocid is None:
+        return
+    if not ocid.startswith(f"ocid1.{kind}."):
+        raise UsageError(f"{flag}: {ocid} is not the OCID of a {'topic' if kind == 'onstopic' else kind}")
+    if region_of(ocid) not in ("", region):
+        raise UsageError(f"{flag}: {ocid} is in {region_of(ocid)}, the alarms are in {region}; give one of that region")
+
+
+def estate_of(options: Options, settings: Settings, session: Session, scope: Scope) -> Estate:
+    """What is there, asked of the tenancy."""
+    where, subtree = scope.metric_compartment, scope.in_subtree
+    tags = Tags(settings.oci.include.tags, settings.oci.exclude.tags)
+    found = mount_targets(session, where, in_subtree=subtree, tags=tags)
+    return replace(
+        planned_estate(options, settings),
+        targets=tuple(_target(target, settings) for target in found),
+        spellings=spellings(session, where, in_subtree=subtree),
+        error_types=event_types(session, where, in_subtree=subtree),
+    )
+
+
+def planned_estate(options: Options, settings: Settings) -> Estate:
+    """What the configuration alone says."""
+    given = settings.latency_objectives
+    return Estate(
+        shape_limits={shape: _shape_limits(shape, SHAPES[shape].limits, settings) for shape in SHAPES},
+        objectives=given.seconds,
+        published=options.published,
+    )
+
+
+def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target, ...]:
+    """Mount targets given as OCID=SHAPE."""
+    targets = []
+    for text in stated:
+        ocid, _, shape = text.partition("=")
+        if shape not in SHAPES:
+            raise UsageError(f"--mount-target={text}: no shape {shape!r}; there are {', '.join(SHAPES)}")
+        limits = _shape_limits(shape, SHAPES[shape].limits, settings)
+        targets.append(Target(ocid, shape, _own_limits((ocid,), limits, settings)))
+    return tuple(targets)
+
+
+def _target(found: MountTarget, settings: Settings) -> Target:
+    shape = shape_of(found.observed_throughput_gbps)
+    limits = _shape_limits(shape.name, shape.limits, settings)
+    return Target(found.id, shape.name, _own_limits((found.name, found.id), limits, settings))
+
+
+def _shape_limits(shape: str, published: Limits, settings: Settings) -> Limits:
+    given = settings.limits.shapes.get(shape)
+    return replace(published, **given.given) if given else published
+
+
+def _own_limits(names: tuple[str, ...], limits: Limits, settings: Settings) -> Limits:
+    for name in names:
+        given = settings.limits.mount_targets.get(name)
+        limits = replace(limits, **given.given) if given else limits
+    return limits

@@ -1,0 +1,191 @@
+"""`fss-exporter alarms`: the OCI alarm pack, rendered, planned, applied and destroyed."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from fss_exporter.cli.alarm_options import (
+    Options,
+    estate_of,
+    pack_of,
+    planned_estate,
+    scope_of,
+    session_of,
+    settings_of,
+    shared,
+    stated_targets,
+)
+from fss_exporter.errors import FssError, UsageError
+from fss_exporter.oci.alarms import render as rendering, show
+from fss_exporter.oci.alarms.apply import apply as carry_out, survey
+from fss_exporter.oci.alarms.desired import Scope, desired
+from fss_exporter.oci.alarms.pack import Alarm, placeholders
+from fss_exporter.oci.alarms.plan import Plan, plan as compare, removal
+from fss_exporter.oci.alarms.service import Alarms
+
+CHANGES: Final = 2
+"""Exit code of a plan with changes under --detailed-exitcode; 0 is no changes and 1 an error, as Terraform has it."""
+
+
+class _Mistake(click.UsageError):
+    exit_code = 1
+
+
+class _Planner(click.Command):
+    """Where 2 means changes, no mistake may exit with 2."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        detailed = "--detailed-exitcode" in args
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as wrong:
+            if detailed:
+                raise _Mistake(wrong.message, wrong.ctx) from wrong
+            raise
+
+
+@click.group()
+def alarms() -> None:
+    """OCI alarms for mount targets: see what they would be, then make them so."""
+
+
+@alarms.command()
+@shared
+@click.option("--format", "form", type=click.Choice(["json", "cli", "terraform"]), default="json", show_default=True)
+@click.option(
+    "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="One file for each alarm."
+)
+@click.option("--from-inventory", is_flag=True, help="Fit the alarms to the mount targets of the tenancy.")
+@click.option("--mount-target", "stated", multiple=True, metavar="OCID=SHAPE", help="Fit them to this one; repeatable.")
+def render(
+    *, form: rendering.Form, output: Path | None, from_inventory: bool, stated: tuple[str, ...], **flags: Any
+) -> None:
+    """Write the alarms as API JSON, OCI CLI JSON or Terraform. What is not given stays a ${PLACEHOLDER}."""
+    options = Options(**flags)
+    settings = settings_of(options)
+    if from_inventory:
+        session = session_of(options, settings)
+        scope = scope_of(options, session.region)
+        estate = estate_of(options, settings, session, scope)
+    else:
+        scope = _scope_or_placeholders(options)
+        estate = replace(planned_estate(options, settings), targets=stated_targets(stated, settings))
+    wanted = desired(pack_of(options), scope, estate)
+    _write(wanted, form, output)
+    left = sorted({name for alarm in wanted for name in placeholders(alarm)})
+    if left:
+        click.echo(f"still to be filled in: {', '.join(left)}", err=True)
+
+
+@alarms.command(cls=_Planner)
+@shared
+@click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit with 0: no changes, 2: changes, 1: error.")
+def plan(*, detailed: bool, **flags: Any) -> int:
+    """Show what `apply` would do. Nothing is changed."""
+    try:
+        planned, _ = _planned(Options(**flags))
+    except UsageError as wrong:
+        if detailed:
+            raise FssError(str(wrong)) from wrong  # 2 means changes here
+        raise
+    for line in show.plan_lines(planned):
+        click.echo(line)
+    if not detailed:
+        return 0
+    return CHANGES if planned.changes else int(bool(planned.of("clash")))
+
+
+@alarms.command()
+@shared
+@click.option("--yes", is_flag=True, help="Do not ask before deleting.")
+def apply(*, yes: bool, **flags: Any) -> int:
+    """Create, update and delete until the alarms are as they should be; a second run changes nothing."""
+    planned, service = _planned(Options(**flags))
+    return _carried_out(planned, service, yes=yes)
+
+
+@alarms.command()
+@shared
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def destroy(*, yes: bool, **flags: Any) -> int:
+    """Delete every alarm of the pack called --name, and no other."""
+    options = Options(**flags)
+    compartment = options.alarm_compartment or options.compartment
+    if not compartment:
+        raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
+    service = _service(options)
+    owned, _ = survey(service, compartment, options.name)
+    return _carried_out(removal(owned), service, yes=yes)
+
+
+def _planned(options: Options) -> tuple[Plan, Alarms]:
+    pack = pack_of(options)
+    settings = settings_of(options)
+    session = session_of(options, settings)
+    scope = scope_of(options, session.region)
+    estate = estate_of(options, settings, session, scope)
+    wanted = desired(pack, scope, estate)
+    _say_what_is_blind(wanted, estate.spellings)
+    service = Alarms(session, settings.oci.auth)
+    owned, foreign = survey(service, scope.alarm_compartment, scope.name)
+    return compare(wanted, owned, foreign), service
+
+
+def _service(options: Options) -> Alarms:
+    settings = settings_of(options)
+    return Alarms(session_of(options, settings), settings.oci.auth)
+
+
+def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:
+    """MountTargetIOPS is undocumented: where a tenancy lacks it, an alarm on it never fires and nobody would know."""
+    if spellings and "mounttargetiops" not in spellings:
+        blind = [alarm.name for alarm in wanted if "MountTargetIOPS[" in alarm.body["query"]]
+        if blind:
+            click.echo(
+                f"{', '.join(blind)}: this compartment has no metric MountTargetIOPS, so it never fires; "
+                "serve --oci.publish and --published watch an estimate",
+                err=True,
+            )
+
+
+def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
+    for line in show.plan_lines(planned):
+        click.echo(line)
+    if not planned.changes:
+        return int(bool(planned.of("clash")))
+    deletions = len(planned.of("delete"))
+    if deletions and not yes:
+        if not sys.stdin.isatty():
+            raise UsageError(f"{deletions} alarms would be deleted and nobody is there to ask: give --yes")
+        click.confirm(f"Delete {deletions} alarms?", abort=True)
+    outcomes = carry_out(planned, service, lambda outcome: click.echo(show.outcome_line(outcome)))
+    click.echo(show.summary(outcomes))
+    failed = any(outcome.error is not None for outcome in outcomes)
+    return int(failed or bool(planned.of("clash")))
+
+
+def _scope_or_placeholders(options: Options) -> Scope:
+    compartment = options.compartment or "${METRIC_COMPARTMENT_OCID}"
+    alarms_in = options.alarm_compartment or options.compartment or "${ALARM_COMPARTMENT_OCID}"
+    destinations = tuple(filter(None, (options.topic, options.stream))) or ("${TOPIC_OCID}",)
+    return Scope(alarms_in, compartment, destinations, options.in_subtree, options.name)
+
+
+def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -> None:
+    texts = rendering.files(wanted, form)
+    if output is None:
+        click.echo(rendering.document(wanted, form), nl=False)
+        return
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (output / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--output: cannot write {error.filename}: {error.strerror}") from error
+    click.echo(f"{output}: {len(texts)} files", err=True)

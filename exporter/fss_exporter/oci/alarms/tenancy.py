@@ -1,0 +1,82 @@
+"""What the provisioner asks a tenancy before it plans: mount targets, spellings of metrics, event types seen.
+
+Unlike the poller it has no earlier answer to keep: a listing that fails ends the run, because an alarm for a mount
+target that was only not listed would be planned away.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from fss_exporter.errors import UsageError
+from fss_exporter.oci.inventory import Inventory, Listings, MountTarget, Tags, build
+from fss_exporter.oci.metrics import METRICS, NAMESPACE
+
+EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
+"""Error metrics that count successes as well, so that failures have to be selected by name."""
+
+
+class Pages(Protocol):
+    """The part of `oci.client.Session` that listing needs."""
+
+    tenancy_id: str
+    region: str
+
+    def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
+        """Every page of a listing."""
+
+
+def mount_targets(session: Pages, compartment_id: str, *, in_subtree: bool, tags: Tags) -> tuple[MountTarget, ...]:
+    """The mount targets of a compartment, or of the whole tenancy."""
+    compartments = [compartment_id]
+    if in_subtree:
+        listed = _rows(
+            session,
+            "identity",
+            "list_compartments",
+            compartment_id=compartment_id,
+            compartment_id_in_subtree=True,
+            lifecycle_state="ACTIVE",
+        )
+        compartments += [row["id"] for row in listed]
+    zones = [
+        row["name"]
+        for row in _rows(session, "identity", "list_availability_domains", compartment_id=session.tenancy_id)
+    ]
+    rows = [
+        row
+        for compartment in compartments
+        for zone in zones
+        for row in _rows(session, "file_storage", "list_mount_targets", compartment, zone)
+    ]
+    found: Inventory
+    found, broken = build(Listings(mount_targets=tuple(rows)), {}, tags)
+    if broken:
+        raise UsageError(f"{session.region}: {broken} mount targets are not as the API documents; not planning on that")
+    return tuple(found.mount_targets.values())
+
+
+def spellings(session: Pages, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:
+    """How metrics are spelled here, by name in lower case; the documented spelling where it is among several."""
+    wanted = {"namespace": NAMESPACE, "groupBy": ["name"]}
+    rows = _metrics(session, compartment_id, wanted, in_subtree=in_subtree)
+    names = sorted((str(row["name"]) for row in rows), key=lambda name: (name in METRICS, name))
+    return {name.lower(): name for name in names}
+
+
+def event_types(session: Pages, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
+    """The event types each of `EVENT_METRICS` has been seen with in the last 90 days."""
+    seen: dict[str, Sequence[str]] = {}
+    for metric in EVENT_METRICS:
+        wanted = {"namespace": NAMESPACE, "name": metric}
+        rows = _metrics(session, compartment_id, wanted, in_subtree=in_subtree)
+        seen[metric] = sorted({str((row.get("dimensions") or {}).get("errorType", "")) for row in rows} - {""})
+    return seen
+
+
+def _metrics(session: Pages, compartment_id: str, wanted: Mapping[str, object], *, in_subtree: bool) -> list[Any]:
+    subtree: dict[str, object] = {"compartment_id_in_subtree": True} if in_subtree else {}
+    return _rows(session, "monitoring", "list_metrics", compartment_id, dict(wanted), **subtree)
+
+
+def _rows(session: Pages, service: str, operation: str, *arguments: object, **options: object) -> list[Any]:
+    return [row for page in session.pages(service, operation, *arguments, **options) for row in page]

@@ -1,0 +1,54 @@
+"""docs/security.md: the policy it prints is the one the poller's calls need."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fss_exporter.oci.iam import NEEDS, statement
+
+DOC = Path(__file__).parents[2] / "docs/security.md"
+VERBS = ("inspect", "read", "use", "manage")
+OTHER_COMMANDS = {
+    "ListAlarms",
+    "GetAlarm",
+    "CreateAlarm",
+    "UpdateAlarm",
+    "DeleteAlarm",
+    "PublishMessage",
+    "PostMetricData",
+}
+
+
+def documented() -> dict[str, str]:
+    """Resource to verb and everything behind it."""
+    lines = re.findall(
+        r"^Allow dynamic-group <dynamic group> to (\w+) ([\w-]+) (in .*)$", DOC.read_text(), flags=re.MULTILINE
+    )
+    assert len(lines) == len({resource for _, resource, _ in lines})
+    return {resource: f"{verb} {rest}" for verb, resource, rest in lines}
+
+
+@pytest.mark.parametrize("operation", sorted(NEEDS.keys() - OTHER_COMMANDS))
+def test_a_call_of_the_poller_is_allowed_by_the_documented_policy(operation: str) -> None:
+    needed = re.fullmatch(
+        r"Allow dynamic-group <dynamic group> to (\w+) ([\w-]+) (in .*)", statement(operation, "instance_principal")
+    )
+    assert needed
+    verb, _, rest = documented()[needed[2]].partition(" ")
+    assert rest == needed[3]
+    assert VERBS.index(verb) >= VERBS.index(needed[1])
+
+
+def test_the_documented_policy_allows_nothing_else() -> None:
+    needs = [need for operation, need in NEEDS.items() if operation not in OTHER_COMMANDS]
+    granted = {
+        (need.resource, max(VERBS.index(n.verb) for n in needs if n.resource == need.resource)) for need in needs
+    }
+    assert {(resource, VERBS.index(text.split()[0])) for resource, text in documented().items()} == granted
+
+
+def test_workload_identity_has_the_documented_condition() -> None:
+    condition = re.search(r"^where all \{(.*)\}$", DOC.read_text(), flags=re.MULTILINE)
+    assert condition
+    assert condition[1] in statement("ListFileSystems", "workload_identity")

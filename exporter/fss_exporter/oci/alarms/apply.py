@@ -1,8 +1,8 @@
 """Carrying out a plan, and finding out what is there.
 
 Every change is guarded: a creation by a retry token, so that a repeated request makes no second alarm; an update or
-deletion by the etag the plan saw, so that an edit by hand in between is not overwritten. One alarm edited in between
-costs only itself; any other refusal would meet the next alarm as well, so the rest is left for the next run.
+deletion by the etag the plan saw, so that an edit by hand in between is not overwritten. One alarm edited or deleted in
+between costs only itself; any other refusal would meet the next alarm as well, so the rest is left for the next run.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +15,7 @@ from fss_exporter.oci.alarms.plan import Existing, Plan, Step, ours
 
 _GONE: Final = ("DELETING", "DELETED")
 _EDITED: Final = (409, 412)
+_NOT_FOUND: Final = 404
 
 
 class AlarmService(Protocol):
@@ -65,10 +66,16 @@ def apply(plan: Plan, service: AlarmService, tell: Callable[[Outcome], None] = l
     stopped = False
     for step in plan.changes:
         outcome = Outcome(step, tried=False) if stopped else _take(step, service)
-        stopped = stopped or (outcome.error is not None and outcome.error.status not in _EDITED)
+        stopped = stopped or not _costs_only_itself(outcome)
         outcomes.append(outcome)
         tell(outcome)
     return tuple(outcomes)
+
+
+def _costs_only_itself(outcome: Outcome) -> bool:
+    if outcome.error is None or outcome.error.status in _EDITED:
+        return True
+    return outcome.error.status == _NOT_FOUND and outcome.step.kind != "create"
 
 
 def _take(step: Step, service: AlarmService) -> Outcome:

@@ -1,0 +1,280 @@
+"""Plans carried out over HTTP by the real SDK against the demo region: what comes in between, and what it costs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.demo.sdk import Clients, clients
+
+from fss_exporter.demo.region import Account, Limits, Region, small
+from fss_exporter.errors import NotAuthorized
+from fss_exporter.oci.alarms import pack, show
+from fss_exporter.oci.alarms.apply import Outcome, apply, survey
+from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
+from fss_exporter.oci.alarms.plan import Plan, plan, removal
+from fss_exporter.oci.alarms.service import Alarms
+from fss_exporter.oci.alarms.tenancy import event_types, mount_targets, spellings
+from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.client import Credentials, Reach, Session
+from fss_exporter.oci.inventory import Tags
+
+PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
+STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
+SCOPE = Scope(STORAGE, STORAGE, small().topics)
+WANTED = desired(PACK, SCOPE, Estate())
+FEW = WANTED[:4]
+
+
+@cache
+def account() -> Account:
+    return Account.generate(small().id)
+
+
+@pytest.fixture
+def region() -> Iterator[Region]:
+    with Region(small(), account=account(), calls_per_second={}) as running:
+        yield running
+
+
+@pytest.fixture
+def session(region: Region) -> Session:
+    return session_in(region)
+
+
+@pytest.fixture
+def service(session: Session) -> Alarms:
+    return Alarms(session, "config_file")
+
+
+@pytest.fixture
+def by_hand(region: Region) -> Clients:
+    """Somebody else with the console open."""
+    return clients(region)
+
+
+def session_in(region: Region) -> Session:
+    held = clients(region).config
+    signer = clients(region).monitoring.base_client.signer
+    endpoints = dict.fromkeys(("monitoring", "monitoring_ingestion", "file_storage", "identity"), region.url)
+    credentials = Credentials(held, signer, region.tenancy.id, region.tenancy.region, "config_file")
+    budget = Budget(1000, clock=lambda: 0.0, wait=lambda _: False)
+    return Session(credentials, region.tenancy.region, Reach(endpoints), budget=budget, jitter=lambda: 0.0)
+
+
+def planned(service: Alarms, wanted: tuple[pack.Alarm, ...] = FEW) -> Plan:
+    owned, foreign = survey(service, STORAGE, "fss")
+    return plan(wanted, owned, foreign)
+
+
+def alarm_called(by_hand: Clients, name: str) -> Any:
+    (summary,) = by_hand.monitoring.list_alarms(STORAGE, display_name=name).data
+    return by_hand.monitoring.get_alarm(summary.id).data
+
+
+def failures(outcomes: tuple[Outcome, ...]) -> dict[str, str]:
+    return {outcome.step.name: str(outcome.error) for outcome in outcomes if outcome.error}
+
+
+def test_the_whole_pack_is_created_and_a_second_run_changes_nothing(service: Alarms, region: Region) -> None:
+    outcomes = apply(planned(service, WANTED), service)
+    assert failures(outcomes) == {}
+    again = planned(service, WANTED)
+    assert again.changes == ()
+    assert len(again.of("unchanged")) == len(WANTED)
+    assert region.calls["CreateAlarm"] == len(WANTED)
+
+
+def test_what_is_stored_is_what_the_pack_says(service: Alarms, by_hand: Clients) -> None:
+    apply(planned(service, WANTED), service)
+    stored = alarm_called(by_hand, "fss-mount-target-iops-standard")
+    assert stored.query == "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000"
+    assert stored.pending_duration == "PT10M"
+    assert [(rule.severity, rule.query) for rule in stored.overrides] == [
+        ("CRITICAL", "MountTargetIOPS[5m].groupBy(resourceId).max() >= 47500")
+    ]
+
+
+def test_an_edit_by_hand_is_put_right_and_what_was_added_by_hand_stays(service: Alarms, by_hand: Clients) -> None:
+    apply(planned(service), service)
+    edited = alarm_called(by_hand, FEW[1].name)
+    suppression = {
+        "description": "moving house",
+        "timeSuppressFrom": "2030-01-01T00:00:00Z",
+        "timeSuppressUntil": "2030-01-02T00:00:00Z",
+    }
+    tags = edited.freeform_tags | {"team": "storage"}
+    changes = {"pendingDuration": "PT1M", "severity": "INFO", "suppression": suppression, "freeformTags": tags}
+    by_hand.monitoring.update_alarm(edited.id, changes)
+    (step,) = planned(service).changes
+    assert {change.name for change in step.changes} == {"pendingDuration", "severity"}
+    apply(planned(service), service)
+    after = alarm_called(by_hand, FEW[1].name)
+    assert (after.pending_duration, after.severity) == ("PT10M", "WARNING")
+    assert after.suppression.description == "moving house"
+    assert after.freeform_tags["team"] == "storage"
+
+
+def test_an_alarm_edited_between_plan_and_apply_is_not_overwritten_and_costs_only_itself(
+    service: Alarms, by_hand: Clients
+) -> None:
+    apply(planned(service), service)
+    for alarm in FEW[:3]:
+        by_hand.monitoring.update_alarm(alarm_called(by_hand, alarm.name).id, {"severity": "INFO"})
+    stale = planned(service)
+    between = alarm_called(by_hand, FEW[1].name)
+    by_hand.monitoring.update_alarm(between.id, {"severity": "ERROR"})
+    outcomes = apply(stale, service)
+    (message,) = failures(outcomes).values()
+    assert "412 NoEtagMatch" in message
+    severities = [alarm_called(by_hand, alarm.name).severity for alarm in FEW[:3]]
+    assert severities == ["WARNING", "ERROR", "WARNING"]
+    assert failures(apply(planned(service), service)) == {}
+    assert alarm_called(by_hand, FEW[1].name).severity == "WARNING"
+
+
+def test_an_alarm_deleted_between_plan_and_apply_costs_only_itself(service: Alarms, by_hand: Clients) -> None:
+    apply(planned(service), service)
+    stale = removal(survey(service, STORAGE, "fss")[0])
+    by_hand.monitoring.delete_alarm(alarm_called(by_hand, FEW[0].name).id)
+    outcomes = apply(stale, service)
+    assert list(failures(outcomes)) == [FEW[0].name]
+    assert survey(service, STORAGE, "fss") == ((), {})
+
+
+def test_a_foreign_alarm_is_never_touched_whatever_it_is_called(service: Alarms, by_hand: Clients) -> None:
+    body = {**FEW[0].body, "freeformTags": {"made-by": "somebody"}, "severity": "INFO"}
+    foreign = by_hand.monitoring.create_alarm(body).data.id
+    found = planned(service)
+    (clash,) = found.of("clash")
+    assert (clash.name, clash.ocid) == (FEW[0].name, foreign)
+    apply(found, service)
+    apply(planned(service, ()), service)
+    apply(removal(survey(service, STORAGE, "fss")[0]), service)
+    (left,) = by_hand.monitoring.list_alarms(STORAGE).data
+    assert (left.id, left.severity) == (foreign, "INFO")
+
+
+def test_two_packs_in_one_compartment_do_not_know_each_other(service: Alarms) -> None:
+    other = desired(PACK, replace(SCOPE, name="batch"), Estate())[:2]
+    owned, foreign = survey(service, STORAGE, "batch")
+    apply(plan(other, owned, foreign), service)
+    apply(planned(service), service)
+    assert planned(service).changes == ()
+    apply(removal(survey(service, STORAGE, "fss")[0]), service)
+    assert len(survey(service, STORAGE, "batch")[0]) == 2
+
+
+def test_an_answer_that_is_lost_makes_no_second_alarm(service: Alarms, region: Region, by_hand: Clients) -> None:
+    """The request is repeated with the same retry token, and OCI answers with the alarm of the first."""
+    region.add_fault("cut-off:CreateAlarm,times=1")
+    assert failures(apply(planned(service), service)) == {}
+    assert region.calls["CreateAlarm"] == len(FEW) + 1
+    assert len(by_hand.monitoring.list_alarms(STORAGE).data) == len(FEW)
+
+
+def test_an_apply_that_fails_half_way_is_taken_up_by_the_next(service: Alarms, region: Region) -> None:
+    region.add_fault(f"500:CreateAlarm,match={FEW[2].name}")
+    outcomes = apply(planned(service), service)
+    assert [(outcome.tried, outcome.error is None) for outcome in outcomes] == [
+        (True, True),
+        (True, True),
+        (True, False),
+        (False, True),
+    ]
+    assert show.summary(outcomes).startswith("Stopped: 2 done, 1 failed, 1 not tried.")
+    region.clear_faults()
+    rest = planned(service)
+    assert [step.name for step in rest.of("create")] == [FEW[2].name, FEW[3].name]
+    assert failures(apply(rest, service)) == {}
+    assert planned(service).changes == ()
+
+
+def test_a_quota_met_in_the_middle_says_what_was_done_and_what_was_not() -> None:
+    with Region(small(), account=account(), calls_per_second={}, limits=Limits(alarms=2)) as region:
+        service = Alarms(session_in(region), "config_file")
+        outcomes = apply(planned(service), service)
+        assert "LimitExceeded" in failures(outcomes)[FEW[2].name]
+        assert [show.outcome_line(outcome).split()[:2] for outcome in outcomes] == [
+            ["+", FEW[0].name],
+            ["+", FEW[1].name],
+            ["!", FEW[2].name],
+            [".", FEW[3].name],
+        ]
+        assert "run apply again when the cause is gone" in show.summary(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("operation", "statement"),
+    [
+        ("ListAlarms", "to inspect alarms in"),
+        ("GetAlarm", "to read alarms in"),
+        ("ListMountTargets", "to inspect mount-targets in"),
+        ("ListMetrics", "to read metrics in"),
+    ],
+)
+def test_a_missing_permission_is_named_with_its_statement_before_anything_changes(
+    service: Alarms, session: Session, region: Region, operation: str, statement: str
+) -> None:
+    apply(planned(service, FEW[:1]), service)
+    region.add_fault(f"deny:{operation}")
+    with pytest.raises(NotAuthorized, match=statement):  # noqa: PT012  # whichever of the three asks for it
+        survey(service, STORAGE, "fss")
+        mount_targets(session, STORAGE, in_subtree=False, tags=Tags())
+        spellings(session, STORAGE, in_subtree=False)
+
+
+def test_a_refused_creation_names_all_three_statements_it_takes(service: Alarms, region: Region) -> None:
+    region.add_fault("deny:CreateAlarm")
+    outcomes = apply(planned(service), service)
+    (message,) = failures(outcomes).values()
+    for statement in (
+        f"Allow group <group> to manage alarms in compartment id {STORAGE}",
+        f"to read metrics in compartment id {STORAGE} where target.metrics.namespace='oci_filestorage'",
+        "to use ons-topics in compartment <compartment of the topic>",
+    ):
+        assert statement in message
+    assert sum(outcome.tried for outcome in outcomes) == 1
+
+
+class TestAskingTheTenancy:
+    def test_mount_targets_of_the_whole_tenancy_are_found(self, session: Session) -> None:
+        found = mount_targets(session, small().id, in_subtree=True, tags=Tags())
+        assert {target.name for target in found} == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
+
+    def test_mount_targets_left_out_of_the_poll_are_left_out_here(self, session: Session) -> None:
+        found = mount_targets(session, STORAGE, in_subtree=False, tags=Tags(include={"team": "it"}))
+        assert [target.name for target in found] == ["mt-home"]
+
+    def test_spellings_are_the_tenancys(self, session: Session, region: Region) -> None:
+        assert spellings(session, STORAGE, in_subtree=False)["mounttargetiops"] == "MountTargetIOPS"
+        region.add_fault("name-case")
+        found = spellings(session, STORAGE, in_subtree=False)
+        assert found["filesystemreadaveragelatencybysize"].lower() == "filesystemreadaveragelatencybysize"
+
+    def test_event_types_hold_the_successes_among_the_failures(self, session: Session) -> None:
+        seen = event_types(session, STORAGE, in_subtree=False)
+        assert {"Keytab Load Success", "Clock Skew"} <= set(seen["KerberosErrors"])
+        assert "Connection Success" in seen["LdapConnectionErrors"]
+
+
+def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
+    service: Alarms, session: Session, by_hand: Clients
+) -> None:
+    """The demo's mt-home is above 80 % of its IOPS; that is the truth the alarm has to find."""
+    found = mount_targets(session, STORAGE, in_subtree=False, tags=Tags())
+    from fss_exporter.model.limits import shape_of
+
+    targets = [
+        Target(one.id, shape_of(one.observed_throughput_gbps).name, shape_of(one.observed_throughput_gbps).limits)
+        for one in found
+    ]
+    wanted = desired(PACK, SCOPE, Estate(targets))
+    apply(planned(service, wanted), service)
+    states = {one.display_name: one.status for one in by_hand.monitoring.list_alarms_status(STORAGE).data}
+    assert states["fss-mount-target-iops-standard"] == "FIRING"
+    assert states["fss-mount-target-write-standard"] == "OK"
+    assert states["fss-mount-target-connections"] == "OK"
+    assert states["fss-mount-target-health"] == "FIRING"  # mt-media: 97.5 %

@@ -1,0 +1,82 @@
+"""The rules pack as the tests read it: every rule with its file and line, and promtool to judge it."""
+
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.processes import require
+
+ROOT = Path(__file__).parents[2]
+RULES = ROOT / "rules"
+RULE_FILES = tuple(RULES / name for name in ("recording.yml", "alerts.yml"))
+UNIT_TESTS = tuple(sorted(Path(__file__).parent.glob("*.yml")))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule. `str()` is where it stands: file, line, name."""
+
+    path: Path
+    line: int
+    group: str
+    fields: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.fields.get("record") or self.fields["alert"])
+
+    @property
+    def is_alert(self) -> bool:
+        return "alert" in self.fields
+
+    @property
+    def expr(self) -> str:
+        return str(self.fields["expr"])
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self.fields.get("labels", {}))
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        return dict(self.fields.get("annotations", {}))
+
+    def __str__(self) -> str:
+        return f"{self.path.name}:{self.line}: {self.name}"
+
+
+def rules_of(path: Path) -> Iterator[Rule]:
+    """Every rule of a file in the order of evaluation."""
+    document = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    groups = _item(document, "groups").value
+    for group, group_values in zip(groups, values["groups"], strict=True):
+        for rule, fields in zip(_item(group, "rules").value, group_values["rules"], strict=True):
+            yield Rule(path, rule.start_mark.line + 1, group_values["name"], fields)
+
+
+def _item(node: Any, key: str) -> Any:
+    return next(value for name, value in node.value if name.value == key)
+
+
+def groups_of(*paths: Path) -> list[str]:
+    """Names of all groups, in the order of evaluation."""
+    return [group["name"] for path in paths for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]]
+
+
+def promtool(*arguments: str | Path) -> tuple[bool, str]:
+    """Whether promtool is content, and everything it says."""
+    command = [require("promtool", "prometheus"), *map(str, arguments)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    return finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def run_unit_tests() -> dict[Path, tuple[bool, str]]:
+    """What promtool says of each unit test file; two at a time, because each takes seconds of one core."""
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(UNIT_TESTS, pool.map(lambda path: promtool("test", "rules", path), UNIT_TESTS), strict=True))

@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint types contracts deploy-check chart image dist accuracy bench lock clean golden
+.PHONY: help demo test check format lint types contracts deploy-check chart image dist accuracy bench dashboards lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ golden: .venv/dev ## write the golden scrape anew, after a change that is meant
 
 bench: .venv/dev ## cost of a scrape, side by side with node_exporter
 	@$(RUN) tools/bench.py $(ARGS)
+
+dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards
+	@$(RUN) -m tools.dashboards
 
 lock: .venv/dev ## resolve the dependencies anew and write requirements/
 	@$(BIN)/python -m pip install --quiet uv

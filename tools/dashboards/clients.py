@@ -16,7 +16,7 @@ from tools.dashboards.grafana import (
 )
 from tools.dashboards.words import RETRANSMISSION_STEPS, nearest, region_variable
 
-_CHOSEN = 'address=~"$address", instance=~"$client"'
+_CHOSEN = 'address=~"$address", instance=~"$instance"'
 _MOUNT = "instance, address, server, export"
 _IN_WORDS = "{{instance}}, {{mount_target}} {{address}}"
 _LARGEST_TRANSFER = "1048576"
@@ -220,13 +220,13 @@ def _slow() -> Section:
                 "Share of calls sent more than once. Above the line packets are lost or the mount target does not answer in time; both cost IOPS twice.",
                 Query(
                     nearest(f"client:fss_client_retransmissions:ratio_rate5m{{{_CHOSEN}}}", "instance, address"),
-                    _IN_WORDS,
+                    "{{instance}}, {{address}}",
                 ),
                 unit="percentunit",
                 steps=RETRANSMISSION_STEPS,
             ),
             graph(
-                "Major timeouts",
+                "Major timeouts: ten worst clients",
                 "Operations that got no answer through all retries, per second, by client. Any line: applications hang; on soft mounts they get errors.",
                 Query(
                     f"topk(10, sum by (instance, address) (rate(fss_client_timeouts_total{{{_CHOSEN}}}[$__rate_interval])))",
@@ -235,7 +235,7 @@ def _slow() -> Section:
                 unit="ops",
             ),
             graph(
-                "READ, WRITE and COMMIT errors",
+                "READ, WRITE, COMMIT errors: ten worst mounts",
                 "Data operations per second that ended with an error (kernel 5.3 and later), ten worst mounts. LOOKUP and its like are left out: names "
                 "that do not exist are ordinary. Any line: stale handles, quota, permission, or a full file system.",
                 Query(
@@ -340,7 +340,7 @@ def clients() -> Json:
                 regex='/mount_target="(?<text>[^"]+)|address="(?<value>[^"]+)/g',
             ),
             query_variable(
-                "client",
+                "instance",
                 "Client",
                 'label_values(fss_client_mount_info{address=~"$address"}, instance)',
                 description="Scraped clients that mount the chosen mount targets.",

@@ -240,7 +240,7 @@ def _nfs() -> Section:
         "Reading the kernel",
         [
             graph(
-                "Longest time between two ticks",
+                "Time between two ticks: ten longest",
                 "The slowest ten agents. Above --nfs.tick: the tick slowed itself down to spare the host, and one-second peaks are coarser.",
                 Query(f"topk(10, max by (instance) (fss_nfs_tick_interval_seconds{{{_THESE}}}))", "{{instance}}"),
                 unit="s",
@@ -325,7 +325,7 @@ def _cost() -> Section:
             ),
             graph(
                 "Resident memory: ten largest",
-                "Memory of the exporter's process.",
+                "Memory of the exporter's process. A steady climb over days is a fault; please report it.",
                 Query(f"topk(10, process_resident_memory_bytes{{{_THESE}}} {ours})", "{{instance}}"),
                 unit="bytes",
                 width=6,

@@ -1,0 +1,201 @@
+"""What an expression asks for: its selectors, the labels of its result, and its dimension.
+
+Only as much of PromQL as rules and dashboards here use; anything else raises, so that nothing is passed over in silence.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import yaml
+
+from fss_exporter.catalogue import CATALOGUE
+
+ROOT = Path(__file__).parents[2]
+TARGET_LABELS = frozenset({"job", "instance"})
+
+Dimension = tuple[tuple[str, int], ...]
+"""Exponents by base: `s`, `bytes`, and `n` for whatever is counted. Empty: a plain number or a ratio."""
+
+_COUNTED = frozenset(
+    "operations requests connections streams records ticks superblocks resources mount_targets errors snapshots addresses"
+    " queries polls".split()
+)
+_SAME_DIMENSION = frozenset(
+    "abs avg_over_time bottomk ceil clamp_max clamp_min delta floor increase label_join label_replace last_over_time"
+    " max_over_time min_over_time predict_linear round scalar sort sort_desc".split()
+)
+
+
+def _dimension(**exponents: int) -> Dimension:
+    return tuple(sorted((base, exponent) for base, exponent in exponents.items() if exponent))
+
+
+def dimension_of_unit(unit: str) -> Dimension:
+    """Dimension of a unit of the catalogue."""
+    noun, per_second, _ = unit.partition("_per_second")
+    base = {"bytes": "bytes", "seconds": "s"}.get(noun, "n" if noun in _COUNTED else "")
+    return _dimension(**({base: 1} if base else {}), **({"s": -1} if per_second else {}))
+
+
+def _times(left: Dimension, right: Dimension, sign: int = 1) -> Dimension:
+    exponents = dict(left)
+    for base, exponent in right:
+        exponents[base] = exponents.get(base, 0) + sign * exponent
+    return _dimension(**exponents)
+
+
+@dataclass(frozen=True)
+class Series:
+    """What can be said of a name before anything is scraped."""
+
+    labels: frozenset[str]
+    dimension: Dimension = ()
+
+
+@dataclass(frozen=True)
+class Names:
+    """Every name an expression may use. Recorded ones get labels and dimension from their own expression."""
+
+    known: dict[str, Series] = field(default_factory=dict)
+
+    @classmethod
+    def of_this_project(cls) -> "Names":
+        """The catalogue, what Prometheus itself adds, and the recording rules."""
+        known = {
+            name: Series(frozenset(metric.labels) | TARGET_LABELS, dimension_of_unit(metric.unit))
+            for name, metric in CATALOGUE.items()
+        }
+        anything = frozenset().union(*(series.labels for series in known.values()))
+        known |= {
+            "up": Series(TARGET_LABELS),
+            "scrape_duration_seconds": Series(TARGET_LABELS, dimension_of_unit("seconds")),
+            "scrape_samples_scraped": Series(TARGET_LABELS, _dimension(n=1)),
+            "process_cpu_seconds_total": Series(TARGET_LABELS, dimension_of_unit("seconds")),
+            "process_resident_memory_bytes": Series(TARGET_LABELS, dimension_of_unit("bytes")),
+            "ALERTS": Series(anything | {"alertname", "alertstate", "severity", "resource"}),
+        }
+        names = cls(known)
+        for rule in recording_rules():
+            series = names.series(promql_parser.parse(rule["expr"]))
+            labels = series.labels | set(rule.get("labels", {}))
+            held = known.get(rule["record"])
+            known[rule["record"]] = Series(labels | (held.labels if held else frozenset()), series.dimension)
+        return names
+
+    def series(self, node: Any) -> Series:
+        """Labels and dimension of the result of a parsed expression."""
+        handlers: dict[type, Callable[[], Series]] = {
+            promql_parser.VectorSelector: lambda: self._selector(node),
+            promql_parser.MatrixSelector: lambda: self._selector(node.vector_selector),
+            promql_parser.SubqueryExpr: lambda: self.series(node.expr),
+            promql_parser.ParenExpr: lambda: self.series(node.expr),
+            promql_parser.UnaryExpr: lambda: self.series(node.expr),
+            promql_parser.NumberLiteral: lambda: Series(frozenset()),
+            promql_parser.Call: lambda: self._call(node),
+            promql_parser.AggregateExpr: lambda: self._aggregate(node),
+            promql_parser.BinaryExpr: lambda: self._binary(node),
+        }
+        return handlers[type(node)]()
+
+    def _selector(self, node: Any) -> Series:
+        assert node.name in self.known, f"{node.name} is neither in the catalogue nor recorded nor Prometheus' own"
+        series = self.known[node.name]
+        asked = {matcher.name for matcher in node.matchers.matchers}
+        assert asked <= series.labels, f"{node.name} has no label {', '.join(sorted(asked - series.labels))}"
+        return series
+
+    def _call(self, node: Any) -> Series:
+        name = node.func.name
+        if name == "time":
+            return Series(frozenset(), dimension_of_unit("seconds"))
+        if name in {"vector", "absent"}:
+            return Series(frozenset())
+        first = self.series(next(part for part in node.args if not isinstance(part, promql_parser.NumberLiteral)))
+        if name in {"rate", "irate"}:
+            return Series(first.labels, _times(first.dimension, _dimension(s=1), -1))
+        if name == "label_replace":
+            return Series(first.labels | {node.args[1].val}, first.dimension)
+        assert name in _SAME_DIMENSION, f"{name}() is not known here; add it to {Path(__file__).name}"
+        return first
+
+    def _aggregate(self, node: Any) -> Series:
+        inner = self.series(node.expr)
+        operator = str(node.op)
+        named = frozenset(node.modifier.labels) if node.modifier else frozenset()
+        without = node.modifier is not None and node.modifier.type == promql_parser.AggModifierType.Without
+        if not without:
+            assert named <= inner.labels, (
+                f"by ({', '.join(sorted(named - inner.labels))}): {node.expr.prettify()} has no such label"
+            )
+        kept = inner.labels - named if without else named
+        labels = inner.labels if operator in {"topk", "bottomk"} else kept
+        return Series(labels, () if operator in {"count", "group"} else inner.dimension)
+
+    def _binary(self, node: Any) -> Series:
+        left, right = self.series(node.lhs), self.series(node.rhs)
+        operator, modifier = str(node.op), node.modifier
+        matching = frozenset(modifier.matching.labels) if modifier and modifier.matching else None
+        on = matching is not None and modifier.matching.type == promql_parser.LabelModifierType.Include
+        if on and matching is not None:
+            for side, series in (("left", left), ("right", right)):
+                assert matching <= series.labels, (
+                    f"on ({', '.join(sorted(matching - series.labels))}): not on the {side} side"
+                )
+        scalar = isinstance(node.rhs, promql_parser.NumberLiteral) or isinstance(node.lhs, promql_parser.NumberLiteral)
+        if operator in {"and", "unless"}:
+            return left
+        if operator == "or":
+            return Series(left.labels | right.labels, left.dimension or right.dimension)
+        dimension = left.dimension or right.dimension
+        if operator == "*" and _is_zero(node.rhs):
+            dimension = ()
+        elif operator in {"*", "/"}:
+            dimension = _times(left.dimension, right.dimension, 1 if operator == "*" else -1)
+        return Series(self._joined(left, right, modifier, matching if on else None, scalar=scalar), dimension)
+
+    @staticmethod
+    def _joined(
+        left: Series, right: Series, modifier: Any, on: frozenset[str] | None, *, scalar: bool
+    ) -> frozenset[str]:
+        if scalar or not left.labels or not right.labels:
+            return left.labels | right.labels
+        card = str(modifier.card) if modifier else ""
+        extra = frozenset(modifier.group_labels or ()) if modifier else frozenset()
+        if card.endswith("ManyToOne"):
+            return left.labels | extra
+        if card.endswith("OneToMany"):
+            return right.labels | extra
+        return on if on is not None else left.labels
+
+
+def _is_zero(node: Any) -> bool:
+    """Whether something is multiplied by 0: what is left are its labels."""
+    return isinstance(node, promql_parser.NumberLiteral) and node.val == 0
+
+
+def recording_rules() -> list[Mapping[str, Any]]:
+    """Every recording rule of the pack, in the order in which they are evaluated."""
+    document = yaml.safe_load((ROOT / "rules" / "recording.yml").read_text(encoding="utf-8"))
+    return [rule for group in document["groups"] for rule in group["rules"] if "record" in rule]
+
+
+def selectors(node: Any) -> Iterator[Any]:
+    """Every vector selector in a parsed expression."""
+    if isinstance(node, promql_parser.VectorSelector):
+        yield node
+    for part in ("lhs", "rhs", "expr", "vector_selector"):
+        child = getattr(node, part, None)
+        if isinstance(child, promql_parser.Expr):
+            yield from selectors(child)
+    for argument in getattr(node, "args", None) or ():
+        yield from selectors(argument)
+
+
+def substituted(expr: str, values: Mapping[str, str] | None = None) -> str:
+    """An expression as Grafana sends it: macros and variables replaced; what has no value stands for all."""
+    expr = expr.replace("$__rate_interval", "5m").replace("$__range", "3h")
+    return re.sub(r"\$\{?(\w+)(?::\w+)?\}?", lambda match: (values or {}).get(match[1], ".*"), expr)

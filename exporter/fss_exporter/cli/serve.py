@@ -1,8 +1,9 @@
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +12,19 @@ from fss_exporter.cli.flags import duration
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
 
+if TYPE_CHECKING:
+    from fss_exporter.config import Settings
+
+_AUTH = ("config_file", "instance_principal", "resource_principal", "workload_identity")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The flags of `serve`; times in seconds."""
+    """The flags of `serve`; times in seconds.
+
+    Attributes:
+        oci: what the `--oci.*` flags put on top of the configuration file: value by dotted place, None if not given.
+    """
 
     listen_addresses: tuple[str, ...] = (":10949",)
     telemetry_path: str = "/metrics"
@@ -25,6 +35,7 @@ class Options:
     collect_nfs: bool = True
     collect_oci: bool = False
     config_file: Path | None = None
+    oci: Mapping[str, object] = field(default_factory=dict)
 
 
 @click.command()
@@ -76,13 +87,45 @@ class Options:
 @click.option(
     "--collector.oci/--no-collector.oci", "collect_oci", default=False, show_default=True, help="Poll OCI Monitoring."
 )
-@click.option("--config.file", "config_file", type=click.Path(path_type=Path), help="Settings of the exporter.")
+@click.option(
+    "--config.file", "config_file", type=click.Path(path_type=Path), help="What is polled, ceilings, address map."
+)
+@click.option("--oci.auth", "auth", type=click.Choice(_AUTH), help="Who polls.  [default: config_file]")
+@click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]")
+@click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]")
+@click.option("--oci.region", "regions", multiple=True, help="Region to poll; may be repeated.")
+@click.option(
+    "--oci.compartment", "compartments", multiple=True, help="Compartment to poll, OCID or path; may be repeated."
+)
+@click.option("--oci.poll-interval", "poll_interval", type=duration, metavar="DURATION", help="[default: 60s]")
+@click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests.")
 @click.option("--log.level", "log_level", type=click.Choice(logs.LEVELS), default="info", show_default=True)
 @click.option("--log.format", "log_format", type=click.Choice(logs.FORMATS), default="logfmt", show_default=True)
-def serve(*, log_level: str, log_format: str, **flags: object) -> None:
+def serve(
+    *,
+    log_level: str,
+    log_format: str,
+    auth: str | None,
+    api_key_file: str | None,
+    profile: str | None,
+    regions: tuple[str, ...],
+    compartments: tuple[str, ...],
+    poll_interval: float | None,
+    endpoint: str | None,
+    **flags: object,
+) -> None:
     """Serve metrics for Prometheus until stopped."""
     logs.configure(log_level, log_format)
-    run(Options(**flags))  # type: ignore[arg-type]  # click has made the types
+    oci = {
+        "oci.auth": auth,
+        "oci.config_file": api_key_file,
+        "oci.profile": profile,
+        "oci.regions": regions or None,
+        "oci.compartments": compartments or None,
+        "oci.poll_interval": poll_interval,
+        "oci.endpoint": endpoint,
+    }
+    run(Options(**flags, oci=oci))  # type: ignore[arg-type]  # click has made the types
 
 
 def run(options: Options) -> None:
@@ -115,16 +158,27 @@ def _check(options: Options) -> None:
 
 
 def _parts(options: Options) -> Sequence[Part]:
+    settings = _settings(options)
     parts = []
     if options.collect_nfs:
-        parts.append(_nfs(options))
+        parts.append(_nfs(options, settings))
     return parts
 
 
-def _nfs(options: Options) -> Part:
+def _settings(options: Options) -> "Settings | None":
+    """The configuration, if there is any: an agent without one needs neither YAML nor validation."""
+    if options.config_file is None and not options.collect_oci:
+        return None
+    from fss_exporter.config import load  # noqa: PLC0415
+
+    return load(options.config_file, options.oci)
+
+
+def _nfs(options: Options, settings: "Settings | None") -> Part:
     from fss_exporter.nfs.collector import NfsCollector  # noqa: PLC0415  # a poller does not need it
     from fss_exporter.nfs.procfs import Procfs  # noqa: PLC0415
     from fss_exporter.nfs.ticker import Ticker  # noqa: PLC0415
 
-    ticker = Ticker(Procfs(options.procfs, options.pid).read, options.tick_s)
+    address_map = settings.address_map if settings else {}
+    ticker = Ticker(Procfs(options.procfs, options.pid, address_map).read, options.tick_s)
     return Part(name="nfs", source=NfsCollector(ticker), start=ticker.start, stop=ticker.stop)

@@ -1,0 +1,113 @@
+import importlib
+import subprocess
+import sys
+
+import click
+import pytest
+
+from fss_exporter import __version__
+from fss_exporter.cli import main
+from fss_exporter.errors import CloudError, ConfigError, MqlError, UsageError
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fss_exporter", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def raising(error: Exception) -> click.Group:
+    @click.command()
+    def fail() -> None:
+        raise error
+
+    return click.Group(commands={"fail": fail})
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
+def test_every_command_is_there_under_its_name(name: str) -> None:
+    command = getattr(importlib.import_module(f"fss_exporter.cli.{name}"), name)
+
+    assert isinstance(command, click.Command)
+    assert command.name == name
+    assert command.get_short_help_str()
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
+def test_every_command_explains_itself(name: str) -> None:
+    assert main.run([name, "--help"]) == 0
+
+
+def test_help_lists_all_commands() -> None:
+    shown = run("--help")
+
+    assert shown.returncode == 0
+    assert [line.split()[0] for line in shown.stdout.partition("Commands:\n")[2].splitlines()] == list(main.COMMANDS)
+
+
+def test_the_version_is_the_packages() -> None:
+    assert run("--version").stdout == f"fss-exporter, version {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["serv"], "fss-exporter: No such command 'serv'"),
+        (["--nonsense"], "fss-exporter: No such option '--nonsense'"),
+        (["serve", "--nonsense"], "fss-exporter serve: No such option '--nonsense'"),
+        (["serve", "extra"], "fss-exporter serve: Got unexpected extra argument (extra)"),
+        (["serve", "--nfs.tick"], "fss-exporter: Option '--nfs.tick' requires an argument."),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_on_stderr_and_exit_code_2(arguments: list[str], complaint: str) -> None:
+    refused = run(*arguments)
+
+    assert refused.returncode == 2
+    assert refused.stdout == ""
+    assert refused.stderr.startswith(complaint)
+    assert refused.stderr.endswith(" --help)\n")
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "shown"),
+    [
+        (UsageError("--flag=x: give y"), 2, "fss-exporter: --flag=x: give y\n"),
+        (
+            ConfigError("c.yml", ("line 1: a", "line 2: b")),
+            2,
+            "fss-exporter: c.yml: line 1: a\nfss-exporter: c.yml: line 2: b\n",
+        ),
+        (CloudError("no answer", operation="ListMetrics"), 1, "fss-exporter: no answer\n"),
+        (
+            MqlError("expected [", query="Metric{", column=7),
+            1,
+            "fss-exporter: column 7: expected [\nfss-exporter:   Metric{\nfss-exporter:         ^\n",
+        ),
+        (click.Abort(), 130, ""),
+    ],
+)
+def test_an_error_an_operator_can_act_on_is_no_stack_trace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, code: int, shown: str
+) -> None:
+    monkeypatch.setattr(main, "cli", raising(error))
+
+    assert main.run(["fail"]) == code
+    assert capsys.readouterr().err == shown
+
+
+def test_a_command_whose_part_is_not_installed_says_so_and_costs_the_others_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = importlib.import_module
+
+    def without_sdk(name: str) -> object:
+        if name.endswith(".doctor"):
+            raise ModuleNotFoundError("No module named 'oci'", name="oci")
+        return real(name)
+
+    monkeypatch.setattr(importlib, "import_module", without_sdk)
+
+    assert main.run(["--help"]) == 0
+    assert "(not installed: oci)" in capsys.readouterr().out
+    assert main.run(["doctor"]) == 2
+    assert "pip install 'fss-exporter[oci]'" in capsys.readouterr().err

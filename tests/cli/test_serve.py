@@ -1,0 +1,252 @@
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from tests.processes import get, require, wait_for
+
+from fss_exporter.cli import logs
+
+STARTS_IN_S = 2.0  # the goal is 0.5 s on a quiet machine, which `make bench` measures; this finds what is grossly wrong
+
+
+def procfs(directory: Path) -> Path:
+    """A procfs tree of a host without NFS mounts."""
+    (directory / "1").mkdir(parents=True)
+    (directory / "1" / "mountstats").write_text("device proc mounted on /proc with fstype proc\n")
+    (directory / "1" / "mountinfo").write_text("22 27 0:20 / /proc rw - proc proc rw\n")
+    return directory
+
+
+@contextmanager
+def serve(directory: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[bytes], str, Path]]:
+    """A running `serve`: process, URL, log file."""
+    tree = directory / "proc"
+    if not tree.exists():
+        procfs(tree)
+    log = directory / "log"
+    command = [require("fss-exporter", "this project"), "serve", f"--path.procfs={tree}", *flags]
+    if not any("listen-address" in flag for flag in flags):
+        command.append("--web.listen-address=127.0.0.1:0")
+    with log.open("wb") as stderr, subprocess.Popen(command, stdout=stderr, stderr=stderr) as running:
+        try:
+            yield running, wait_for(lambda: url_in(log), f"the exporter to listen, see {log}"), log
+        finally:
+            running.kill()
+
+
+def url_in(log: Path) -> str:
+    found = [line for line in log.read_text().splitlines() if "listening on " in line]
+    return found[0].partition("listening on ")[2].rpartition("/")[0] if found else ""
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (["--web.listen-address=10949"], "--web.listen-address=10949: give HOST:PORT"),
+        (["--web.listen-address=::1:10949"], "--web.listen-address=::1:10949: give HOST:PORT"),
+        (["--web.listen-address=:99999"], "--web.listen-address=:99999: give HOST:PORT"),
+        (["--web.listen-address=:-1"], "--web.listen-address=:-1: give HOST:PORT"),
+        (["--web.listen-address=192.0.2.1:0"], "--web.listen-address=192.0.2.1:0: not an address of this host"),
+        (["--web.listen-address=no such host:0"], "--web.listen-address=no such host:0: "),
+        (["--web.telemetry-path=metrics"], "--web.telemetry-path=metrics: give a path like /metrics"),
+        (["--web.telemetry-path=/"], "--web.telemetry-path=/: give a path like /metrics"),
+        (["--web.telemetry-path=/-/ready"], "--web.telemetry-path=/-/ready: give a path like /metrics"),
+        (["--web.config.file=/nowhere.yml"], "/nowhere.yml: cannot be read: No such file or directory"),
+        (["--config.file=/nowhere.yml"], "/nowhere.yml: cannot be read: No such file or directory"),
+        (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
+        (["--path.pid=init"], "--path.pid=init: give a process number or self"),
+        (["--nfs.tick=0s"], "'--nfs.tick': must be longer than nothing"),
+        (["--nfs.tick=fast"], "'--nfs.tick': 'fast' is not a length of time"),
+        (["--log.level=chatty"], "'--log.level': 'chatty' is not one of"),
+        (["--no-collector.nfs"], "nothing to collect: leave out --no-collector.nfs or give --collector.oci"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_the_flag_and_the_fix(flags: list[str], complaint: str) -> None:
+    command = [sys.executable, "-m", "fss_exporter", "serve", "--web.listen-address=127.0.0.1:0", *flags]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert refused.returncode == 2
+    assert refused.stdout == ""
+    assert refused.stderr.count("\n") == 1
+    assert complaint in refused.stderr
+
+
+def test_a_taken_port_is_told_and_nothing_is_started(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        free = "127.0.0.1:0"
+        flags = [f"--web.listen-address={free}", f"--web.listen-address={address}"]
+        command = [sys.executable, "-m", "fss_exporter", "serve", f"--path.procfs={procfs(tmp_path)}", *flags]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert refused.returncode == 2
+    expected = (
+        f"fss-exporter: --web.listen-address={address}: another process listens there; stop it or give another port\n"
+    )
+    assert refused.stderr == expected
+
+
+def test_several_addresses_are_served(tmp_path: Path) -> None:
+    flags = ["--web.listen-address=127.0.0.1:0", "--web.listen-address=[::1]:0", "--web.listen-address=:0"]
+    with serve(tmp_path, *flags) as (_, _, log):
+        lines = [line for line in log.read_text().splitlines() if "listening on " in line]
+        urls = [line.partition("listening on ")[2].strip('"') for line in lines]
+
+        assert len(urls) == 3
+        for url in urls:
+            assert "fss_exporter_build_info" in get(url.replace("[::]", "127.0.0.1"))
+
+
+def test_the_usual_pages_are_there(tmp_path: Path) -> None:
+    with serve(tmp_path, "--web.telemetry-path=/stats") as (_, url, _):
+        assert "fss_exporter_build_info" in get(f"{url}/stats")
+        assert get(f"{url}/-/healthy") == "fss-exporter is healthy.\n"
+        assert get(f"{url}/-/ready") == "fss-exporter is ready.\n"
+        assert "/stats" in get(f"{url}/")
+        for path in ("/metrics", "/stats/", "/-/", "/favicon.ico"):
+            with pytest.raises(urllib.error.HTTPError, match="404") as missing:
+                get(f"{url}{path}")
+            missing.value.close()
+
+
+def test_the_process_is_described_and_python_in_one_line(tmp_path: Path) -> None:
+    with serve(tmp_path) as (_, url, _):
+        metrics = get(f"{url}/metrics")
+
+    names = {line.partition(" ")[0].partition("{")[0] for line in metrics.splitlines() if not line.startswith("#")}
+    assert {"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds", "python_info"} <= names
+    assert not [name for name in names if name.endswith("_created") or name.startswith("python_gc")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_within_a_second_even_with_clients_connected(tmp_path: Path, number: signal.Signals) -> None:
+    with serve(tmp_path) as (running, url, log):
+        host, _, port = url.removeprefix("http://").rpartition(":")
+        with socket.create_connection((host, int(port))) as idle:
+            get(f"{url}/metrics")
+            begun = time.monotonic()
+            running.send_signal(number)
+            code = running.wait(10)
+            took = time.monotonic() - begun
+            assert idle.recv(1) == b""
+
+        assert code == 0
+        assert took < 1.0
+        assert log.read_text().splitlines()[-1].endswith("msg=stopped")
+
+
+def test_reload_by_request_and_by_signal(tmp_path: Path) -> None:
+    web = tmp_path / "web.yml"
+    web.write_text("{}")
+    with serve(tmp_path, f"--web.config.file={web}") as (running, url, log):
+        reload = urllib.request.Request(f"{url}/-/reload", method="POST")
+        with urllib.request.urlopen(reload, timeout=10) as response:
+            assert response.read() == b"configuration read again.\n"
+
+        web.write_text("nonsense: 1")
+        with pytest.raises(urllib.error.HTTPError, match="500") as refused:
+            urllib.request.urlopen(reload, timeout=10)
+        assert refused.value.read().startswith(b"kept the old configuration: ")
+        refused.value.close()
+
+        web.write_text("http_server_config: {headers: {X-Frame-Options: deny}}")
+        before = log.read_text().count("configuration read again")
+        running.send_signal(signal.SIGHUP)
+        wait_for(lambda: log.read_text().count("configuration read again") > before, "the configuration to be read")
+        with urllib.request.urlopen(f"{url}/-/healthy", timeout=10) as response:
+            assert response.headers["X-Frame-Options"] == "deny"
+
+
+def test_the_first_answer_comes_quickly(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    with serve(tmp_path) as (_, url, _):
+        assert "fss_exporter_build_info" in get(f"{url}/metrics")
+        assert time.monotonic() - begun < STARTS_IN_S
+
+
+def test_the_agent_imports_nothing_it_does_not_use(tmp_path: Path) -> None:
+    script = """
+import json, os, signal, sys, threading, urllib.request
+from fss_exporter.cli import main, runtime
+
+def report(urls):
+    def ask():
+        urllib.request.urlopen(urls[0], timeout=10).read()
+        print(json.dumps(sorted(sys.modules)), flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+    threading.Thread(target=ask).start()
+
+served = runtime.serve
+runtime.serve = lambda *parts, **more: served(*parts, **more, on_listening=report)
+sys.exit(main.run(sys.argv[1:]))
+"""
+    flags = ["serve", "--collector.nfs", f"--path.procfs={procfs(tmp_path)}", "--web.listen-address=127.0.0.1:0"]
+    ran = subprocess.run([sys.executable, "-c", script, *flags], capture_output=True, text=True, check=True, timeout=60)
+    loaded = json.loads(ran.stdout)
+
+    roots = {name.partition(".")[0] for name in loaded}
+    unwanted = {
+        "oci",
+        "pydantic",
+        "yaml",
+        "jinja2",
+        "rich",
+        "bcrypt",
+        "cheroot",
+        "requests",
+        "cryptography",
+        "hypothesis",
+    }
+    assert roots & unwanted == set()
+    assert not [
+        name for name in loaded if name.startswith(("fss_exporter.oci", "fss_exporter.demo", "fss_exporter.config"))
+    ]
+
+
+def test_log_lines_are_logfmt_or_json_and_a_name_from_outside_cannot_start_a_new_one() -> None:
+    hostile = 'mount "x"\nts=2026 level=info msg=forged \x1b[31m\u2028'
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        for form in logs.FORMATS:
+            stream = StringIO()
+            logs.configure("warn", form, stream)
+            logging.getLogger("fss_exporter.web").warning("%s", hostile)
+            logging.getLogger("fss_exporter.web").info("below the level")
+            (line,) = stream.getvalue().splitlines()
+
+            assert "\x1b" not in line
+            text = line if form == "json" else line.partition("msg=")[2]
+            assert (json.loads(text)["msg"] if form == "json" else json.loads(text)) == hostile
+            assert {"warn", "component", "web"} <= set(
+                line.replace("=", " ").replace('"', " ").replace(",", " ").split()
+            )
+    finally:
+        root.handlers[:], logging.raiseExceptions = handlers, True
+        root.setLevel(level)
+
+
+def test_an_exception_is_one_line_too() -> None:
+    record = logging.LogRecord("fss_exporter.x", logging.ERROR, "x.py", 1, "broke", (), None)
+    try:
+        _ = 1 / int(os.devnull == "")
+    except ZeroDivisionError:
+        record.exc_info = sys.exc_info()
+
+    line = logs._Lines(as_json=False).format(record)
+
+    assert "\n" not in line
+    assert "ZeroDivisionError" in line
+    assert "level=error component=x msg=broke trace=" in line

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from fss_exporter.demo.region import refusal
-from fss_exporter.demo.region.monitoring import Text, parsed_query
+from fss_exporter.demo.region.metric_details import Text
+from fss_exporter.demo.region.monitoring import parsed_query
 from fss_exporter.demo.region.tenancy import Tenancy
 from fss_exporter.demo.region.wire import Message
 from fss_exporter.oci.mql import is_trigger
@@ -54,7 +55,7 @@ class OptionalDetails(Message):
     defined_tags: dict[str, dict[str, Any]] | None = None
     overrides: list[Override] | None = None
     rule_name: Text | None = None
-    notification_version: str | None = Field(None, pattern=r"^[0-9]{1,4}\.X$")
+    notification_version: str | None = Field(default=None, pattern=r"^[0-9]{1,4}\.X$")
     notification_title: str | None = None
     evaluation_slack_duration: str | None = None
     alarm_summary: str | None = None
@@ -82,7 +83,7 @@ class UpdateAlarmDetails(OptionalDetails):
     namespace: Text | None = None
     query: Text | None = None
     severity: Severity | None = None
-    destinations: list[Text] | None = Field(None, min_length=1)
+    destinations: list[Text] | None = Field(default=None, min_length=1)
     is_enabled: bool | None = None
 
 
@@ -120,8 +121,7 @@ def check_alarm(alarm: dict[str, Any], tenancy: Tenancy) -> None:
     Raises:
         Refusal: the first thing that is wrong.
     """
-    known = {tenancy.id, *(compartment.id for compartment in tenancy.compartments)}
-    if not {alarm["compartmentId"], alarm["metricCompartmentId"]} <= known:
+    if not {alarm["compartmentId"], alarm["metricCompartmentId"]} <= tenancy.compartment_ids:
         raise refusal.not_authorized_or_not_found("compartment")
     if alarm["metricCompartmentIdInSubtree"] and alarm["metricCompartmentId"] != tenancy.id:
         raise refusal.invalid("field metricCompartmentIdInSubtree may be true only for the tenancy")

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fss_exporter.demo.region.alarm_details import minutes_of
-from fss_exporter.demo.region.inventory import rfc3339
+from fss_exporter.demo.region.bodies import rfc3339
 from fss_exporter.demo.region.monitoring import Monitoring, parsed_query
 
 _LOOK_BACK = 60

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.alarm_details import DEFAULTS, CreateAlarmDetails, UpdateAlarmDetails, check_alarm
 from fss_exporter.demo.region.alarm_status import status_of
-from fss_exporter.demo.region.inventory import etag, rfc3339
+from fss_exporter.demo.region.bodies import etag, rfc3339
 from fss_exporter.demo.region.monitoring import BASE, Monitoring
 from fss_exporter.demo.region.tenancy import Tenancy, ocid
 from fss_exporter.demo.region.wire import Answer, Call, Message, Operation, Page, paged

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.faults import Fault, FaultBoard
-from fss_exporter.demo.region.monitoring import Text
+from fss_exporter.demo.region.metric_details import Text
 from fss_exporter.demo.region.request import Request
 from fss_exporter.demo.region.wire import Answer, Application, Call, Message, Operation
 from fss_exporter.errors import UsageError

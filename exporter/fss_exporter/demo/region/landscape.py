@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
-from fss_exporter.demo.region.inventory import etag, rfc3339
+from fss_exporter.demo.region.bodies import etag, rfc3339
 from fss_exporter.demo.region.tenancy import CREATED, Compartment, Subnet
 from fss_exporter.demo.region.wire import Answer, Call, Message, Operation, Page, paged
 
@@ -58,7 +58,7 @@ class Landscape:
 
     def _check_compartment(self, compartment_id: str) -> None:
         tenancy = self.activity.tenancy
-        if compartment_id not in {tenancy.id, *(compartment.id for compartment in tenancy.compartments)}:
+        if compartment_id not in tenancy.compartment_ids:
             raise refusal.not_authorized_or_not_found("compartment")
 
     def list_availability_domains(self, call: Call) -> Answer:

@@ -5,15 +5,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import translate
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.evaluate import Line, RawStream, evaluate
 from fss_exporter.demo.region.feed import RETENTION_MINUTES, Definition, Feed
-from fss_exporter.demo.region.wire import Answer, Call, Message, Operation, Page, paged
+from fss_exporter.demo.region.metric_details import (
+    Limits,
+    ListMetricsDetails,
+    Metrics,
+    Subtree,
+    SummarizeMetricsDataDetails,
+)
+from fss_exporter.demo.region.wire import Answer, Call, Operation, paged
 from fss_exporter.errors import MqlError
 from fss_exporter.oci.mql import Expression, Metric, Selector, metrics, parse
 
@@ -21,90 +26,6 @@ BASE = "/20180401"
 DEFAULT_RANGE_MINUTES = 180
 _RESOLUTION = re.compile(r"([1-9]|[1-5][0-9]|60)m|([1-9]|1[0-9]|2[0-4])h|1d")
 _MINUTES = {"m": 1, "h": 60, "d": 1440}
-
-Text = Annotated[str, Field(min_length=1)]
-
-
-class Limits(Message):
-    """Documented limits of Monitoring, there to be lowered by tests.
-
-    Attributes:
-        streams: metric streams in one answer of SummarizeMetricsData, documented: MetricData.
-        points: data points in one answer, documented: MetricData.
-        posted_streams: streams in one PostMetricData, documented: PostMetricData.
-        page: most items of a page, documented default of ListMetrics and ListAlarms.
-        alarms: alarms of a tenancy in a region; 50 is commonly quoted, no document states it.
-    """
-
-    streams: int = 2000
-    points: int = 100_000
-    posted_streams: int = 50
-    page: int = 1000
-    alarms: int = 50
-
-
-class Subtree(Message):
-    """Query of SummarizeMetricsData."""
-
-    compartment_id: str
-    compartment_id_in_subtree: bool = False
-
-
-class Metrics(Page):
-    """Query of ListMetrics."""
-
-    compartment_id: str
-    compartment_id_in_subtree: bool = False
-
-
-class ListMetricsDetails(Message):
-    """Body of ListMetrics."""
-
-    name: str | None = None
-    namespace: str | None = None
-    resource_group: str | None = None
-    dimension_filters: dict[str, str] | None = None
-    group_by: list[Literal["namespace", "name", "resourceGroup"]] | None = None
-    sort_by: Literal["NAMESPACE", "NAME", "RESOURCEGROUP"] | None = None
-    sort_order: Literal["ASC", "DESC"] | None = None
-
-
-class SummarizeMetricsDataDetails(Message):
-    """Body of SummarizeMetricsData."""
-
-    namespace: Text
-    query: Text
-    resource_group: str | None = None
-    start_time: datetime | None = None
-    end_time: datetime | None = None
-    resolution: str | None = None
-
-
-class Datapoint(Message):
-    """A posted value."""
-
-    timestamp: datetime
-    value: float
-    count: int = Field(1, ge=1)
-
-
-class MetricDataDetails(Message):
-    """A posted stream."""
-
-    namespace: Text
-    compartment_id: Text
-    name: Text
-    dimensions: dict[Text, Text]
-    datapoints: list[Datapoint]
-    resource_group: str | None = None
-    metadata: dict[str, str] | None = None
-
-
-class PostMetricDataDetails(Message):
-    """Body of PostMetricData."""
-
-    metric_data: list[MetricDataDetails]
-    batch_atomicity: Literal["ATOMIC", "NON_ATOMIC"] = "NON_ATOMIC"
 
 
 @dataclass(frozen=True)
@@ -145,15 +66,12 @@ class Monitoring:
                 SummarizeMetricsDataDetails,
                 "SummarizeMetricsData",
             ),
-            Operation(
-                "PostMetricData", "POST", f"{BASE}/metrics", self.post, Message, PostMetricDataDetails, "PostMetricData"
-            ),
         )
 
     def scope(self, compartment_id: str, *, subtree: bool) -> frozenset[str]:
         """Compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
         tenancy = self.activity.tenancy
-        known = frozenset({tenancy.id, *(compartment.id for compartment in tenancy.compartments)})
+        known = tenancy.compartment_ids
         if compartment_id not in known:
             raise refusal.not_authorized_or_not_found("compartment")
         if subtree and compartment_id != tenancy.id:
@@ -239,82 +157,13 @@ class Monitoring:
         if any(step > metric.interval.minutes for metric in metrics(expression)):
             raise refusal.invalid(f"field resolution: {resolution} is longer than the interval of the query")
         now = self.now()
-        end = now if details.end_time is None else _epoch(details.end_time)
-        start = now - DEFAULT_RANGE_MINUTES * 60 if details.start_time is None else _epoch(details.start_time)
+        end = now if details.end_time is None else epoch(details.end_time)
+        start = now - DEFAULT_RANGE_MINUTES * 60 if details.start_time is None else epoch(details.start_time)
         if start >= end:
             raise refusal.invalid("field startTime must be before endTime")
         first = max(-int(-start // 60), self.minute - RETENTION_MINUTES)
         last = min(-int(-end // 60), self.minute + 1)
         return range(first + -first % step, last, step)
-
-    # -- PostMetricData
-
-    def post(self, call: Call) -> Answer:
-        """PostMetricData: what fits is taken, the rest is told; ATOMIC takes all or nothing."""
-        details: PostMetricDataDetails = call.body
-        if len(details.metric_data) > self.limits.posted_streams:
-            raise refusal.invalid(
-                f"field metricData: more than {self.limits.posted_streams} metric streams in one call"
-            )
-        verdicts = [(entry, self._mistake(entry)) for entry in details.metric_data]
-        failed = [
-            {"message": mistake, "metricData": entry.model_dump(mode="json", by_alias=True)}
-            for entry, mistake in verdicts
-            if mistake
-        ]
-        if failed and (details.batch_atomicity == "ATOMIC" or len(failed) == len(verdicts)):
-            raise refusal.invalid(f"field metricData: {failed[0]['message']}")
-        for entry, mistake in verdicts:
-            if not mistake:
-                self._take(entry)
-        return Answer({"failedMetricsCount": len(failed), "failedMetrics": failed})
-
-    def _mistake(self, entry: MetricDataDetails) -> str:
-        """What is wrong with a posted stream; empty if nothing. Rules documented: MetricDataDetails, Datapoint."""
-        tenancy = self.activity.tenancy
-        now = self.now()
-        checks = (
-            (
-                re.fullmatch(r"[A-Za-z]\w*", entry.namespace, re.ASCII),
-                "namespace: letters, digits and underscores, a letter first",
-            ),
-            (
-                not entry.namespace.startswith(("oci_", "oracle_")),
-                "namespace: the prefixes oci_ and oracle_ are reserved",
-            ),
-            (
-                re.fullmatch(r"[A-Za-z][\w.$-]*", entry.name, re.ASCII),
-                "name: letters, digits and . _ - $, a letter first",
-            ),
-            (1 <= len(entry.dimensions) <= 20, "dimensions: 1 to 20 are needed"),
-            (
-                all(_dimension_fits(*item) for item in entry.dimensions.items()),
-                "dimensions: a key or value is not allowed",
-            ),
-            (entry.datapoints, "datapoints: there is none"),
-            (
-                all(now - 7200 < _epoch(point.timestamp) < now + 600 for point in entry.datapoints),
-                "timestamp: must be less than two hours in the past and less than 10 minutes in the future",
-            ),
-            (
-                entry.compartment_id in {tenancy.id, *(compartment.id for compartment in tenancy.compartments)},
-                "compartmentId: not authorized, or no such compartment",
-            ),
-        )
-        return next((message for holds, message in checks if not holds), "")
-
-    def _take(self, entry: MetricDataDetails) -> None:
-        definition = Definition(
-            entry.namespace,
-            entry.resource_group,
-            entry.compartment_id,
-            entry.name,
-            entry.dimensions,
-            entry.metadata or {},
-        )
-        for point in entry.datapoints:
-            minute = -int(-_epoch(point.timestamp) // 60)
-            self.feed.post(definition, minute, (point.value, point.count))
 
 
 def parsed_query(text: str) -> Expression:
@@ -325,12 +174,9 @@ def parsed_query(text: str) -> Expression:
         raise refusal.invalid(f"field query: {wrong}") from None
 
 
-def _epoch(moment: datetime) -> float:
+def epoch(moment: datetime) -> float:
+    """Epoch seconds; a time without zone is UTC."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _dimension_fits(name: str, value: str) -> bool:
-    return re.fullmatch(r"[!-~]{1,256}", name) is not None and 1 <= len(value) <= 512
 
 
 def _fits(entry: Definition, wanted: ListMetricsDetails) -> bool:

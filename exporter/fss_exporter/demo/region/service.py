@@ -10,13 +10,16 @@ from cheroot.wsgi import Server
 from fss_exporter.demo.region.account import Account
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.alarms import AlarmBook
+from fss_exporter.demo.region.bodies import Bodies
 from fss_exporter.demo.region.control import Knobs, with_control
 from fss_exporter.demo.region.faults import Fault, FaultBoard, parse_fault
 from fss_exporter.demo.region.feed import Feed
 from fss_exporter.demo.region.filestorage import FILESTORAGE
 from fss_exporter.demo.region.inventory import Inventory
 from fss_exporter.demo.region.landscape import Landscape
-from fss_exporter.demo.region.monitoring import Limits, Monitoring
+from fss_exporter.demo.region.metric_details import Limits
+from fss_exporter.demo.region.monitoring import Monitoring
+from fss_exporter.demo.region.posting import Posting
 from fss_exporter.demo.region.request import Request
 from fss_exporter.demo.region.signature import verify
 from fss_exporter.demo.region.small import small
@@ -29,7 +32,9 @@ _THREADS = 16
 
 
 class _Quiet(Server):
-    """A server that does not write to stderr what a client did to its connection."""
+    """A server that does not write to stderr what a client did to its connection, and that stops at once."""
+
+    expiration_interval = 0.05
 
     def error_log(self, msg: str = "", level: int = 20, traceback: bool = False) -> None:
         """Drop it: the application logs what matters."""
@@ -69,13 +74,15 @@ class Region:
         limits = limits or Limits()
         self._monitoring = Monitoring(self._activity, self._feed, now, limits)
         services = (
-            Inventory(self._activity, now, limits.page),
+            Inventory(self._activity, Bodies(self._activity, now), limits.page),
             Landscape(self._activity, limits.page),
             self._monitoring,
+            Posting(self.tenancy, self._feed, now, limits.posted_streams),
             AlarmBook(self.tenancy, self._monitoring, now, limits.alarms),
         )
+        self.operations = tuple(operation for service in services for operation in service.operations())
         self.application = Application(
-            [operation for service in services for operation in service.operations()],
+            self.operations,
             gate=self._check_signature,
             throttle=Throttle(calls_per_second, time.monotonic),
             faults=self._faults,

@@ -162,6 +162,11 @@ class Tenancy:
     streams: tuple[str, ...] = ()
     publishes_iops: bool = True
 
+    @property
+    def compartment_ids(self) -> frozenset[str]:
+        """Every compartment, the root included."""
+        return frozenset({self.id, *(compartment.id for compartment in self.compartments)})
+
     def named(self, name: str) -> str:
         """The OCID of the one resource with this display name; an OCID is taken as it is.
 

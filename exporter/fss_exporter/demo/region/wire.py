@@ -44,7 +44,7 @@ class Message(BaseModel):
 class Page(Message):
     """Query parameters of every list."""
 
-    limit: int | None = Field(None, ge=1, le=4096)
+    limit: int | None = Field(default=None, ge=1, le=4096)
     page: str | None = None
 
 

@@ -1,0 +1,96 @@
+"""The real SDK's clients, pointed at a demo region: one account, no retries, no circuit breaker."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from oci.circuit_breaker import NoCircuitBreakerStrategy
+from oci.retry import NoneRetryStrategy
+
+import oci
+from fss_exporter.demo.region import Account, Region
+
+NOW = 1_800_000_000.0
+"""A whole minute in January 2027 at which tests begin."""
+MINUTE = int(NOW // 60)
+
+
+class Clock:
+    """A time that stands still until it is turned."""
+
+    def __init__(self, now: float = NOW) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def pass_minutes(self, minutes: float) -> None:
+        self.now += 60 * minutes
+
+
+@dataclass(frozen=True)
+class Clients:
+    """The clients an exporter uses. `raw` keeps answers as parsed JSON."""
+
+    region: Region
+    config: dict[str, str]
+    raw: bool = False
+
+    def _client(self, kind: Callable[..., Any]) -> Any:
+        return kind(
+            self.config,
+            service_endpoint=self.region.url,
+            retry_strategy=NoneRetryStrategy(),
+            circuit_breaker_strategy=NoCircuitBreakerStrategy(),
+            skip_deserialization=self.raw,
+            timeout=(3, 10),
+        )
+
+    @property
+    def monitoring(self) -> Any:
+        return self._client(oci.monitoring.MonitoringClient)
+
+    @property
+    def file_storage(self) -> Any:
+        return self._client(oci.file_storage.FileStorageClient)
+
+    @property
+    def identity(self) -> Any:
+        return self._client(oci.identity.IdentityClient)
+
+    @property
+    def network(self) -> Any:
+        return self._client(oci.core.VirtualNetworkClient)
+
+    def summarize(self, query: str, **details: Any) -> Any:
+        """Streams of a query over the whole tenancy."""
+        namespace = details.pop("namespace", "oci_filestorage")
+        body = {"namespace": namespace, "query": query, **details}
+        return self.monitoring.summarize_metrics_data(self.region.tenancy.id, body, compartment_id_in_subtree=True).data
+
+
+def config_of(account: Account, region: str) -> dict[str, str]:
+    return {
+        "user": account.user_id,
+        "tenancy": account.tenancy_id,
+        "fingerprint": account.fingerprint,
+        "key_content": account.pem,
+        "region": region,
+    }
+
+
+def clients(region: Region, *, raw: bool = False) -> Clients:
+    return Clients(region, config_of(region.account, region.tenancy.region), raw=raw)
+
+
+@contextmanager
+def refused(status: int, code: str, *words: str) -> Iterator[None]:
+    """The service says no, with this status and code, and its message holds these words."""
+    with pytest.raises(oci.exceptions.ServiceError) as caught:
+        yield
+    assert (caught.value.status, caught.value.code) == (status, code), caught.value.message
+    for word in words:
+        assert word in caught.value.message
+    assert caught.value.request_id

@@ -1,0 +1,190 @@
+"""Every body the region sends is what the SDK's own models say, and every operation's body is looked at here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from tests.demo.alarm_bodies import alarm_details
+from tests.demo.conformance import violations
+from tests.demo.sdk import NOW, Clients, clients
+
+from fss_exporter.demo.region import Region
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How to get a body of one operation, and the SDK's model of it (of each element, for lists)."""
+
+    package: str
+    model: str
+    fetch: Callable[[Clients], Any]
+
+
+def _each_zone(sdk: Clients, operation: str) -> list[Any]:
+    tenancy = sdk.region.tenancy
+    return [
+        body
+        for compartment in tenancy.compartments
+        for zone in tenancy.availability_domains
+        for body in getattr(sdk.file_storage, operation)(compartment.id, zone).data
+    ]
+
+
+def _alarm(sdk: Clients) -> Any:
+    return sdk.monitoring.create_alarm(alarm_details(sdk.region.tenancy)).data
+
+
+def _posted(sdk: Clients) -> Any:
+    good = {
+        "namespace": "mine",
+        "compartmentId": sdk.region.tenancy.id,
+        "name": "X",
+        "dimensions": {"a": "b"},
+        "datapoints": [{"timestamp": "2027-01-15T08:00:00Z", "value": 1.0}],
+    }
+    bad = good | {"name": "9"}
+    return sdk.monitoring.post_metric_data({"metricData": [good, bad]}).data
+
+
+def _tenancy(sdk: Clients) -> str:
+    return sdk.region.tenancy.id
+
+
+def _summaries(sdk: Clients) -> Any:
+    from fss_exporter.demo.region.filestorage import ROWS
+
+    return [body for row in ROWS for body in sdk.summarize(f"{row.name}[1m].mean()")]
+
+
+def _alarms(sdk: Clients) -> Any:
+    _alarm(sdk)
+    return sdk.monitoring.list_alarms(_tenancy(sdk), compartment_id_in_subtree=True).data
+
+
+def _statuses(sdk: Clients) -> Any:
+    _alarm(sdk)
+    return sdk.monitoring.list_alarms_status(_tenancy(sdk), compartment_id_in_subtree=True).data
+
+
+SAMPLES = {
+    "ListMountTargets": Sample("file_storage", "MountTargetSummary", lambda sdk: _each_zone(sdk, "list_mount_targets")),
+    "GetMountTarget": Sample(
+        "file_storage",
+        "MountTarget",
+        lambda sdk: [sdk.file_storage.get_mount_target(one.id).data for one in sdk.region.tenancy.mount_targets],
+    ),
+    "ListFileSystems": Sample("file_storage", "FileSystemSummary", lambda sdk: _each_zone(sdk, "list_file_systems")),
+    "GetFileSystem": Sample(
+        "file_storage",
+        "FileSystem",
+        lambda sdk: [sdk.file_storage.get_file_system(one.id).data for one in sdk.region.tenancy.file_systems],
+    ),
+    "ListExportSets": Sample("file_storage", "ExportSetSummary", lambda sdk: _each_zone(sdk, "list_export_sets")),
+    "GetExportSet": Sample(
+        "file_storage",
+        "ExportSet",
+        lambda sdk: [
+            sdk.file_storage.get_export_set(one.export_set_id).data for one in sdk.region.tenancy.mount_targets
+        ],
+    ),
+    "ListExports": Sample(
+        "file_storage",
+        "ExportSummary",
+        lambda sdk: (
+            sdk.file_storage.list_exports(compartment_id=sdk.region.tenancy.mount_targets[0].compartment_id).data
+        ),
+    ),
+    "GetExport": Sample(
+        "file_storage",
+        "Export",
+        lambda sdk: [sdk.file_storage.get_export(one.export_id).data for one in sdk.region.tenancy.links],
+    ),
+    "ListReplications": Sample("file_storage", "ReplicationSummary", lambda sdk: _each_zone(sdk, "list_replications")),
+    "GetReplication": Sample(
+        "file_storage",
+        "Replication",
+        lambda sdk: [sdk.file_storage.get_replication(one.id).data for one in sdk.region.tenancy.replications],
+    ),
+    "ListOutboundConnectors": Sample(
+        "file_storage", "OutboundConnectorSummary", lambda sdk: _each_zone(sdk, "list_outbound_connectors")
+    ),
+    "GetOutboundConnector": Sample(
+        "file_storage",
+        "OutboundConnector",
+        lambda sdk: [sdk.file_storage.get_outbound_connector(one.id).data for one in sdk.region.tenancy.connectors],
+    ),
+    "ListAvailabilityDomains": Sample(
+        "identity", "AvailabilityDomain", lambda sdk: sdk.identity.list_availability_domains(_tenancy(sdk)).data
+    ),
+    "ListCompartments": Sample(
+        "identity", "Compartment", lambda sdk: sdk.identity.list_compartments(_tenancy(sdk)).data
+    ),
+    "GetCompartment": Sample("identity", "Compartment", lambda sdk: [sdk.identity.get_compartment(_tenancy(sdk)).data]),
+    "GetTenancy": Sample("identity", "Tenancy", lambda sdk: [sdk.identity.get_tenancy(_tenancy(sdk)).data]),
+    "ListRegionSubscriptions": Sample(
+        "identity", "RegionSubscription", lambda sdk: sdk.identity.list_region_subscriptions(_tenancy(sdk)).data
+    ),
+    "GetPrivateIp": Sample(
+        "core",
+        "PrivateIp",
+        lambda sdk: [sdk.network.get_private_ip(one.private_ip_id).data for one in sdk.region.tenancy.mount_targets],
+    ),
+    "GetSubnet": Sample(
+        "core", "Subnet", lambda sdk: [sdk.network.get_subnet(one.id).data for one in sdk.region.tenancy.subnets]
+    ),
+    "ListMetrics": Sample(
+        "monitoring",
+        "Metric",
+        lambda sdk: sdk.monitoring.list_metrics(_tenancy(sdk), {}, compartment_id_in_subtree=True).data,
+    ),
+    "SummarizeMetricsData": Sample("monitoring", "MetricData", _summaries),
+    "PostMetricData": Sample("monitoring", "PostMetricDataResponseDetails", lambda sdk: [_posted(sdk)]),
+    "CreateAlarm": Sample("monitoring", "Alarm", lambda sdk: [_alarm(sdk)]),
+    "GetAlarm": Sample("monitoring", "Alarm", lambda sdk: [sdk.monitoring.get_alarm(_alarm(sdk)["id"]).data]),
+    "UpdateAlarm": Sample(
+        "monitoring", "Alarm", lambda sdk: [sdk.monitoring.update_alarm(_alarm(sdk)["id"], {"body": "other"}).data]
+    ),
+    "ListAlarms": Sample("monitoring", "AlarmSummary", _alarms),
+    "ListAlarmsStatus": Sample("monitoring", "AlarmStatusSummary", _statuses),
+}
+WITHOUT_BODY = {"DeleteAlarm"}
+
+
+@pytest.fixture
+def raw(region: Region) -> Clients:
+    assert region.minute == int(NOW // 60)
+    return clients(region, raw=True)
+
+
+@pytest.mark.parametrize("operation", SAMPLES)
+def test_a_body_is_what_the_model_of_the_sdk_says(operation: str, raw: Clients) -> None:
+    sample = SAMPLES[operation]
+    bodies = sample.fetch(raw)
+
+    assert bodies, "nothing to look at"
+    assert [found for body in bodies for found in violations(body, sample.package, sample.model)] == []
+
+
+def test_no_operation_is_left_out(region: Region) -> None:
+    assert set(SAMPLES) | WITHOUT_BODY == {operation.name for operation in region.operations}
+
+
+GOOD = {"regionKey": "FRA", "regionName": "eu-frankfurt-1", "status": "READY", "isHomeRegion": True}
+SPOILT = {
+    "not an attribute": GOOD | {"colour": "red"},
+    "required": GOOD | {"regionKey": None},
+    "str where bool": GOOD | {"isHomeRegion": "yes"},
+    "is not one of": GOOD | {"status": "ODD"},
+}
+
+
+@pytest.mark.parametrize("complaint", SPOILT)
+def test_the_check_itself_sees_what_is_wrong(complaint: str) -> None:
+    found = list(violations(SPOILT[complaint], "identity", "RegionSubscription"))
+    assert len(found) == 1
+    assert complaint in found[0]
+
+
+def test_the_check_itself_finds_nothing_wrong_with_a_good_body() -> None:
+    assert list(violations(GOOD, "identity", "RegionSubscription")) == []

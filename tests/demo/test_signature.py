@@ -1,0 +1,129 @@
+"""Requests are believed only with the account's signature. Documented: "Request Signatures"."""
+
+import time
+from collections.abc import Callable, Mapping
+from email.utils import formatdate
+
+import pytest
+from tests.demo.sdk import Clients, clients, refused
+from tests.demo.signed import Signed
+
+from fss_exporter.demo.region import Account, Region
+
+
+@pytest.fixture
+def get(region: Region, account: Account) -> Signed:
+    return Signed(region, account, "GET", f"/20160918/availabilityDomains?compartmentId={region.tenancy.id}")
+
+
+@pytest.fixture
+def post(region: Region, account: Account) -> Signed:
+    target = f"/20180401/metrics/actions/listMetrics?compartmentId={region.tenancy.id}"
+    return Signed(region, account, "POST", target, "{}")
+
+
+def _drop(name: str) -> Callable[[Signed], None]:
+    def change(request: Signed) -> None:
+        del request.headers[name]
+
+    return change
+
+
+def _set(**headers: str) -> Callable[[Signed], None]:
+    return lambda request: request.headers.update({name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def _edit(old: str, new: str) -> Callable[[Signed], None]:
+    def change(request: Signed) -> None:
+        assert old in request.headers["authorization"]
+        request.headers["authorization"] = request.headers["authorization"].replace(old, new)
+
+    return change
+
+
+def _body(text: str) -> Callable[[Signed], None]:
+    def change(request: Signed) -> None:
+        request.body = text
+
+    return change
+
+
+def _target(request: Signed) -> None:
+    request.target += "&accessLevel=ANY"
+
+
+SPOILT_GETS: Mapping[str, tuple[Callable[[Signed], None], str]] = {
+    "without any authorization": (_drop("authorization"), "no signature"),
+    "with a bearer token": (_set(authorization="Bearer x"), "no signature"),
+    "with another algorithm": (_edit("rsa-sha256", "hmac-sha256"), "rsa-sha256"),
+    "with another version": (_edit('version="1"', 'version="2"'), "version 1"),
+    "with an unknown fingerprint": (_edit('keyId="ocid1', 'keyId="ocid2'), "fingerprint"),
+    "without the host in the signature": (_edit("(request-target) host", "(request-target)"), "must cover"),
+    "without the date in the signature": (_edit('headers="date ', 'headers="'), "must cover"),
+    "with another query than signed": (_target, "does not fit"),
+    "with a date nobody can read": (_set(date="tomorrow"), "cannot be read"),
+    "with another date than signed": (_set(date=formatdate(usegmt=True, timeval=None).replace("GMT", "-0000")), "fit"),
+    "with a signature that is not base64": (_edit('signature="', 'signature="!'), "does not fit"),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT_GETS)
+def test_a_get_is_refused(how: str, get: Signed) -> None:
+    spoil, reason = SPOILT_GETS[how]
+    spoil(get)
+
+    status, body, _ = get.send()
+
+    assert (status, body["code"]) == (401, "NotAuthenticated")
+    assert reason in body["message"]
+
+
+SPOILT_POSTS: Mapping[str, tuple[Callable[[Signed], None], str]] = {
+    "with another body than signed": (_body("[]"), "SHA-256"),
+    "without the hash of the body": (_drop("x-content-sha256"), "SHA-256"),
+    "with a signature that leaves the body out": (
+        _edit(" content-length content-type x-content-sha256", ""),
+        "must cover",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT_POSTS)
+def test_a_post_is_refused(how: str, post: Signed) -> None:
+    spoil, reason = SPOILT_POSTS[how]
+    spoil(post)
+
+    status, body, _ = post.send()
+
+    assert (status, body["code"]) == (401, "NotAuthenticated")
+    assert reason in body["message"]
+
+
+def test_the_same_requests_untouched_are_accepted(get: Signed, post: Signed) -> None:
+    assert [get.send()[0], post.send()[0]] == [200, 200]
+
+
+def test_a_key_of_the_same_name_but_not_the_same_numbers_is_refused(region: Region, account: Account) -> None:
+    stranger = Account.generate(account.tenancy_id)
+    config = clients(region).config | {"key_content": stranger.pem}
+    with refused(401, "NotAuthenticated", "does not fit"):
+        Clients(region, config).identity.list_availability_domains(region.tenancy.id)
+
+
+def test_the_fingerprint_is_the_md5_of_the_public_key_as_openssl_prints_it() -> None:
+    account = Account.generate("ocid1.tenancy.oc1..aaaa")
+    assert len(account.fingerprint.split(":")) == 16
+    assert account.fingerprint == Account(account.tenancy_id, account.user_id, account.key).fingerprint
+
+
+@pytest.mark.parametrize(("skew_s", "accepted"), [(-290, True), (290, True), (-310, False), (310, False)])
+def test_a_date_may_be_five_minutes_off_documented_request_signatures(
+    skew_s: float, accepted: bool, start: Callable[..., Region]
+) -> None:
+    region = start(wall=lambda: time.time() + skew_s)
+    sdk = clients(region)
+    if accepted:
+        assert sdk.identity.list_availability_domains(region.tenancy.id).data
+    else:
+        with refused(401, "NotAuthenticated", "clock skew of 5 minutes"):
+            sdk.identity.list_availability_domains(region.tenancy.id)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +24,21 @@ from fss_exporter.nfs.traffic import snapshot, traffic
 
 _TICK_S = 1.0
 _SCRAPE_INTERVAL_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The flags of `iostat` that say what is read; times in seconds."""
+
+    interval: float | None
+    count: int | None
+    before: Path | None
+    after: Path | None
+    mountinfo: tuple[Path, ...]
+    seconds: float | None
+    url: str | None
+    procfs: Path
+    pid: str
 
 
 @click.command()
@@ -57,42 +73,17 @@ _SCRAPE_INTERVAL_S = 5.0
 @shape_option
 @config_option
 @tables.output_option
-def iostat(  # noqa: PLR0917  # click passes by name
-    interval: float | None,
-    count: int | None,
-    before: Path | None,
-    after: Path | None,
-    mountinfo: tuple[Path, ...],
-    seconds: float | None,
-    url: str | None,
-    procfs: Path,
-    pid: str,
-    by: str,
-    sort: str,
-    limit: int | None,
-    shape: str,
-    config_file: Path | None,
-    output: str,
+def iostat(
+    *, by: str, sort: str, limit: int | None, shape: str, config_file: Path | None, output: str, **flags: object
 ) -> None:
     """NFS traffic of a client by mount and mount target, as estimated mount-target IOPS.
 
     Without INTERVAL one report since each mount; with it a report every INTERVAL seconds, COUNT times or until Ctrl-C.
     """
-    if (before is None) != (after is None):
-        raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
-    if before is not None and (url is not None or interval is not None):
-        raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
-    if before is None and (mountinfo or seconds is not None):
-        raise UsageError("--mountinfo and --seconds go with --from and --to")
+    options = Options(**flags)  # type: ignore[arg-type]  # click has made the types
     ceilings = judge(shape, config_file)
-    if before is not None and after is not None:
-        reports: Iterator[Report] = iter((_files(before, after, mountinfo, seconds, ceilings),))
-    elif url is not None:
-        reports = _scrapes(check_url("--url", url), interval or _SCRAPE_INTERVAL_S, count if interval else 1)
-    else:
-        reports = _local(Procfs(procfs, pid, ceilings.address_map), interval, count)
     layout = Layout(by, sort, limit)
-    for report in reports:
+    for report in _reports(options, ceilings):
         for line in report.notes:
             tables.note(line)
         if output == "json":
@@ -101,10 +92,27 @@ def iostat(  # noqa: PLR0917  # click passes by name
             iostat_report.show(tables.console(), report, ceilings, layout)
 
 
-def _files(before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, ceilings: Judge) -> Report:
-    between = saved_interval(before, after, mountinfo, seconds, ceilings.address_map)
+def _reports(options: Options, ceilings: Judge) -> Iterator[Report]:
+    before, after, interval = options.before, options.after, options.interval
+    if (before is None) != (after is None):
+        raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
+    if before is not None and (options.url is not None or interval is not None):
+        raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
+    if before is None and (options.mountinfo or options.seconds is not None):
+        raise UsageError("--mountinfo and --seconds go with --from and --to")
+    if before is not None and after is not None:
+        return iter((_files(before, after, options, ceilings),))
+    if options.url is not None:
+        url = check_url("--url", options.url)
+        return _scrapes(url, interval or _SCRAPE_INTERVAL_S, options.count if interval else 1)
+    return _local(Procfs(options.procfs, options.pid, ceilings.address_map), interval, options.count)
+
+
+def _files(before: Path, after: Path, options: Options, ceilings: Judge) -> Report:
+    between = saved_interval(before, after, options.mountinfo, options.seconds, ceilings.address_map)
     rates = traffic({}, between.accounts.mounts, between.seconds)
-    return Report(f"{before} to {after}", None, between.seconds, rates, _mount_points(between.reading), between.notes)
+    source = f"{before} to {after}"
+    return Report(source, None, between.seconds, rates, _mount_points(between.reading), between.notes)
 
 
 def _local(source: Procfs, interval: float | None, count: int | None) -> Iterator[Report]:

@@ -1,0 +1,228 @@
+"""`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from fss_exporter.cli import plan_report, tables, units
+from fss_exporter.cli.ceilings import Judge, config_option, judge, shape_option
+from fss_exporter.cli.fetch import check_url, get
+from fss_exporter.cli.plan_report import Case
+from fss_exporter.cli.prometheus import busiest
+from fss_exporter.cli.saved_files import saved_interval, seconds_option
+from fss_exporter.cli.what_if import Scenario, what_if
+from fss_exporter.errors import UsageError
+from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES, Clients
+from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_exporter.model.traffic import Traffic, together
+from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES, Transfers, workload
+from fss_exporter.nfs.traffic import traffic as traffic_between
+
+_DEFAULT_SIZE = LARGEST_TRANSFER_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The flags of `plan`; rates per second, sizes in bytes, times in seconds."""
+
+    reads: float | None
+    read_bandwidth: float | None
+    read_size: int | None
+    writes: float | None
+    write_bandwidth: float | None
+    write_size: int | None
+    operations: Mapping[str, float]
+    mountstats: tuple[Path, Path] | None
+    mountinfo: tuple[Path, ...]
+    seconds: float | None
+    prometheus: str | None
+    address: str | None
+    concurrency: float | None
+    latency: float | None
+    clients: int | None
+    nconnect: int
+    client_bandwidth: float | None
+    network_rtt: float | None
+    tcp_window: int
+    target: float
+    changes: tuple[str, ...]
+    config_file: Path | None
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether a rate is stated."""
+        rates = (self.reads, self.read_bandwidth, self.writes, self.write_bandwidth)
+        return bool(self.operations) or any(rate is not None for rate in rates)
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether the workload is stated in flags."""
+        return self.has_rates or self.read_size is not None or self.write_size is not None
+
+    @property
+    def brought(self) -> Clients:
+        """What the clients bring along."""
+        return Clients(
+            count=self.clients,
+            nconnect=self.nconnect,
+            concurrency=self.concurrency,
+            latency_seconds=self.latency,
+            bandwidth=self.client_bandwidth,
+            network_rtt_seconds=self.network_rtt,
+            window_bytes=self.tcp_window,
+        )
+
+
+def _operation(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for value in values:
+        name, equals, per_second = value.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{value!r}: write it like GETATTR=5000")
+        found[name.upper()] = found.get(name.upper(), 0.0) + units.rate(per_second)
+    return found
+
+
+@click.command()
+@click.option("--reads", type=units.rate, metavar="RATE", help="Reads per second.")
+@click.option("--read-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --reads, e.g. 500MB/s.")
+@click.option("--read-size", type=units.size, metavar="SIZE", help="Bytes of a read.  [default: 1MiB]")
+@click.option("--writes", type=units.rate, metavar="RATE", help="Writes per second.")
+@click.option("--write-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --writes.")
+@click.option("--write-size", type=units.size, metavar="SIZE", help="Bytes of a write.  [default: 1MiB]")
+@click.option(
+    "--operation",
+    "operations",
+    multiple=True,
+    callback=_operation,
+    metavar="NAME=RATE",
+    help="Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100; may be repeated.",
+)
+@click.option("--mountstats", nargs=2, type=click.Path(path_type=Path), metavar="BEFORE AFTER", help="A recorded load.")
+@click.option("--mountinfo", multiple=True, type=click.Path(path_type=Path), help="The mountinfo saved with them.")
+@seconds_option
+@click.option("--prometheus", metavar="URL", help="The busiest five minutes of the last week in this Prometheus.")
+@click.option("--address", help="Of a recorded load: only this mount target.")
+@click.option("--concurrency", type=click.FloatRange(min=0, min_open=True), help="Requests in flight, all clients.")
+@click.option("--latency", type=units.latency, metavar="TIME", help="Mean time of a request, e.g. 2ms.")
+@click.option("--clients", type=click.IntRange(min=1), help="Hosts that mount it.")
+@click.option("--nconnect", type=click.IntRange(1, 16), default=1, show_default=True, help="Connections of each host.")
+@click.option("--client-bandwidth", type=units.bandwidth, metavar="RATE", help="Network of one host, e.g. 10Gbit/s.")
+@click.option("--network-rtt", type=units.latency, metavar="TIME", help="Round trip of the network, e.g. 300us.")
+@click.option(
+    "--tcp-window",
+    type=units.size,
+    default=str(DEFAULT_WINDOW_BYTES),
+    metavar="SIZE",
+    help="What one connection can have in flight.  [default: 3MiB, half of Linux' largest buffer]",
+)
+@click.option(
+    "--target",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=WARNING_RATIO,
+    show_default=True,
+    help="Share of every ceiling to stay at or below.",
+)
+@click.option("--what-if", "changes", multiple=True, metavar="NAME=VALUE", help="Answer again with one thing changed.")
+@shape_option
+@config_option
+@tables.output_option
+def plan(*, shape: str, output: str, **flags: object) -> None:
+    """What a workload costs a mount target, what binds it first, and how many mount targets it needs.
+
+    The workload is stated in rates and sizes, or recorded: --mountstats or --prometheus. With --concurrency and
+    --latency but no rate, it is what that many requests in flight can do.
+
+    --what-if takes nconnect, clients, concurrency, latency, network-rtt, client-bandwidth, target or shape.
+    """
+    options = Options(**flags)  # type: ignore[arg-type]  # click has made the types
+    _check(options)
+    ceilings = judge(shape, options.config_file)
+    loads = _loads(options, ceilings)
+    if options.address is not None and options.address not in loads:
+        raise UsageError(f"--address={options.address}: not in this load; it has {', '.join(sorted(loads)) or 'none'}")
+    chosen = {name: load for name, load in loads.items() if options.address in {None, name}}
+    cases = [_case(name, load, ceilings, options) for name, load in chosen.items()]
+    if output == "json":
+        click.echo(tables.as_json({"plans": [plan_report.document(case) for case in cases]}))
+        return
+    for case in cases:
+        plan_report.show(tables.console(), case)
+
+
+def _check(options: Options) -> None:
+    sources = (options.is_stated, options.mountstats is not None, options.prometheus is not None)
+    if not any(sources):
+        raise UsageError("no workload: give rates such as --reads 5000 --read-size 32k, --mountstats or --prometheus")
+    if sum(sources) > 1:
+        raise UsageError("more than one workload: give rates, --mountstats or --prometheus")
+    if options.mountstats is None and (options.mountinfo or options.seconds is not None):
+        raise UsageError("--mountinfo and --seconds go with --mountstats")
+    if options.is_stated and options.address is not None:
+        raise UsageError("--address goes with a recorded load: --mountstats or --prometheus")
+    if options.reads is not None and options.read_bandwidth is not None:
+        raise UsageError("--reads and --read-bandwidth both state the reads: give one")
+    if options.writes is not None and options.write_bandwidth is not None:
+        raise UsageError("--writes and --write-bandwidth both state the writes: give one")
+    if 0 in {options.read_size, options.write_size, options.tcp_window}:
+        raise UsageError("--read-size, --write-size and --tcp-window must be more than nothing")
+
+
+def _loads(options: Options, ceilings: Judge) -> dict[str, plan_report.Load]:
+    """The workload by address; one that is stated has none."""
+    if options.mountstats is not None:
+        return _recorded(options.mountstats, options, ceilings)
+    if options.prometheus is not None:
+        base = check_url("--prometheus", options.prometheus).rstrip("/")
+        return busiest(lambda path: get(f"{base}{path}", "application/json"), ceilings.at, options.address)
+    reads, writes = _stated(options)
+    try:
+        return {"": plan_report.Load("as stated", workload(reads, writes, options.operations))}
+    except ValueError as wrong:
+        raise UsageError(f"--operation: {wrong}") from wrong
+
+
+def _stated(options: Options) -> tuple[Transfers | None, Transfers | None]:
+    """The transfers of the flags; without a rate, what latency and concurrency allow."""
+    read_size, write_size = options.read_size or _DEFAULT_SIZE, options.write_size or _DEFAULT_SIZE
+    if options.has_rates:
+        return (
+            _transfers(options.reads, options.read_bandwidth, read_size),
+            _transfers(options.writes, options.write_bandwidth, write_size),
+        )
+    highest = options.brought.highest_rate
+    if highest is None:
+        raise UsageError("no rate: give --reads, --writes or --operation, or --concurrency and --latency")
+    kinds = (options.read_size is not None) + (options.write_size is not None)
+    return (
+        Transfers(highest / kinds, read_size) if options.read_size is not None else None,
+        Transfers(highest / kinds, write_size) if options.write_size is not None else None,
+    )
+
+
+def _transfers(per_second: float | None, bandwidth: float | None, size: int) -> Transfers | None:
+    if bandwidth is not None:
+        per_second = bandwidth / size
+    return None if per_second is None else Transfers(per_second, size)
+
+
+def _recorded(files: tuple[Path, Path], options: Options, ceilings: Judge) -> dict[str, plan_report.Load]:
+    between = saved_interval(*files, options.mountinfo, options.seconds, ceilings.address_map)
+    for line in between.notes:
+        tables.note(line)
+    mounts: dict[str, list[Traffic]] = {}
+    for key, load in traffic_between({}, between.accounts.mounts, between.seconds).items():
+        mounts.setdefault(key.address, []).append(load)
+    source = f"{files[0]} to {files[1]}, {between.seconds:g} s"
+    return {name: plan_report.Load(source, together(loads)) for name, loads in mounts.items()}
+
+
+def _case(name: str, load: plan_report.Load, ceilings: Judge, options: Options) -> Case:
+    scenario = Scenario(load.traffic, ceilings.shape, ceilings.at(name), options.brought, options.target)
+    others = tuple(
+        (change, what_if(scenario, change, lambda shape: judge(shape, options.config_file).limits).answer())
+        for change in options.changes
+    )
+    return Case(name, load, scenario, scenario.answer(), others)

@@ -1,0 +1,105 @@
+"""`--what-if NAME=VALUE`: a scenario with one thing changed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+from fss_exporter.cli import units
+from fss_exporter.errors import UsageError
+from fss_exporter.model.capacity import Clients, Plan, plan
+from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.traffic import Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A workload, and what it runs on.
+
+    Attributes:
+        traffic: the whole workload.
+        shape: name of the shape of the mount targets.
+        limits: ceilings of one mount target.
+        clients: what the clients bring along.
+        target: share of a ceiling to stay at or below.
+    """
+
+    traffic: Traffic
+    shape: str
+    limits: Limits
+    clients: Clients
+    target: float
+
+    def answer(self) -> Plan:
+        """What it needs."""
+        return plan(self.traffic, self.limits, self.clients, self.target)
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise click.BadParameter(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
+def _connections(text: str) -> int:
+    count = _whole(text)
+    if count > 16:
+        raise click.BadParameter(f"{count} is more than the 16 connections Linux makes")
+    return count
+
+
+def _above_zero(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise click.BadParameter(f"{text!r} is not a number above zero")
+    return value
+
+
+def _ratio(text: str) -> float:
+    value = _above_zero(text)
+    if value > 1:
+        raise click.BadParameter(f"{text!r} is not a share above 0 and up to 1")
+    return value
+
+
+_OF_CLIENTS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "nconnect": ("nconnect", _connections),
+    "clients": ("count", _whole),
+    "concurrency": ("concurrency", _above_zero),
+    "latency": ("latency_seconds", units.latency),
+    "network-rtt": ("network_rtt_seconds", units.latency),
+    "client-bandwidth": ("bandwidth", units.bandwidth),
+}
+
+
+def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits]) -> Scenario:
+    """The scenario with one thing changed.
+
+    Args:
+        scenario: as it is.
+        change: `name=value`.
+        limits_of: ceilings of a shape.
+
+    Raises:
+        UsageError: the change names nothing known, or its value does not fit.
+    """
+    name, equals, value = change.partition("=")
+    if not equals:
+        raise UsageError(f"--what-if {change}: write it like nconnect=16")
+    try:
+        if name in _OF_CLIENTS:
+            attribute, read = _OF_CLIENTS[name]
+            return replace(scenario, clients=replace(scenario.clients, **{attribute: read(value)}))
+        if name == "target":
+            return replace(scenario, target=_ratio(value))
+    except click.BadParameter as wrong:
+        raise UsageError(f"--what-if {change}: {wrong.message}") from wrong
+    if name == "shape":
+        if value not in SHAPES:
+            raise UsageError(f"--what-if {change}: not a shape; known are {', '.join(SHAPES)}")
+        return replace(scenario, shape=value, limits=limits_of(value))
+    raise UsageError(f"--what-if {change}: known are {', '.join((*_OF_CLIENTS, 'target', 'shape'))}")

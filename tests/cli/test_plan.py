@@ -1,0 +1,291 @@
+"""`fss-exporter plan`: a workload stated, recorded in files or found in Prometheus, and what it needs."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests import processes
+from tests.cli.prompt import RECORDINGS, Answer, ask, ask_process
+
+from fss_exporter.cli.prometheus import busiest
+from fss_exporter.errors import SourceError
+from fss_exporter.model.limits import STANDARD
+
+MIXED = (RECORDINGS / "k_mixed/before.txt", RECORDINGS / "k_mixed/after.txt")
+
+
+def planned(*flags: object) -> dict[str, Any]:
+    answer = ask("plan", *flags, "--output", "json")
+    assert answer.code == 0, answer.err
+    (only,) = answer.document["plans"]
+    assert isinstance(only, dict)
+    return only
+
+
+def ratios(found: dict[str, Any]) -> dict[str, float | None]:
+    return {use["resource"]: use["ratio"] for use in (*found["mount_target"], *found["clients"])}
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ((), "no workload"),
+        (("--concurrency", "4"), "no workload"),
+        (("--read-size", "32k"), "no rate: give --reads"),
+        (("--reads", "-5"), "is not a rate"),
+        (("--reads", "nan"), "is not a rate"),
+        (("--reads", "1e400"), "is not a rate"),
+        (("--reads", "5", "--read-size", "0"), "more than nothing"),
+        (("--reads", "5", "--read-size", "4 parsecs"), "is not a size"),
+        (("--reads", "5", "--read-bandwidth", "1GB/s"), "both state the reads"),
+        (("--writes", "5", "--write-bandwidth", "1GB/s"), "both state the writes"),
+        (("--read-bandwidth", "fast"), "is not a bandwidth"),
+        (("--operation", "GETATTR"), "write it like GETATTR=5000"),
+        (("--operation", "READ=5"), "READ costs by its size"),
+        (("--operation", "FROB=5"), "FROB is no operation of NFSv3"),
+        (("--reads", "5", "--latency", "2"), "is not a length of time"),
+        (("--reads", "5", "--latency", "0ms"), "is not a length of time"),
+        (("--reads", "5", "--target", "0"), "not in the range"),
+        (("--reads", "5", "--nconnect", "17"), "not in the range"),
+        (("--reads", "5", "--shape", "huge"), "is not one of"),
+        (("--reads", "5", "--prometheus", "http://host"), "more than one workload"),
+        (("--reads", "5", "--address", "10.0.0.1"), "--address goes with a recorded load"),
+        (("--reads", "5", "--mountinfo", "x"), "go with --mountstats"),
+        (("--prometheus", "host:9090"), "give a URL like"),
+        (("--reads", "5", "--what-if", "nconnect"), "write it like nconnect=16"),
+        (("--reads", "5", "--what-if", "nconnect=64"), "more than the 16 connections"),
+        (("--reads", "5", "--what-if", "nconnect=many"), "not a whole number"),
+        (("--reads", "5", "--what-if", "target=2"), "is not a share"),
+        (("--reads", "5", "--what-if", "concurrency=inf"), "not a number above zero"),
+        (("--reads", "5", "--what-if", "latency=slow"), "is not a length of time"),
+        (("--reads", "5", "--what-if", "shape=none"), "not a shape"),
+        (("--reads", "5", "--what-if", "luck=7"), "known are nconnect"),
+    ],
+)
+def test_what_cannot_be_planned_says_why(flags: tuple[str, ...], why: str) -> None:
+    answer = ask("plan", *flags)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert why in " ".join(answer.err.split())
+
+
+def test_swapped_files_are_refused() -> None:
+    answer = ask("plan", "--mountstats", MIXED[1], MIXED[0])
+    assert answer.code == 2
+    assert "swapped" in answer.err
+
+
+def test_a_mount_target_that_is_not_in_the_files_is_refused() -> None:
+    answer = ask("plan", "--mountstats", *MIXED, "--address", "10.9.9.9")
+    assert answer.code == 2
+    assert "not in this load; it has 10.80.1.10" in answer.err
+
+
+# What is answered
+
+
+def test_rates_and_bandwidths_state_the_same_workload() -> None:
+    by_rate = planned("--reads", "1000", "--read-size", "64k", "--writes", "500", "--write-size", "32KiB")
+    by_bandwidth = planned(
+        *("--read-bandwidth", "65536000", "--read-size", "64KiB"),
+        *("--write-bandwidth", "16.384MB/s", "--write-size", "32k"),
+    )
+    assert by_rate["operations"] == by_bandwidth["operations"]
+    assert by_rate["operations"]["READ"]["iops"]["point"] == 3000
+    assert by_rate["operations"]["WRITE"]["iops"]["point"] == 2000
+
+
+def test_latency_and_concurrency_state_a_rate() -> None:
+    found = planned("--read-size", "32k", "--concurrency", "32", "--latency", "1ms")
+    assert found["operations"]["READ"]["per_second"] == pytest.approx(32_000)
+    assert found["binds_first"] == "IOPS"
+
+
+def test_a_serial_program_is_told_that_mount_targets_do_not_help() -> None:
+    flags = ("--operation", "GETATTR=5000", "--concurrency", "1", "--latency", "1ms")
+    assert planned(*flags)["latency_bound"]
+    assert "more mount targets do not help the clients: they get 1,000 operations/s" in ask("plan", *flags).out
+
+
+def test_scaling_out_costs_the_cache_and_says_so() -> None:
+    answer = ask("plan", "--reads", "30000", "--read-size", "32k")
+    assert "of every ceiling: 2\nscaling out costs: a mount target does not cache" in answer.out
+    assert "scaling out" not in ask("plan", "--reads", "3", "--read-size", "32k").out
+
+
+def test_what_if_shows_only_what_changes() -> None:
+    flags = ("--reads", "500", "--clients", "1", "--network-rtt", "20ms", "--what-if", "nconnect=16")
+    out = ask("plan", *flags).out.partition("What if nconnect=16\n")[2]
+    assert "TCP window / network RTT: 333.3 % to 20.8 %" in out
+    assert "binds first: read bandwidth in place of TCP window / network RTT" in out
+    assert "IOPS" not in out
+
+
+def test_what_if_without_an_effect_says_so() -> None:
+    assert "nothing changes; give --clients" in ask("plan", "--reads", "5", "--what-if", "nconnect=16").out
+
+
+@pytest.mark.parametrize(
+    ("change", "resource", "ratio"),
+    [
+        ("shape=hpmt-40", "read bandwidth", 1000 * (1 << 20) / 5e9),
+        ("clients=50", "connections", 50 / 100_000),
+        ("concurrency=100", "latency x concurrency", 0.1),
+        ("latency=1ms", "latency x concurrency", 0.1),
+        ("client-bandwidth=100Gbit/s", "client network", 1000 * (1 << 20) / 125e9),
+        ("network-rtt=1ms", "TCP window / network RTT", 1000 * (1 << 20) / (10 * 3 * (1 << 20) / 0.001)),
+    ],
+)
+def test_everything_the_help_names_can_be_changed(change: str, resource: str, ratio: float) -> None:
+    flags = ("--reads", "1000", "--concurrency", "10", "--latency", "10ms", "--clients", "10")
+    (other,) = planned(*flags, "--what-if", change)["what_if"]
+    assert other["change"] == change
+    assert ratios(other)[resource] == pytest.approx(ratio)
+
+
+def test_another_target_changes_the_number_of_mount_targets() -> None:
+    found = planned("--operation", "GETATTR=45000", "--what-if", "target=0.95")
+    assert found["mount_targets"] == 2
+    assert found["what_if"][0]["mount_targets"] == 1
+
+
+def test_an_unpublished_ceiling_is_named_and_not_judged() -> None:
+    out = ask("plan", "--reads", "1000", "--shape", "hpmt-40").out
+    assert "of every ceiling that is known: 1" in out
+    assert "not judged, because nobody has published a ceiling: IOPS, write bandwidth" in out
+
+
+def test_a_shape_without_ceilings_has_a_cost_and_no_verdict() -> None:
+    out = ask("plan", "--reads", "1000", "--shape", "none").out
+    assert "33,000" in out
+    assert "nothing is judged" in out
+
+
+def test_the_configuration_replaces_ceilings_also_of_what_if(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yml"
+    settings.write_text("limits:\n  shapes:\n    standard: {iops: 100000}\n    hpmt-20: {iops: 200000}\n")
+    found = planned("--operation", "GETATTR=50000", "--config.file", settings, "--what-if", "shape=hpmt-20")
+    assert ratios(found)["IOPS"] == pytest.approx(0.5)
+    assert ratios(found["what_if"][0])["IOPS"] == pytest.approx(0.25)
+
+
+def test_recorded_files_are_planned_by_mount_target() -> None:
+    found = planned("--mountstats", *MIXED)
+    shown = ask("iostat", "--from", MIXED[0], "--to", MIXED[1], "--output", "json").document["mount_targets"][0]
+    assert found["address"] == "10.80.1.10"
+    assert sum(part["iops"]["point"] for part in found["operations"].values()) == pytest.approx(
+        shown["estimated_iops"]["point"]
+    )
+    assert ratios(found)["IOPS"] == pytest.approx(shown["share"]["IOPS"])
+    assert found["estimated_lock_iops"] == pytest.approx(shown["estimated_lock_iops"])
+
+
+def test_it_runs_as_a_process() -> None:
+    answer = ask_process("plan", "--reads", "1000", COLUMNS="70")
+    assert answer.code == 0
+    assert "binds first: read bandwidth, at 104.9 % of it" in answer.out
+    assert "\x1b" not in answer.out
+
+
+# Prometheus
+
+NOW = 1_790_000_000
+QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
+
+
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
+    """A real Prometheus with two hours of two mount targets, days ago: one quiet hour and one busy hour."""
+    folder = tmp_path_factory.mktemp("week")
+    (folder / "history.om").write_text("".join(_history()))
+    promtool = processes.require("promtool", "prometheus")
+    subprocess.run(
+        [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
+        check=True,
+        capture_output=True,
+    )
+    flags = ("--storage.tsdb.retention.time=100y",)
+    with processes.prometheus("global: {}\n", folder, *flags) as server:
+        yield server
+
+
+def _history() -> Iterator[str]:
+    mount = 'server="s",export="/a"'
+    lines = [
+        ("fss_client_operations", ',operation="READ"', {QUIET: 10, BUSY: 500}),
+        ("fss_client_estimated_io_operations", ',operation="READ"', {QUIET: 400, BUSY: 16_500}),
+        ("fss_client_estimated_io_operations_lower_bound", ',operation="READ"', {QUIET: 300, BUSY: 16_000}),
+        ("fss_client_estimated_io_operations_upper_bound", ',operation="READ"', {QUIET: 500, BUSY: 17_000}),
+        ("fss_client_execute_seconds", ',operation="READ"', {QUIET: 1, BUSY: 4}),
+        ("fss_client_rtt_seconds", ',operation="READ"', {QUIET: 1, BUSY: 3}),
+        ("fss_client_read_bytes", "", {QUIET: 10 << 20, BUSY: 500 << 20}),
+        ("fss_client_written_bytes", "", {QUIET: 0, BUSY: 0}),
+    ]
+    for name, labels, per_second in lines:
+        yield f"# TYPE {name} counter\n"
+        for address in ("10.0.0.1", "10.0.0.2"):
+            value = 0.0
+            for start in (QUIET, BUSY):
+                for minute in range(60):
+                    yield f'{name}_total{{address="{address}",{mount}{labels}}} {value} {start + minute * 60}\n'
+                    value += per_second[start] * 60 * (0.5 if address == "10.0.0.2" else 1)
+    yield "# EOF\n"
+
+
+def asked(week: processes.Prometheus) -> Callable[[str], str]:
+    return lambda path: processes.get(f"{week.url}{path}")
+
+
+def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus) -> None:
+    loads = busiest(asked(week), lambda _: STANDARD.limits, None, NOW)
+    assert set(loads) == {"10.0.0.1", "10.0.0.2"}
+    load = loads["10.0.0.1"].traffic
+    assert load.operations["READ"].operations == pytest.approx(500)
+    assert load.iops == pytest.approx((16_000, 16_500, 17_000))
+    assert load.read_bytes == pytest.approx(500 << 20)
+    assert load.operations["READ"].execute_seconds == pytest.approx(4)
+    assert loads["10.0.0.2"].traffic.read_bytes == pytest.approx(250 << 20)
+
+
+def test_one_mount_target_of_the_week_can_be_chosen(week: processes.Prometheus) -> None:
+    assert set(busiest(asked(week), lambda _: STANDARD.limits, "10.0.0.2", NOW)) == {"10.0.0.2"}
+
+
+def test_a_week_without_client_metrics_is_a_failure(week: processes.Prometheus) -> None:
+    with pytest.raises(SourceError, match=r"no fss_client_ metrics of the last week with address 10\.9\.9\.9"):
+        busiest(asked(week), lambda _: STANDARD.limits, "10.9.9.9", NOW)
+    answer = ask("plan", "--prometheus", week.url)
+    assert answer.code == 1
+    assert "are the clients scraped?" in answer.err
+
+
+def test_an_address_cannot_leave_its_quotes(week: processes.Prometheus) -> None:
+    with pytest.raises(SourceError, match="no fss_client_ metrics"):
+        busiest(asked(week), lambda _: STANDARD.limits, '10.0.0.1"} or {__name__=~".+', NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "<html>", "[]", "{}", '{"status":"success"}', '{"status":"success","data":{"result":7}}', "[" * 100_000],
+)
+def test_another_page_than_prometheus_is_a_failure(text: str) -> None:
+    with pytest.raises(SourceError, match="not an answer of the Prometheus API"):
+        busiest(lambda _: text, lambda _: STANDARD.limits, None, NOW)
+
+
+def test_a_refused_query_tells_the_reason() -> None:
+    refusal = json.dumps({"status": "error", "error": "query processing would load too many samples"})
+    with pytest.raises(SourceError, match="too many samples"):
+        busiest(lambda _: refusal, lambda _: STANDARD.limits, None, NOW)
+
+
+def test_no_prometheus_there_is_a_failure() -> None:
+    answer: Answer = ask("plan", "--prometheus", "http://127.0.0.1:1")
+    assert answer.code == 1
+    assert "no answer" in answer.err

@@ -1,0 +1,209 @@
+"""What binds a workload first, and how many mount targets it needs."""
+
+import math
+
+import pytest
+from hypothesis import assume, given, strategies as st
+
+from fss_exporter.model.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, Clients, plan
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import SHAPES, STANDARD, Limits
+from fss_exporter.model.operations import READ
+from fss_exporter.model.traffic import OperationTraffic, Traffic, times, together
+from fss_exporter.model.utilisation import CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use, fullest
+from fss_exporter.model.workload import Transfers, workload
+
+KIB = 1024
+MIB = 1024 * KIB
+NOBODY = Clients()
+
+rates = st.floats(1.0, 1e6)
+sizes = st.integers(1, MIB)
+workloads = st.builds(
+    lambda reads, read_size, writes, write_size, lookups: workload(
+        Transfers(reads, read_size), Transfers(writes, write_size), {"LOOKUP": lookups}
+    ),
+    rates,
+    sizes,
+    rates,
+    sizes,
+    rates,
+)
+targets = st.floats(0.05, 1.0)
+
+
+def scaled(traffic: Traffic, factor: float) -> Traffic:
+    return Traffic(
+        {
+            name: OperationTraffic(rate.operations * factor, times(rate.iops, factor))
+            for name, rate in traffic.operations.items()
+        },
+        traffic.read_bytes * factor,
+        traffic.written_bytes * factor,
+    )
+
+
+# Laws
+
+
+@given(workloads, targets)
+def test_the_number_of_mount_targets_is_the_least_that_keeps_the_target(traffic: Traffic, target: float) -> None:
+    answer = plan(traffic, STANDARD.limits, NOBODY, target)
+    assert answer.mount_targets is not None
+    ratio = max(use.ratio for use in answer.mount_target if use.ratio is not None)
+    assert ratio / answer.mount_targets <= target * (1 + 1e-6)
+    assert answer.mount_targets == 1 or ratio / (answer.mount_targets - 1) > target
+
+
+@given(workloads)
+def test_the_best_of_one_mount_target_fills_the_ceiling_that_binds(traffic: Traffic) -> None:
+    answer = plan(traffic, STANDARD.limits, NOBODY, 0.8)
+    assert answer.best is not None
+    at_best = plan(scaled(traffic, answer.best.factor), STANDARD.limits, NOBODY, 0.8)
+    assert at_best.binds is not None
+    assert at_best.binds.ratio == pytest.approx(1.0)
+    assert all(use.ratio is None or use.ratio <= 1 + 1e-9 for use in at_best.mount_target)
+
+
+@given(workloads, st.floats(0.1, 10.0))
+def test_the_best_does_not_depend_on_how_much_of_the_mix_there_is(traffic: Traffic, factor: float) -> None:
+    one, other = (plan(load, STANDARD.limits, NOBODY, 0.8).best for load in (traffic, scaled(traffic, factor)))
+    assert one is not None
+    assert other is not None
+    assert one.iops.point == pytest.approx(other.iops.point)
+    assert one.read_bytes == pytest.approx(other.read_bytes)
+
+
+@given(workloads, workloads)
+def test_loads_add_up(left: Traffic, right: Traffic) -> None:
+    both = together((left, right))
+    assert both.iops is not None
+    assert left.iops is not None
+    assert right.iops is not None
+    assert both.iops.point == pytest.approx(left.iops.point + right.iops.point)
+    assert both.read_bytes == pytest.approx(left.read_bytes + right.read_bytes)
+
+
+@given(workloads, st.integers(1, 1000), st.floats(1e-5, 1.0))
+def test_mount_targets_never_help_a_client_that_waits(traffic: Traffic, concurrency: int, latency: float) -> None:
+    clients = Clients(concurrency=concurrency, latency_seconds=latency)
+    answer = plan(traffic, STANDARD.limits, clients, 0.8)
+    assume(answer.client_bound)
+    assert answer.attainable is not None
+    assert answer.attainable.operations <= concurrency / latency * (1 + 1e-9)
+
+
+# The white paper's own figures
+
+
+def test_large_reads_meet_the_read_bandwidth() -> None:
+    answer = plan(workload(Transfers(500, MIB), None, {}), STANDARD.limits, NOBODY, 0.8)
+    assert answer.binds is not None
+    assert answer.binds.resource == READ_BANDWIDTH
+    assert answer.best is not None
+    assert answer.best.operations == pytest.approx(1e9 / MIB)
+
+
+def test_large_writes_meet_the_iops_before_the_bandwidth() -> None:
+    answer = plan(workload(None, Transfers(500, MIB), {}), STANDARD.limits, NOBODY, 0.8)
+    assert answer.binds is not None
+    assert answer.binds.resource == IOPS
+    assert answer.best is not None
+    assert answer.best.operations == pytest.approx(50_000 / 66)
+    assert answer.best.written_bytes == pytest.approx(50_000 / 66 * MIB)
+
+
+def test_small_reads_meet_the_iops() -> None:
+    answer = plan(workload(Transfers(1000, 32 * KIB), None, {}), STANDARD.limits, NOBODY, 0.8)
+    assert answer.best is not None
+    assert answer.best.operations == pytest.approx(25_000)
+
+
+def test_forty_thousand_iops_are_as_much_as_one_standard_mount_target_should_have() -> None:
+    assert plan(workload(None, None, {"GETATTR": 40_000.0}), STANDARD.limits, NOBODY, 0.8).mount_targets == 1
+    assert plan(workload(None, None, {"GETATTR": 40_001.0}), STANDARD.limits, NOBODY, 0.8).mount_targets == 2
+
+
+# Clients
+
+
+def test_a_serial_program_is_bound_by_latency() -> None:
+    answer = plan(
+        workload(None, None, {"GETATTR": 2000.0}),
+        STANDARD.limits,
+        Clients(concurrency=1, latency_seconds=0.001),
+        0.8,
+    )
+    assert answer.binds is not None
+    assert answer.binds.resource == LATENCY
+    assert answer.binds.ratio == pytest.approx(2.0)
+    assert answer.client_bound
+    assert answer.attainable is not None
+    assert answer.attainable.operations == pytest.approx(1000)
+    assert answer.mount_targets == 1
+
+
+def test_one_connection_is_bound_by_its_window_and_nconnect_widens_it() -> None:
+    load = workload(Transfers(800, MIB), None, {})
+    one, sixteen = (
+        plan(load, STANDARD.limits, Clients(count=1, nconnect=count, network_rtt_seconds=0.004), 0.8)
+        for count in (1, 16)
+    )
+    assert one.binds is not None
+    assert one.binds.resource == TCP_WINDOW
+    assert one.binds.limit == pytest.approx(3 * MIB / 0.004)
+    assert sixteen.binds is not None
+    assert sixteen.binds.resource == READ_BANDWIDTH
+
+
+def test_a_network_carries_reads_and_writes_at_once() -> None:
+    load = workload(Transfers(500, MIB), Transfers(400, MIB), {})
+    answer = plan(load, Limits(), Clients(count=2, bandwidth=1.25e9), 0.8)
+    (network,) = [use for use in answer.clients if use.resource == CLIENT_NETWORK]
+    assert network.demand == 500 * MIB
+    assert network.limit == 2.5e9
+
+
+def test_connections_are_those_of_all_hosts() -> None:
+    answer = plan(workload(Transfers(1, MIB), None, {}), STANDARD.limits, Clients(count=10_000, nconnect=16), 0.8)
+    assert answer.binds is not None
+    assert answer.binds.resource == CONNECTIONS
+    assert answer.mount_targets == 2
+
+
+# What is not known
+
+
+def test_without_a_ceiling_nothing_is_judged() -> None:
+    answer = plan(workload(Transfers(1e6, MIB), None, {}), Limits(), NOBODY, 0.8)
+    assert answer.binds is None
+    assert answer.best is None
+    assert answer.mount_targets is None
+
+
+def test_an_unpublished_ceiling_binds_nothing() -> None:
+    answer = plan(workload(None, Transfers(1e6, MIB), {}), SHAPES["hpmt-80"].limits, NOBODY, 0.8)
+    assert {use.resource for use in answer.mount_target if use.ratio is None} >= {IOPS, WRITE_BANDWIDTH}
+    assert answer.binds is None
+
+
+def test_an_estimate_has_a_number_for_its_upper_bound() -> None:
+    rate = OperationTraffic(10_000.0, Bounds(20_000.0, 39_000.0, 50_000.0))
+    answer = plan(Traffic({READ: rate}), STANDARD.limits, NOBODY, 0.8)
+    assert (answer.mount_targets, answer.mount_targets_at_worst) == (1, 2)
+
+
+def test_idle_needs_no_second_mount_target() -> None:
+    answer = plan(Traffic(), STANDARD.limits, NOBODY, 0.8)
+    assert answer.binds is None
+    assert answer.best is None
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1e9)), max_size=5), st.floats(1, 1e9))
+def test_the_fullest_is_never_an_unknown_one(demands: list[float | None], limit: float) -> None:
+    found = fullest(Use("x", "", demand, limit) for demand in demands)
+    known = [demand for demand in demands if demand]
+    assert (found is None) == (not any(demand / limit for demand in known))
+    if found is not None:
+        assert found.demand == max(known)
+        assert math.isfinite(found.ratio or 0.0)

@@ -1,7 +1,7 @@
 """Settings from one YAML file and from flags; every mistake at once, each with its place.
 
 Nothing here opens a connection or imports the OCI SDK, and nothing in a file is a secret: keys and certificates are named by
-path. Durations are seconds, or a number with ms, s, m or h.
+path. Durations are seconds, or text like 500ms, 90s or 1m30s.
 """
 
 import ipaddress
@@ -12,22 +12,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from fss_exporter.durations import parse_duration
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.thresholds import LATENCY_OBJECTIVES
 from fss_exporter.places import Document, mistakes_of, read_document
 
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)")
-
 
 def _seconds(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.fullmatch(value.strip())
-    if match is None:
-        raise ValueError("must be a duration: seconds, or a number with ms, s, m or h, as in 90s")
-    return float(match[1]) * _UNITS[match[2]]
+    return parse_duration(value.strip()) if isinstance(value, str) else value
 
 
 def _address(value: str) -> str:

@@ -1,0 +1,172 @@
+"""Wires the poller of OCI from settings, and wires it anew when they change."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from fss_exporter.cli.runtime import Part
+from fss_exporter.config import Settings
+from fss_exporter.errors import UsageError
+from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.ceilings import Ceilings
+from fss_exporter.oci.client import Access, Credentials, Reach, Session, read_credentials
+from fss_exporter.oci.collector import OciCollector, View
+from fss_exporter.oci.complaints import Complaints
+from fss_exporter.oci.inventory import Tags
+from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.poller import Poller
+from fss_exporter.oci.queries import Queries
+from fss_exporter.oci.region import Pace, RegionPoller
+from fss_exporter.oci.survey import Survey
+from fss_exporter.oci.window import newest_complete
+
+log = logging.getLogger(__name__)
+
+
+def access_of(settings: Settings) -> Access:
+    """Which credentials the settings name."""
+    oci = settings.oci
+    return Access(oci.auth, oci.config_file, oci.profile, oci.tenancy or "")
+
+
+def reach_of(settings: Settings) -> Reach:
+    """Where the settings find the services."""
+    oci = settings.oci
+    given = {service: url or oci.endpoint for service, url in oci.endpoints.model_dump().items()}
+    endpoints = {service: url for service, url in given.items() if url}
+    return Reach(endpoints, oci.connect_timeout, oci.read_timeout)
+
+
+def view_of(settings: Settings) -> View:
+    """How the settings want snapshots shown."""
+    limits = settings.limits
+    ceilings = Ceilings(
+        {shape: given.given for shape, given in limits.shapes.items()},
+        {target: given.given for target, given in limits.mount_targets.items()},
+    )
+    return View(
+        stale_after=settings.oci.stale_after,
+        ceilings=ceilings,
+        objectives=settings.latency_objectives.seconds,
+        addresses=settings.addresses,
+    )
+
+
+def build_poller(
+    settings: Settings,
+    ledger: Ledger,
+    *,
+    now: Callable[[], float] = time.time,
+    clock: Callable[[], float] = time.monotonic,
+    wait: Callable[[float], bool | None] | None = None,
+) -> tuple[Poller, Budget]:
+    """The poller and its budget. Nothing is read or contacted before it polls.
+
+    Args:
+        settings: what to poll, as whom, how often.
+        ledger: counters of what is done.
+        now: epoch seconds.
+        clock: seconds that never go back.
+        wait: waits so many seconds, True to stop; by default on the poller's own stop.
+    """
+    stopping = threading.Event()
+    budget = Budget(settings.oci.calls_per_second, clock=clock, wait=wait or stopping.wait)
+    start = newest_complete(now())
+
+    def connect() -> Sequence[RegionPoller]:
+        held = read_credentials(access_of(settings))
+        reach = reach_of(settings)
+        return [
+            _region(settings, Session(held, region, reach, budget=budget, record=ledger.request, clock=clock))
+            for region in _regions(settings, held)
+        ]
+
+    def _region(settings: Settings, session: Session) -> RegionPoller:
+        oci = settings.oci
+        survey_complaints, query_complaints = Complaints(session.region), Complaints(session.region)
+        tags = Tags(oci.include.tags, oci.exclude.tags)
+        return RegionPoller(
+            session.region,
+            Survey(session, oci.compartments, tags, now=now, complain=survey_complaints.note),
+            Queries(session, start=start, now=now, ledger=ledger, complaints=query_complaints),
+            survey_complaints=survey_complaints,
+            query_complaints=query_complaints,
+            pace=Pace(oci.inventory_interval, oci.stale_after),
+            now=now,
+            clock=clock,
+        )
+
+    return Poller(connect, interval=settings.oci.poll_interval, clock=clock, stopping=stopping, ledger=ledger), budget
+
+
+def _regions(settings: Settings, held: Credentials) -> tuple[str, ...]:
+    regions = settings.oci.regions or ((held.region,) if held.region else ())
+    if not regions:
+        raise UsageError(f"oci.regions: the credentials ({held.auth}) do not tell the region; name the regions to poll")
+    return regions
+
+
+class Cloud:
+    """The poller as a part of the exporter; it is built anew when its settings change.
+
+    Args:
+        load: reads the settings.
+
+    Raises:
+        UsageError: the settings are wrong.
+    """
+
+    def __init__(self, load: Callable[[], Settings]) -> None:
+        self._load = load
+        self._settings = load()
+        self._ledger = Ledger()
+        self._poller, budget = build_poller(self._settings, self._ledger)
+        self.source = OciCollector(
+            self._poller, self._ledger, budget=budget, view=view_of(self._settings), now=time.time
+        )
+
+    def start(self) -> None:
+        """Poll from now on."""
+        self._poller.start()
+
+    def stop(self) -> None:
+        """Poll no more."""
+        self._poller.stop()
+
+    def reload(self) -> None:
+        """Read the settings again. Where only the view of things changed, polls go on undisturbed.
+
+        Raises:
+            UsageError: the settings are wrong; the ones in force stay.
+        """
+        fresh = self._load()
+        if fresh.oci != self._settings.oci:
+            self._poller.stop()
+            self._poller, budget = build_poller(fresh, self._ledger)
+            self.source.show(self._poller, budget)
+            self._poller.start()
+            log.info("the OCI settings changed: polling anew, and what adds up begins at 0 again")
+        self.source.view = view_of(fresh)
+        self._settings = fresh
+
+    def is_ready(self) -> bool:
+        """Whether the first poll has ended, well or not."""
+        return self._poller.polled
+
+
+def part(load: Callable[[], Settings]) -> Part:
+    """The poller as a part of a running exporter.
+
+    Raises:
+        UsageError: the settings are wrong.
+    """
+    cloud = Cloud(load)
+    return Part(
+        name="oci",
+        source=cloud.source,
+        start=cloud.start,
+        stop=cloud.stop,
+        is_ready=cloud.is_ready,
+        reload=cloud.reload,
+    )

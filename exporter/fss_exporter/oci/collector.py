@@ -1,0 +1,144 @@
+"""From the last snapshot to metric families. Asks nobody, and leaves out what is too old at the moment of the scrape."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.model.thresholds import LATENCY_OBJECTIVES
+from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.ceilings import Ceilings
+from fss_exporter.oci.inventory import Inventory
+from fss_exporter.oci.inventory_rows import Row, Rows, inventory_rows, joined_addresses
+from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.poller import Poller
+from fss_exporter.oci.snapshot import RegionSnapshot
+
+
+def _assumed() -> Mapping[tuple[str, str], float]:
+    return {key: objective.seconds for key, objective in LATENCY_OBJECTIVES.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How snapshots are shown.
+
+    Attributes:
+        stale_after: seconds after which a point is not shown.
+        ceilings: what replaces the published ceilings.
+        objectives: latency objectives in seconds, by kind and size.
+        addresses: OCID of a mount target to the address it is joined by.
+    """
+
+    stale_after: float = 360.0
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    objectives: Mapping[tuple[str, str], float] = field(default_factory=_assumed)
+    addresses: Mapping[str, str] = field(default_factory=dict)
+
+
+class OciCollector:
+    """Everything the poller knows, as families of the catalogue.
+
+    Args:
+        poller: whose snapshot is shown.
+        ledger: counters of what the poller did.
+        budget: what the poller may spend.
+        view: how it is shown; may be replaced while the exporter runs.
+        now: epoch seconds.
+    """
+
+    def __init__(
+        self,
+        poller: Poller,
+        ledger: Ledger,
+        *,
+        budget: Budget,
+        view: View,
+        now: Callable[[], float],
+    ) -> None:
+        self.view = view
+        self._poller = poller
+        self._ledger = ledger
+        self._budget = budget
+        self._now = now
+
+    def show(self, poller: Poller, budget: Budget) -> None:
+        """From now on, what another poller knows."""
+        self._poller, self._budget = poller, budget
+
+    @property
+    def success(self) -> bool:
+        """Whether the last poll of every region had an answer to everything."""
+        return self._poller.success
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long the last poll took, all regions together."""
+        return self._poller.duration_seconds
+
+    def describe(self) -> Iterable[Family]:
+        """Nothing: registering must not do any work."""
+        return ()
+
+    def collect(self) -> Iterator[Family]:
+        """Families of the last snapshot; a family without samples is left out."""
+        snapshot, view, now = self._poller.snapshot, self.view, self._now()
+        rows: dict[str, list[Row]] = {}
+        inventories = [region.surveyed.inventory for region in snapshot.regions if region.surveyed.inventory]
+        addresses = joined_addresses(inventories, view.addresses)
+        for region in snapshot.regions:
+            for name, found in _of_region(region, view, addresses, now):
+                rows.setdefault(name, []).extend(found)
+        for name, found in self._of_poller(view):
+            rows.setdefault(name, []).extend(found)
+        for name, listed in rows.items():
+            if listed:
+                collected = family(CATALOGUE[name])
+                for labels, value in listed:
+                    collected.add_metric(labels, value)
+                yield collected
+
+    def _of_poller(self, view: View) -> Iterator[tuple[str, Rows]]:
+        yield "fss_latency_objective_seconds", view.objectives.items()
+        for name, sums in self._ledger.sums().items():
+            yield name, sums.items()
+        yield "fss_oci_api_budget_wait_seconds_total", [((), self._budget.waited_seconds)]
+        yield "fss_oci_api_budget_requests_per_second", [((), self._budget.calls_per_second)]
+
+
+def _of_region(
+    region: RegionSnapshot, view: View, addresses: Mapping[str, str], now: float
+) -> Iterator[tuple[str, Rows]]:
+    oldest = now - view.stale_after
+    for name, points in region.points.items():
+        yield name, [(labels, value) for labels, minute, value in points if minute >= oldest]
+    yield from region.sums.items()
+    yield from _polled(region, now)
+    inventory = region.surveyed.inventory
+    if inventory is not None:
+        yield from _estimated(region, inventory, oldest)
+        yield from inventory_rows(region.region, inventory, addresses, view.ceilings)
+
+
+def _polled(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]]:
+    name, asked, surveyed = region.region, region.asked, region.surveyed
+    yield "fss_oci_poll_success", [((name,), float(region.success))]
+    yield "fss_oci_poll_duration_seconds", [((name,), region.duration_seconds)]
+    yield "fss_oci_poll_timestamp_seconds", [((name,), region.ended)]
+    yield "fss_oci_metric_success", [((name, metric), float(one.success)) for metric, one in asked.items()]
+    yield "fss_oci_streams", [((name, metric), one.streams) for metric, one in asked.items()]
+    ages = [((name, metric), now - one.newest) for metric, one in asked.items() if one.newest is not None]
+    yield "fss_oci_datapoint_age_seconds", ages
+    yield "fss_oci_inventory_success", [((name, call), float(good)) for call, good in surveyed.succeeded.items()]
+    if surveyed.listed_at is not None:
+        yield "fss_oci_inventory_age_seconds", [((name,), now - surveyed.listed_at)]
+
+
+def _estimated(region: RegionSnapshot, inventory: Inventory, oldest: float) -> Iterator[tuple[str, Rows]]:
+    found = [
+        ((region.region, key, inventory.mount_targets[key].name), one.iops)
+        for key, one in region.estimates.items()
+        if one.minute >= oldest and key in inventory.mount_targets
+    ]
+    yield "fss_mount_target_estimated_iops", [(labels, iops.point) for labels, iops in found]
+    yield "fss_mount_target_estimated_iops_lower_bound", [(labels, iops.lower) for labels, iops in found]
+    yield "fss_mount_target_estimated_iops_upper_bound", [(labels, iops.upper) for labels, iops in found]

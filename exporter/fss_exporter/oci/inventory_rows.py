@@ -1,0 +1,100 @@
+"""The inventory as rows of the catalogue: label values and a number each. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from fss_exporter.model.limits import Limits, shape_of
+from fss_exporter.oci.ceilings import Ceilings
+from fss_exporter.oci.inventory import Connector, FileSystem, Inventory, MountTarget, Replication
+
+Row = tuple[tuple[str, ...], float]
+Rows = Iterable[Row]
+
+_LIMITS: Final = tuple(Limits.__dataclass_fields__)
+_INFO: Final = 1.0
+
+
+def inventory_rows(
+    region: str, inventory: Inventory, addresses: Mapping[str, str], ceilings: Ceilings
+) -> Iterator[tuple[str, Rows]]:
+    """Everything the inventory says, by exported name.
+
+    Args:
+        region: the region's name.
+        inventory: what there is.
+        addresses: the address each mount target is joined by, by OCID.
+        ceilings: what replaces the published ceilings.
+    """
+    yield from _infos(region, inventory, addresses)
+    yield from _figures(region, inventory)
+    targets = inventory.mount_targets.values()
+    limits = [((region, target.id, target.name), ceilings.limits(target)) for target in targets]
+    for what in _LIMITS:
+        known = ((labels, getattr(one, what)) for labels, one in limits)
+        yield f"fss_mount_target_{what}_limit", [(labels, value) for labels, value in known if value is not None]
+    shared = sum(1 for target in targets if target.address and not addresses.get(target.id))
+    yield "fss_oci_ambiguous_addresses", [((region,), shared)]
+
+
+def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str]) -> Mapping[str, str]:
+    """The address each mount target is joined by; empty where two would share it, in one region or in two.
+
+    Args:
+        inventories: of all regions.
+        given: addresses the configuration gives, by OCID.
+    """
+    known = {
+        key: given.get(key, target.address)
+        for inventory in inventories
+        for key, target in inventory.mount_targets.items()
+    }
+    uses = Counter(known.values())
+    return {key: address if uses[address] == 1 else "" for key, address in known.items()}
+
+
+def _infos(region: str, inventory: Inventory, addresses: Mapping[str, str]) -> Iterator[tuple[str, Rows]]:
+    targets, systems = inventory.mount_targets, inventory.file_systems
+
+    def placed(one: MountTarget | FileSystem | Replication | Connector) -> tuple[str, ...]:
+        return region, one.id, one.name, inventory.compartment(one.compartment_id), one.availability_domain
+
+    def mounted(one: MountTarget) -> tuple[str, ...]:
+        return addresses.get(one.id, ""), one.fqdn, shape_of(one.observed_throughput_gbps).name, one.state
+
+    yield "fss_mount_target_info", [((*placed(one), *mounted(one)), _INFO) for one in targets.values()]
+    yield "fss_file_system_info", [((*placed(one), one.state), _INFO) for one in systems.values()]
+    yield "fss_replication_info", [((*placed(one), one.state), _INFO) for one in inventory.replications.values()]
+    connectors = inventory.connectors.values()
+    yield "fss_outbound_connector_info", [((*placed(one), one.type, one.state), _INFO) for one in connectors]
+    exports = {
+        (
+            *(region, one.mount_target_id, targets[one.mount_target_id].name),
+            *(one.file_system_id, systems[one.file_system_id].name),
+            *(one.path, addresses.get(one.mount_target_id, ""), one.state),
+        )
+        for one in inventory.exports
+    }
+    yield "fss_export_info", [(labels, _INFO) for labels in sorted(exports)]
+
+
+def _figures(region: str, inventory: Inventory) -> Iterator[tuple[str, Rows]]:
+    kinds = {
+        "mount_target": inventory.mount_targets,
+        "file_system": inventory.file_systems,
+        "export": inventory.exports,
+        "replication": inventory.replications,
+        "outbound_connector": inventory.connectors,
+    }
+    yield "fss_oci_inventory_resources", [((region, kind), len(found)) for kind, found in kinds.items()]
+    systems = ((one, one.metered_bytes) for one in inventory.file_systems.values())
+    metered = [((region, one.id, one.name), size) for one, size in systems if size is not None]
+    yield "fss_file_system_metered_bytes", metered
+    replications = [((region, one.id, one.name), one) for one in inventory.replications.values()]
+    intervals = ((labels, one.interval_seconds) for labels, one in replications)
+    points = ((labels, one.recovery_point) for labels, one in replications)
+    yield "fss_replication_interval_seconds", [(labels, value) for labels, value in intervals if value is not None]
+    yield (
+        "fss_replication_recovery_point_timestamp_seconds",
+        [(labels, value) for labels, value in points if value is not None],
+    )

@@ -21,7 +21,7 @@ class Pages(Protocol):
     tenancy_id: str
     region: str
 
-    def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
+    def pages(self, service: str, operation: str, **options: object) -> Iterator[list[Any]]:
         """Every page of a listing."""
 
 
@@ -46,7 +46,9 @@ def mount_targets(session: Pages, compartment_id: str, *, in_subtree: bool, tags
         row
         for compartment in compartments
         for zone in zones
-        for row in _rows(session, "file_storage", "list_mount_targets", compartment, zone)
+        for row in _rows(
+            session, "file_storage", "list_mount_targets", compartment_id=compartment, availability_domain=zone
+        )
     ]
     found: Inventory
     found, broken = build(Listings(mount_targets=tuple(rows)), {}, tags)
@@ -74,9 +76,12 @@ def event_types(session: Pages, compartment_id: str, *, in_subtree: bool) -> dic
 
 
 def _metrics(session: Pages, compartment_id: str, wanted: Mapping[str, object], *, in_subtree: bool) -> list[Any]:
-    subtree: dict[str, object] = {"compartment_id_in_subtree": True} if in_subtree else {}
-    return _rows(session, "monitoring", "list_metrics", compartment_id, dict(wanted), **subtree)
+    options: dict[str, object] = {"compartment_id": compartment_id, "list_metrics_details": dict(wanted)}
+    if in_subtree:
+        options["compartment_id_in_subtree"] = True
+    return _rows(session, "monitoring", "list_metrics", **options)
 
 
-def _rows(session: Pages, service: str, operation: str, *arguments: object, **options: object) -> list[Any]:
-    return [row for page in session.pages(service, operation, *arguments, **options) for row in page]
+def _rows(session: Pages, service: str, operation: str, **options: object) -> list[Any]:
+    # by keyword, because a refusal names the compartment it was about
+    return [row for page in session.pages(service, operation, **options) for row in page]

@@ -95,7 +95,7 @@ class Options:
 @click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]")
 @click.option("--oci.region", "regions", multiple=True, help="Region to poll; may be repeated.")
 @click.option(
-    "--oci.compartment", "compartments", multiple=True, help="Compartment to poll, OCID or path; may be repeated."
+    "--oci.compartment", "compartments", multiple=True, help="Compartment to poll, OCID or name; may be repeated."
 )
 @click.option("--oci.poll-interval", "poll_interval", type=duration, metavar="DURATION", help="[default: 60s]")
 @click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests.")
@@ -162,6 +162,8 @@ def _parts(options: Options) -> Sequence[Part]:
     parts = []
     if options.collect_nfs:
         parts.append(_nfs(options, settings))
+    if options.collect_oci:
+        parts.append(_oci(options))
     return parts
 
 
@@ -182,3 +184,10 @@ def _nfs(options: Options, settings: "Settings | None") -> Part:
     address_map = settings.address_map if settings else {}
     ticker = Ticker(Procfs(options.procfs, options.pid, address_map).read, options.tick_s)
     return Part(name="nfs", source=NfsCollector(ticker), start=ticker.start, stop=ticker.stop)
+
+
+def _oci(options: Options) -> Part:
+    from fss_exporter.cli import cloud  # noqa: PLC0415  # an agent has no OCI SDK
+    from fss_exporter.config import load  # noqa: PLC0415
+
+    return cloud.part(lambda: load(options.config_file, options.oci))

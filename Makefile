@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint types contracts deploy-check chart image dist accuracy bench dashboards lock clean golden
+.PHONY: help demo test check format lint types contracts deploy-check chart image dist test-cli accuracy bench dashboards lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ image: ## both container images with buildah, podman or docker (docs/install.md)
 dist: .venv/dev ## wheel and sdist into dist/
 	@rm -rf dist && $(BIN)/python -m build --quiet --outdir dist .
 
+test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
+	@$(BIN)/python -m pytest --timeout 600 tests/oci/with_oci_cli.py $(ARGS)
+
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tests.accuracy $(ARGS)
 
@@ -66,6 +69,12 @@ clean: ## remove what the other targets made
 .PHONY: tools-present
 tools-present:
 	@tools/ensure-tools prometheus promtool systemd-analyze setpriv
+
+.venv-cli/bin/oci: requirements/cli.txt
+	@tools/make-venv $(PYTHON) .venv-cli
+	@echo "installing the OCI CLI (requirements/cli.txt) ..." >&2
+	@.venv-cli/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/cli.txt
+	@touch $@
 
 .venv/bin/python:
 	@tools/make-venv $(PYTHON) .venv

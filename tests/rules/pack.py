@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
 from tests.processes import require
 
 ROOT = Path(__file__).parents[2]

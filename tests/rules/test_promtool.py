@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from tests.rules.pack import RULE_FILES, UNIT_TESTS, groups_of, promtool, rules_of, run_unit_tests
 
 CASES = ("fires", "quiet", "series missing", "label missing")

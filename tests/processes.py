@@ -1,8 +1,10 @@
 """Real servers for tests: started on loopback, waited for, and gone afterwards."""
 
 import json
+import os
 import shutil
 import subprocess
+import sysconfig
 import time
 import urllib.error
 import urllib.parse
@@ -21,7 +23,8 @@ PATIENCE_S = 30.0
 
 def require(command: str, package: str) -> str:
     """The path of a program the tests run; a missing one is a failure that says what to install."""
-    path = shutil.which(command)
+    places = os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"]))  # for fixtures of a whole module too
+    path = shutil.which(command, path=places)
     assert path, f"{command} is not installed: sudo apt-get install {package}"
     return path
 

@@ -1,0 +1,131 @@
+"""The status page in a real browser, in front of a real exporter."""
+
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.e2e.browser import measured, visible_text, visit
+from tests.processes import exporter, get, wait_for
+
+from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
+
+HOSTILE = "/export/<b>bold</b><script>document.title='owned'</script>&amp;\u202etxt"
+PHONE, DESK = (390, 844), (1280, 900)
+
+OVERFLOW = """() => [...document.querySelectorAll("body *")].filter(
+  element => element.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length"""
+COLOURS = """() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"""
+
+
+@contextmanager
+def agent(directory: Path, *mounts: ClientMount) -> Iterator[str]:
+    """An agent on recorded clients that are at work."""
+    clients = Clients(directory / "proc", mounts, interval_s=0.2)
+    with exporter(directory, f"--path.procfs={clients.root}", "--nfs.tick=200ms") as url:
+        wait_for(lambda: "fss_client_mount_info{" in get(f"{url}/metrics"), "the first tick")
+        clients.start()
+        try:
+            yield url
+        finally:
+            clients.stop()
+
+
+def page_with_rates(url: str) -> str:
+    """The page as soon as it has had a second look at the counters."""
+
+    def second_look() -> str:
+        page = get(url)
+        return page if "Means of the last" in page else ""
+
+    return wait_for(second_look, "rates on the page")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a busy agent."""
+    mounts = (ClientMount("k_mixed", "10.80.1.10", "/export/a"), ClientMount("h_rmrf", "10.80.1.10", HOSTILE))
+    with agent(tmp_path_factory.mktemp("agent"), *mounts) as url:
+        return page_with_rates(url)
+
+
+def test_a_browser_shows_the_page_as_it_is_meant_and_complains_of_nothing(tmp_path: Path) -> None:
+    with agent(tmp_path, ClientMount("k_mixed", "10.80.1.10", "/export/a")) as url:
+        page_with_rates(url)
+        visited = visit(url)
+
+    text = visible_text(visited.dom)
+    assert visited.complaints == []
+    assert "OCI File Storage mount targets" in text
+    assert "Busiest second of the last minute on this host" in text
+    assert "10.80.1.10" in text
+    assert "10.80.1.10:/export/a" in text
+    assert "nfs works" in text
+
+
+def test_a_style_the_policy_does_not_know_would_be_complained_of() -> None:
+    """Holds the test above to its word: the same policy over another style sheet."""
+
+    class Refusing(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><style>body { color: red }</style>")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name in the standard library
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        visited = visit(f"http://127.0.0.1:{server.server_port}/")
+        server.shutdown()
+
+    assert any("Content Security Policy" in line for line in visited.complaints)
+
+
+def test_a_hostile_export_is_seen_as_it_is_spelt(page: str, tmp_path: Path) -> None:
+    seen = measured(page, "() => [document.title, document.body.innerText]", tmp_path, size=DESK)
+
+    assert seen[0] == "fss-exporter"
+    assert "/export/<b>bold</b><script>document.title='owned'</script>&amp;\u202etxt" in seen[1]
+
+
+@pytest.mark.parametrize("size", [PHONE, (768, 1024), DESK], ids=["phone", "tablet", "desk"])
+def test_nothing_is_wider_than_the_screen(page: str, tmp_path: Path, size: tuple[int, int]) -> None:
+    assert measured(page, OVERFLOW, tmp_path, size=size) == 0
+
+
+def test_dark_mode_is_dark_and_light_mode_is_light(page: str, tmp_path: Path) -> None:
+    def brightness(colour: str) -> float:
+        red, green, blue = (int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
+        return (red + green + blue) / 3
+
+    ground, ink = measured(page, COLOURS, tmp_path, size=PHONE)
+    dark_ground, light_ink = measured(page, COLOURS, tmp_path, size=PHONE, dark=True)
+
+    assert brightness(ground) > 220
+    assert brightness(ink) < 60
+    assert brightness(dark_ground) < 60
+    assert brightness(light_ink) > 200
+
+
+def test_a_bar_is_as_long_as_the_share_it_stands_for(page: str, tmp_path: Path) -> None:
+    bars = measured(
+        page,
+        """() => [...document.querySelectorAll(".usage:has(svg)")].map(usage => [
+          usage.querySelector("strong").innerText,
+          usage.querySelector(".fill").getBoundingClientRect().width
+            / usage.querySelector("svg").getBoundingClientRect().width])""",
+        tmp_path,
+        size=DESK,
+    )
+
+    assert bars
+    for shown, length in bars:
+        share = 0.0 if shown.startswith("<") else float(shown.removesuffix(" %")) / 100
+        assert length == pytest.approx(min(1.0, share), abs=0.011), shown

@@ -68,7 +68,7 @@ clean: ## remove what the other targets made
 
 .PHONY: tools-present
 tools-present:
-	@tools/ensure-tools prometheus promtool systemd-analyze setpriv
+	@tools/ensure-tools prometheus promtool chromium systemd-analyze setpriv
 
 .venv-cli/bin/oci: requirements/cli.txt
 	@tools/make-venv $(PYTHON) .venv-cli

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -36,6 +37,13 @@ window.addEventListener("load", () => {
 </script>"""
 
 
+def _browser() -> str:
+    for other in ("chromium-browser", "google-chrome"):
+        if shutil.which("chromium") is None and shutil.which(other):
+            return other
+    return require("chromium", "chromium")
+
+
 @dataclass(frozen=True)
 class Browsed:
     """What came of one visit: the document after loading, and what the browser complained about."""
@@ -53,7 +61,7 @@ def visit(url: str, *, size: tuple[int, int] = (1280, 900), dark: bool = False, 
     """Load a page; write a picture of it where one is asked for."""
     with tempfile.TemporaryDirectory() as profile:
         command = [
-            require("chromium", "chromium"),
+            _browser(),
             *_FLAGS,
             *([_DARK] if dark else []),
             f"--user-data-dir={profile}",

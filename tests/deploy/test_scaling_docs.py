@@ -1,0 +1,209 @@
+"""docs/install.md and docs/scaling.md: every configuration they show is loaded by the program it is for."""
+
+import configparser
+import http.server
+import json
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fss_exporter.catalogue import CATALOGUE, CLIENT, EXPORTER
+from fss_exporter.cli.assets import write
+from fss_exporter.config import load
+from fss_exporter.oci.metrics import METRICS
+
+ROOT = Path(__file__).parents[2]
+SCALING = (ROOT / "docs/scaling.md").read_text()
+PAGES = (ROOT / "docs/install.md").read_text() + SCALING
+PACK = "/etc/fss-exporter/pack"
+
+
+def blocks(language: str) -> dict[str, str]:
+    """Fenced blocks of both pages, by the file name in their first line."""
+    found = re.findall(rf"^```{language}\n(.*?)^```", PAGES, flags=re.DOTALL | re.MULTILINE)
+    named = {block.partition("\n")[0].removeprefix("# "): block for block in found}
+    assert len(named) == len(found)
+    return named
+
+
+YAML = blocks("yaml")
+EXPORTERS = sorted(name for name in YAML if name.startswith("fss-exporter"))
+SERVERS = sorted(name for name in YAML if name.startswith("prometheus"))
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def server_file(name: str, folder: Path) -> Path:
+    """A Prometheus configuration of the pages, with the shipped files where it says they are."""
+    write(folder / "pack")
+    path = folder / name
+    path.write_text(YAML[name].replace(PACK, str(folder / "pack")))
+    return path
+
+
+def test_every_block_is_for_a_program_the_tests_know() -> None:
+    assert set(EXPORTERS) | set(SERVERS) == YAML.keys()
+    assert len(EXPORTERS) == 3
+    assert len(SERVERS) == 5
+
+
+@pytest.mark.parametrize("name", EXPORTERS)
+def test_the_exporter_takes_the_configuration(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(YAML[name])
+    assert load(tmp_path / name).oci.auth == "instance_principal"
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_prometheus_takes_the_configuration(name: str, tmp_path: Path) -> None:
+    mode = ("--agent",) if name == "prometheus-agent.yml" else ()
+    done = run("promtool", "check", "config", *mode, server_file(name, tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_two_pollers_together_stay_within_the_tenancys_budget() -> None:
+    """10 calls a second is what OCI allows a tenancy (Monitoring API, SummarizeMetricsData)."""
+    per_poller = [yaml.safe_load(YAML[name])["oci"]["calls_per_second"] for name in EXPORTERS]
+    assert max(per_poller) * 2 <= 8
+    assert "`calls_per_second: 4` leaves a fifth of the 10" in SCALING
+
+
+def test_the_call_budget_is_that_of_the_metric_table(tmp_path: Path) -> None:
+    (tmp_path / "empty.yml").write_text("{}")
+    per_second = load(tmp_path / "empty.yml").oci.calls_per_second
+    assert f"| at most {len(METRICS)}, for as many metrics |" in SCALING
+    assert f"| {len(METRICS) / 60:.2f} a second |" in SCALING
+    assert f"`calls_per_second: {per_second:g}`, the default" in SCALING
+    assert f"| {per_second * 60:g}, enough for {per_second * 60 // len(METRICS):g} regions" in SCALING
+
+
+def test_the_series_of_a_mount_are_counted_on_a_scrape() -> None:
+    golden = (ROOT / "tests/fixtures/golden/client.prom").read_text()
+    plain = [line for line in golden.splitlines() if line.startswith("fss_client") and 'address="10.80.2.20"' in line]
+    assert f"One NFSv3 mount is {len(plain)} series" in SCALING
+    for clients in (1_000, 10_000, 100_000):
+        series = clients * len(plain)
+        assert f"| {clients:,} | {series:,} | {round(series / 60):,} |" in SCALING
+
+
+def rules(name: str) -> list[dict[str, Any]]:
+    groups = yaml.safe_load((ROOT / "rules" / name).read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def test_a_cell_forwards_what_only_it_can_record_and_what_the_centre_needs_raw() -> None:
+    recording = rules("recording.yml")
+    records = {rule["record"] for rule in recording}
+    at_clients = {row.name for row in (*CLIENT, *EXPORTER)} | {"up"}
+    known = CATALOGUE.keys() | records | {"up"}
+
+    def used(rule: dict[str, Any]) -> set[str]:
+        return known & set(re.findall(r"[a-zA-Z_:][\w:]*", rule["expr"]))
+
+    raw = {row.name for row in CLIENT}
+    edge = {record for record in records if all(used(rule) <= raw for rule in recording if rule["record"] == record)}
+    later = [rule for rule in recording if rule["record"] not in edge] + rules("alerts.yml")
+    needed = edge | (set().union(*map(used, later)) & at_clients)
+
+    (write_to,) = yaml.safe_load(YAML["prometheus-cell.yml"])["remote_write"]
+    (relabel,) = write_to["write_relabel_configs"]
+    assert (relabel["action"], relabel["source_labels"]) == ("keep", ["__name__"])
+    assert set(relabel["regex"].split("|")) == needed
+    assert edge
+
+
+def test_the_centre_adds_the_cells_up() -> None:
+    """Evaluated by promtool over the shipped rules: sums over two cells, and no rule that the cells' label breaks."""
+    done = run("promtool", "test", "rules", Path(__file__).with_name("cells_test.yml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@contextmanager
+def exporter_and_centre() -> Iterator[tuple[str, threading.Event]]:
+    """A loopback address that is scraped like an exporter and written to like a centre; the event says written."""
+    written = threading.Event()
+
+    class Both(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer(b"fss_client_peak_estimated_iops 1\n")
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._answer(b"")
+            written.set()
+
+        def _answer(self, body: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Both) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_port}", written
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def prometheus(name: str, address: str, folder: Path, *storage: str) -> Iterator[None]:
+    """A server with the documented file, the addresses of this test, and without the minute between scrapes."""
+    folder.mkdir()
+    clients = folder / "clients.json"
+    clients.write_text(json.dumps([{"targets": [address]}]))
+    path = server_file(name, folder)
+    path.write_text(
+        path.read_text()
+        .replace("https://metrics.example.com", f"http://{address}")
+        .replace("/etc/prometheus/clients/*.json", str(clients))
+        .replace("scrape_interval: 60s", "scrape_interval: 1s")
+    )
+    *flags, place = storage
+    command = ("prometheus", *flags, f"{place}={folder / 'data'}", f"--config.file={path}",
+               "--web.listen-address=127.0.0.1:0", "--log.level=error")  # fmt: skip
+    with subprocess.Popen(command) as server:
+        try:
+            yield
+        finally:
+            server.terminate()
+
+
+def test_a_real_prometheus_scrapes_clients_and_writes_to_the_centre(tmp_path: Path) -> None:
+    """Both ways of the page side by side: agent mode, and a cell with its rules."""
+    with (
+        exporter_and_centre() as (for_agent, written_by_agent),
+        exporter_and_centre() as (for_cell, written_by_cell),
+        prometheus("prometheus-agent.yml", for_agent, tmp_path / "a", "--enable-feature=agent", "--storage.agent.path"),
+        prometheus("prometheus-cell.yml", for_cell, tmp_path / "c", "--storage.tsdb.path"),
+    ):
+        assert written_by_agent.wait(45)
+        assert written_by_cell.wait(45)
+
+
+def test_the_drop_ins_are_settings_of_a_unit() -> None:
+    drop_ins = re.findall(
+        r"^```ini\n(.*?)^```", PAGES + (ROOT / "docs/security.md").read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    keys: set[str] = set()
+    for text in drop_ins:
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.optionxform = str  # type: ignore[assignment,method-assign]  # how configparser keeps case
+        parser.read_string(text)
+        assert parser.sections() == ["Service"]
+        keys |= parser["Service"].keys()
+    assert keys == {"LoadCredential", "IPAddressDeny", "IPAddressAllow"}

@@ -12,11 +12,12 @@ import click
 
 from fss_exporter.config import Settings, load
 from fss_exporter.errors import UsageError
-from fss_exporter.model.limits import SHAPES, Limits, shape_of
+from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.oci.alarms.desired import Estate, Scope, Target
 from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, mount_targets, spellings
 from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.client import Access, Reach, Session, read_credentials, region_of
 from fss_exporter.oci.inventory import MountTarget, Tags
 
@@ -150,10 +151,10 @@ def estate_of(options: Options, settings: Settings, session: Session, scope: Sco
 
 def planned_estate(options: Options, settings: Settings) -> Estate:
     """What the configuration alone says."""
-    given = settings.latency_objectives
+    given = _ceilings(settings)
     return Estate(
-        shape_limits={shape: _shape_limits(shape, SHAPES[shape].limits, settings) for shape in SHAPES},
-        objectives=given.seconds,
+        shape_limits={name: replace(shape.limits, **given.shapes.get(name, {})) for name, shape in SHAPES.items()},
+        objectives=settings.latency_objectives.seconds,
         published=options.published,
     )
 
@@ -162,27 +163,21 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
     """Mount targets given as OCID=SHAPE."""
     targets = []
     for text in stated:
-        ocid, _, shape = text.partition("=")
-        if shape not in SHAPES:
-            raise UsageError(f"--mount-target={text}: no shape {shape!r}; there are {', '.join(SHAPES)}")
-        limits = _shape_limits(shape, SHAPES[shape].limits, settings)
-        targets.append(Target(ocid, shape, _own_limits((ocid,), limits, settings)))
+        ocid, _, name = text.partition("=")
+        if name not in SHAPES:
+            raise UsageError(f"--mount-target={text}: no shape {name!r}; there are {', '.join(SHAPES)}")
+        gbps = SHAPES[name].observed_throughput_gbps
+        targets.append(_target(MountTarget(ocid, ocid, "", "", "", "", "", "", gbps), settings))
     return tuple(targets)
 
 
 def _target(found: MountTarget, settings: Settings) -> Target:
     shape = shape_of(found.observed_throughput_gbps)
-    limits = _shape_limits(shape.name, shape.limits, settings)
-    return Target(found.id, shape.name, _own_limits((found.name, found.id), limits, settings))
+    return Target(found.id, shape.name, _ceilings(settings).limits(found))
 
 
-def _shape_limits(shape: str, published: Limits, settings: Settings) -> Limits:
-    given = settings.limits.shapes.get(shape)
-    return replace(published, **given.given) if given else published
-
-
-def _own_limits(names: tuple[str, ...], limits: Limits, settings: Settings) -> Limits:
-    for name in names:
-        given = settings.limits.mount_targets.get(name)
-        limits = replace(limits, **given.given) if given else limits
-    return limits
+def _ceilings(settings: Settings) -> Ceilings:
+    return Ceilings(
+        {name: given.given for name, given in settings.limits.shapes.items()},
+        {name: given.given for name, given in settings.limits.mount_targets.items()},
+    )

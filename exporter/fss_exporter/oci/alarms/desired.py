@@ -18,8 +18,9 @@ from fss_exporter.model.thresholds import (
     WARNING_RATIO,
 )
 from fss_exporter.oci.alarms.fit import narrow, rekey, rescale, respell, widen
-from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, PUBLISHED, Alarm, fill
+from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm, fill
 from fss_exporter.oci.metrics import is_success
+from fss_exporter.oci.publish import NAMESPACE as PUBLISHED
 
 MOST_IDS: Final = 50
 """Mount targets named in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""

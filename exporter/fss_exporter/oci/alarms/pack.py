@@ -21,16 +21,11 @@ from typing import Any, Final
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
 from fss_exporter.oci.metrics import METRICS, NAMESPACE
+from fss_exporter.oci.publish import NAMESPACE as PUBLISHED, UTILIZATION
 
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
 TWIN_TAG: Final = "prometheus-alert"
-
-PUBLISHED: Final = "fss_exporter"
-"""Namespace of what this project publishes itself. Custom namespaces may not begin with `oci_` or `oracle_`."""
-
-UTILIZATION: Final = ("IopsUtilization", "ReadUtilization", "WriteUtilization", "ConnectionsUtilization")
-"""What it publishes there: shares of a ceiling, 1 is all of it."""
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {NAMESPACE: tuple(METRICS), PUBLISHED: UTILIZATION}
 

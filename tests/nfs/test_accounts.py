@@ -18,8 +18,8 @@ def reading(*records: str, info: str | None = None) -> Reading:
 
 
 def accounts(*readings: Reading) -> Accounts:
-    """Fed with one reading a second."""
-    result = Accounts()
+    """Fed with one reading a second; operations that begin to happen count as themselves at once."""
+    result = Accounts(announce_s=0)
     for second, one in enumerate(readings):
         result.apply(one, float(second))
     return result
@@ -164,6 +164,51 @@ def test_the_series_keep_their_name_when_the_mount_that_named_them_goes() -> Non
     assert total(result, "READ") == 4
 
 
+def test_an_operation_that_never_happened_has_no_totals() -> None:
+    result = accounts(reading(mountstats({"GETATTR": 5})), reading(mountstats({"GETATTR": 9}, age=1001)))
+
+    assert sorted(result.mounts[KEY].operations) == ["GETATTR", "OTHER", "READ", "WRITE"]
+
+
+def test_an_operation_that_begins_to_happen_counts_as_other_until_everybody_has_seen_its_zero() -> None:
+    result = Accounts(announce_s=60)
+    for second, renames in ((0, 0), (1, 5), (30, 6), (61, 8), (62, 9)):
+        result.apply(reading(mountstats({"RENAME": renames}, age=1000 + second)), float(second))
+
+    operations = result.mounts[KEY].operations
+    assert (operations["OTHER"].operations, operations["RENAME"].operations) == (6, 3)
+    assert (operations["OTHER"].cost, operations["RENAME"].cost) == ((48, 48, 48), (24, 24, 24))
+    assert (operations["OTHER"].queue_ms, operations["RENAME"].errors) == (6, 0)
+
+
+def test_what_happened_before_the_exporter_saw_the_mount_is_itself_from_the_first_growth_on() -> None:
+    result = Accounts()
+    result.apply(reading(mountstats({"RENAME": 4})), 0.0)
+    result.apply(reading(mountstats({"RENAME": 6}, age=1001)), 1.0)
+
+    assert total(result, "RENAME") == 2
+
+
+def test_reads_and_writes_are_themselves_from_their_first_on() -> None:
+    result = Accounts()
+    result.apply(reading(mountstats({})), 0.0)
+    result.apply(reading(mountstats({"READ": 6, "WRITE": 1}, age=1001)), 1.0)
+
+    assert (total(result, "READ"), total(result, "WRITE")) == (6, 1)
+
+
+def test_nfs3_and_nfs4_of_one_export_are_added_up_and_only_nfs3_is_estimated() -> None:
+    v4: Names = {"mount_point": "/mnt/v4", "fstype": "nfs4"}
+    info = mountinfo(superblock="0:41", **v4) + mountinfo()
+    result = accounts(
+        reading(mountstats({"READ": 1}, **v4), mountstats({"READ": 1}), info=info),
+        reading(mountstats({"READ": 5}, age=1001, **v4), mountstats({"READ": 3}, age=1001), info=info),
+    )
+
+    assert total(result, "READ") == 6
+    assert result.mounts[KEY].operations["READ"].cost == (4, 4, 4)
+
+
 def test_nfs4_is_counted_and_not_estimated() -> None:
     v4: Names = {"fstype": "nfs4"}
     info = mountinfo(**v4)
@@ -272,14 +317,14 @@ lives = st.lists(
 )
 
 
-def flat(mounts: dict[SeriesKey, MountTotals]) -> list[float]:
-    return [
-        value
-        for mount in mounts.values()
-        for name in sorted(mount.operations)
-        for totals in (mount.operations[name],)
-        for value in (totals.operations, *(totals.cost or ()), totals.queue_ms)
-    ] + [value for mount in mounts.values() for value in (mount.read_bytes, mount.sent_bytes)]
+def every_number(mounts: dict[SeriesKey, MountTotals]) -> dict[str, float]:
+    numbers: dict[str, float] = {}
+    for mount in mounts.values():
+        numbers |= {"read": mount.read_bytes, "sent": mount.sent_bytes}
+        for name, totals in mount.operations.items():
+            numbers |= {f"{name} operations": totals.operations, f"{name} queue": totals.queue_ms}
+            numbers |= {f"{name} cost {place}": cost for place, cost in enumerate(totals.cost or ())}
+    return numbers
 
 
 @settings(max_examples=50)
@@ -287,7 +332,7 @@ def flat(mounts: dict[SeriesKey, MountTotals]) -> list[float]:
 def test_no_counter_ever_goes_down(steps: list[tuple[str, int, int]]) -> None:
     result, age, reads, payload = Accounts(), 1000, 10, 40960
     result.apply(reading(mountstats({"READ": reads}, read_bytes=payload)), 0.0)
-    before = flat(result.mounts)
+    before = every_number(result.mounts)
     for second, (what, more, more_bytes) in enumerate(steps, start=1):
         age, reads, payload = (
             (0, more, more_bytes) if what == "reborn" else (age + 1, reads + more, payload + more_bytes)
@@ -297,8 +342,8 @@ def test_no_counter_ever_goes_down(steps: list[tuple[str, int, int]]) -> None:
             reading(info="") if what == "gone" else reading(text.replace("age:", "age!") if what == "broken" else text)
         )
         result.apply(one, float(second))
-        after = flat(result.mounts)
-        assert all(old <= new for old, new in zip(before, after, strict=True))
+        after = every_number(result.mounts)
+        assert all(value <= after[name] for name, value in before.items())
         before = after
 
 

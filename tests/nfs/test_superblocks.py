@@ -138,7 +138,7 @@ def test_a_tls_forwarder_is_resolved_by_the_address_map() -> None:
 
 
 def test_kernel_tls_is_encrypted_without_a_forwarder() -> None:
-    reading = joined(mountstats({"READ": 1}, options="rw,vers=3,xprtsec=tls"), mountinfo())
+    reading = joined(mountstats({"READ": 1}), mountinfo(options="rw,vers=3,xprtsec=tls"))
 
     assert reading.superblocks[0].encrypted
 

@@ -9,6 +9,9 @@ from fss_exporter.catalogue.metric import Metric
 MOUNT = ("address", "server", "export")
 MOUNT_OPERATION = (*MOUNT, "operation")
 
+_RARE = "An operation that never happened on a mount has no series; one that begins to happen counts as OTHER for five minutes, so that rate() misses nothing."
+_COARSE = "operation is READ, WRITE, or OTHER for all others together."
+
 CLIENT = (
     Metric(
         "fss_client_mount_info",
@@ -37,7 +40,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        "NFS operations completed, failed ones included.",
+        f"NFS operations completed, failed ones included. {_RARE}",
         "column 1 (ops) of the per-op statistics of mountstats",
     ),
     Metric(
@@ -45,7 +48,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        "Estimated mount-target I/O operations this client caused: operations times their cost; exact for all but READ and WRITE.",
+        f"Estimated mount-target I/O operations this client caused: operations times their cost; exact for all but READ and WRITE. {_RARE}",
         "ops and bytes of mountstats, costs of Table 2 of the OCI File Storage performance white paper 2.0 (August 2023)",
     ),
     Metric(
@@ -53,7 +56,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        "Least mount-target I/O operations that the counted operations and bytes can have cost.",
+        f"Least mount-target I/O operations that the counted operations and bytes can have cost; {_COARSE}",
         "as fss_client_estimated_io_operations_total",
     ),
     Metric(
@@ -61,7 +64,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        "Most mount-target I/O operations that the counted operations and bytes can have cost.",
+        f"Most mount-target I/O operations that the counted operations and bytes can have cost; {_COARSE}",
         "as fss_client_estimated_io_operations_total",
     ),
     Metric(
@@ -117,7 +120,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        "Transmissions beyond the first of each completed operation.",
+        f"Transmissions beyond the first of each completed operation; {_COARSE}",
         "columns 2 minus 1 of the per-op statistics of mountstats",
     ),
     Metric(
@@ -125,7 +128,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        "Major timeouts of operations.",
+        f"Major timeouts of operations; {_COARSE}",
         "column 3 of the per-op statistics of mountstats",
     ),
     Metric(

@@ -38,8 +38,32 @@ class Metric:
         return f"{self.help} Source: {self.origin}."
 
 
+class Series:
+    """One time series with its text prepared: label text does not change, only the value behind it does.
+
+    Args:
+        metric: the row.
+        labels: label values in the row's order.
+    """
+
+    __slots__ = ("labels", "text")
+
+    def __init__(self, metric: Metric, labels: Sequence[str]) -> None:
+        self.labels = tuple(labels)
+        pairs = sorted(zip(metric.labels, self.labels, strict=True))
+        inside = ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
+        self.text = f"\n{metric.name}{{{inside}}} " if inside else f"\n{metric.name} "
+
+
+def _escaped(value: str) -> str:
+    """A label value as both text formats write it."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
 class Family(PrometheusFamily):
     """A metric family whose samples all have the labels of its row of the catalogue.
+
+    `rows` holds the values beside their prepared series; `samples` is made from it for whoever wants samples.
 
     Args:
         metric: the row.
@@ -48,13 +72,25 @@ class Family(PrometheusFamily):
     def __init__(self, metric: Metric) -> None:
         # Exposition appends `_total` and `_info` by type, so a family is named without them.
         base = metric.name.removesuffix("_info" if metric.kind == "info" else "_total")
+        self.metric = metric
+        self.rows: list[tuple[Series, float]] = []
         super().__init__(base, metric.help_text, metric.kind)
-        self._sample_name = metric.name
-        self._label_names = metric.labels
 
     def add_metric(self, labels: Sequence[str], value: float = 1.0) -> None:
         """Add a sample: label values in the row's order; an info has the value 1."""
-        self.samples.append(Sample(self._sample_name, dict(zip(self._label_names, labels, strict=True)), value))
+        self.rows.append((Series(self.metric, labels), value))
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The rows as `prometheus_client` has samples."""
+        name, names = self.metric.name, self.metric.labels
+        return [Sample(name, dict(zip(names, series.labels, strict=True)), value) for series, value in self.rows]
+
+    @samples.setter
+    def samples(self, none: list[Sample]) -> None:
+        # The base class begins with an empty list; a family has no samples beside its rows.
+        if none:
+            raise ValueError("samples are added with add_metric")
 
 
 def family(metric: Metric) -> Family:

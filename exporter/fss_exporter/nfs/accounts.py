@@ -5,8 +5,12 @@ readings and never go down. A difference is only taken between two readings of o
 a superblock first seen old never enters; one born since the last reading counts from zero.
 
 The cost of READ and WRITE is not linear in what the kernel counts, so it is computed for each difference and added up.
+
+An operation that never happened on a mount has no totals. One that begins to happen gets totals of its own at zero, and
+for `announce_s` what it does is added to OTHER, so that a reader who takes rates has seen the zero before the growth.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,9 +21,17 @@ from fss_exporter.nfs.peaks import Peaks
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 
+OTHER = "OTHER"
+"""Stands for operations that began to happen on a mount a moment ago."""
+
+ANNOUNCE_SECONDS = 300.0
+"""How long OTHER stands for an operation that begins to happen: longer than anybody's scrape interval."""
+
+_ALWAYS = (READ, WRITE, OTHER)
 _ZERO = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 _REMOTE_LOCKS = frozenset(("none", "flock"))
 _ESTIMATED_FSTYPE = "nfs"
+_LONG_AGO = -math.inf
 
 
 @dataclass(slots=True)
@@ -29,6 +41,7 @@ class OperationTotals:
     `cost` is None where no cost is known (NFSv4), `errors` where the kernel does not count them.
     """
 
+    announced_at: float = _LONG_AGO
     operations: int = 0
     retransmissions: int = 0
     timeouts: int = 0
@@ -60,9 +73,14 @@ class _Baseline:
 
 
 class Accounts:
-    """Totals by mount, fed with one reading a tick. Not thread-safe; it knows no clock but the one passed in."""
+    """Totals by mount, fed with one reading a tick. Not thread-safe; it knows no clock but the one passed in.
 
-    def __init__(self) -> None:
+    Args:
+        announce_s: how long OTHER stands for an operation that begins to happen.
+    """
+
+    def __init__(self, announce_s: float = ANNOUNCE_SECONDS) -> None:
+        self._announce_s = announce_s
         self.mounts: dict[SeriesKey, MountTotals] = {}
         self.sends: dict[str, int] = {}
         self.receives: dict[str, int] = {}
@@ -95,8 +113,11 @@ class Accounts:
         if known is not None and before is known.superblock.record:
             # The mounts that name an export come and go; the series keep the name they began with.
             superblock = replace(superblock, key=known.superblock.key)
-        totals = self.mounts.setdefault(superblock.key, MountTotals())
-        cost = _add_difference(totals, before, superblock.record)
+        totals = self.mounts.get(superblock.key)
+        if totals is None:
+            totals = self.mounts[superblock.key] = MountTotals()
+        _announce(totals, superblock.record)
+        cost = _add_difference(totals, before, superblock.record, at, self._announce_s)
         kept = superblock
         if before is not None and before.operations.keys() - superblock.record.operations.keys():
             operations = {**before.operations, **superblock.record.operations}
@@ -136,14 +157,30 @@ def _same_life(old: Superblock, new: Superblock) -> bool:
     if new.record.age_s < old.record.age_s:
         return False
     operations = new.record.operations
-    return all(
+    return operations is old.record.operations or all(
         operations[name].operations >= counters.operations
         for name, counters in old.record.operations.items()
         if name in operations
     )
 
 
-def _add_difference(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) -> float:
+def _announce(totals: MountTotals, record: NfsRecord) -> None:
+    """Give totals, at zero, to what has happened on a mount before the exporter saw it."""
+    if OTHER not in totals.operations:
+        happened = (name for name, counters in record.operations.items() if counters.operations)
+        for name in dict.fromkeys((*_ALWAYS, *happened)):
+            totals.operations[name] = _at_zero(name, record, _LONG_AGO)
+
+
+def _at_zero(name: str, record: NfsRecord, announced_at: float) -> OperationTotals:
+    estimated = record.fstype == _ESTIMATED_FSTYPE and (name == OTHER or name in NFS3_OPERATIONS)
+    errors_counted = record.operations[READ].errors is not None
+    return OperationTotals(announced_at, errors=0 if errors_counted else None, cost=NOTHING if estimated else None)
+
+
+def _add_difference(
+    totals: MountTotals, before: NfsRecord | None, now: NfsRecord, at: float, announce_s: float
+) -> float:
     """Add what lies between two records of one life; return the estimated cost of it."""
     payload = {
         READ: max(0, now.read_bytes - (before.read_bytes if before else 0)),
@@ -152,22 +189,27 @@ def _add_difference(totals: MountTotals, before: NfsRecord | None, now: NfsRecor
     totals.read_bytes += payload[READ]
     totals.written_bytes += payload[WRITE]
     _add_locks(totals, before, now)
-    estimated = now.fstype == _ESTIMATED_FSTYPE
     whole_cost = 0.0
     for name, counters in now.operations.items():
         old = before.operations.get(name, counters) if before else _ZERO
-        _add_operation(totals, name, old, counters)
-        if estimated:
-            cost = _cost(name, old, counters, payload.get(name, 0), now.options)
-            if cost is not None:
-                target = totals.operations[name]
-                target.cost = _sum(target.cost or NOTHING, cost)
-                whole_cost += cost.point
+        if old is counters or old == counters:
+            continue
+        target = totals.operations.get(name)
+        if target is None:
+            target = totals.operations[name] = _at_zero(name, now, at)
+        if target.announced_at > at - announce_s:
+            target = totals.operations[OTHER]
+        _add_operation(totals, target, old, counters)
+        cost = _cost(name, old, counters, payload.get(name, 0), now) if now.fstype == _ESTIMATED_FSTYPE else None
+        if cost is not None:
+            target.cost = _sum(target.cost or NOTHING, cost)
+            whole_cost += cost.point
     return whole_cost
 
 
-def _add_operation(totals: MountTotals, name: str, old: OperationCounters, new: OperationCounters) -> None:
-    target = totals.operations[name]
+def _add_operation(
+    totals: MountTotals, target: OperationTotals, old: OperationCounters, new: OperationCounters
+) -> None:
     operations = max(0, new.operations - old.operations)
     target.operations += operations
     target.retransmissions += max(0, new.transmissions - old.transmissions - operations)
@@ -190,8 +232,9 @@ def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) ->
 
 
 def _cost(
-    name: str, old: OperationCounters, new: OperationCounters, payload_bytes: int, options: Mapping[str, str]
+    name: str, old: OperationCounters, new: OperationCounters, payload_bytes: int, record: NfsRecord
 ) -> Bounds | None:
+    options = record.options
     count = max(0, new.operations - old.operations)
     if name == READ:
         return estimate_reads(count, payload_bytes, _size_cap(options, "rsize"), _read_wire(old, new, options))

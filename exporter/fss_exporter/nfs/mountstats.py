@@ -4,7 +4,9 @@ Text in, records out. What is used must be there and be a number; what is append
 that a kernel of next year costs nothing. One record that cannot be read costs that record and leaves its reason.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
@@ -16,9 +18,21 @@ _SENDS_FIELD = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
 # Where `sends` stands among the numbers of an xprt line; `recvs` is next to it (net/sunrpc/xprtsock.c and
 # net/sunrpc/xprtrdma/transport.c).
 
+_AGE = re.compile(r"\n\s*age:(.*)")
 _SERVER_READ, _SERVER_WRITTEN = 4, 5
 _VFS_LOCK = 16
+_COLUMNS = 8
 _SIGN_BIT = 1 << 63
+
+
+class _Body(NamedTuple):
+    """All of a record but its head and its age."""
+
+    options: Mapping[str, str]
+    vfs_locks: int | None
+    payload: tuple[int, int]
+    transports: tuple[Transport, ...]
+    operations: Mapping[str, OperationCounters]
 
 
 def parse_mountstats(text: str) -> Mountstats:
@@ -26,18 +40,95 @@ def parse_mountstats(text: str) -> Mountstats:
 
     A text that stops in the middle of a line was cut off: its last record is skipped with the reason `truncated`.
     """
-    records: list[NfsRecord] = []
-    skipped: list[str] = []
-    cut_off = bool(text) and not text.endswith("\n")
-    for chunk, last in _chunks(text):
-        if cut_off and last:
-            skipped.append("truncated")
-            continue
-        try:
-            records.append(_record(chunk))
-        except RecordError as error:
-            skipped.append(error.reason)
-    return Mountstats(tuple(records), tuple(skipped))
+    return Parser().parse(text)
+
+
+class Parser:
+    """Parses one text after another and reads only what differs from the last: most mounts are idle most of the time.
+
+    Equal lines give the very same counters, so that `is` tells whether an operation has moved.
+    """
+
+    def __init__(self) -> None:
+        self._bodies: dict[str, _Body] = {}
+        self._lines: dict[str, tuple[str, OperationCounters]] = {}
+
+    def parse(self, text: str) -> Mountstats:
+        """As `parse_mountstats`."""
+        bodies: dict[str, _Body] = {}
+        lines: dict[str, tuple[str, OperationCounters]] = {}
+        records: list[NfsRecord] = []
+        skipped: list[str] = []
+        cut_off = bool(text) and not text.endswith("\n")
+        for chunk, last in _chunks(text):
+            if cut_off and last:
+                skipped.append("truncated")
+                continue
+            try:
+                records.append(self._record(chunk, bodies, lines))
+            except RecordError as error:
+                skipped.append(error.reason)
+        self._bodies, self._lines = bodies, lines
+        return Mountstats(tuple(records), tuple(skipped))
+
+    def _record(
+        self, chunk: str, bodies: dict[str, _Body], lines: dict[str, tuple[str, OperationCounters]]
+    ) -> NfsRecord:
+        head, _, _ = chunk.partition("\n")
+        device, mount_point, fstype = _head(head)
+        age = _AGE.search(chunk)
+        if age is None:
+            raise RecordError("malformed_age", f"{device} has no age line")
+        rest = f"{chunk[len(head) : age.start()]}{chunk[age.end() :]}"
+        body = bodies.get(rest) or self._bodies.get(rest)
+        if body is None:
+            body = self._body(device, rest, lines)
+        bodies[rest] = body
+        return NfsRecord(
+            device=device,
+            mount_point=mount_point,
+            fstype=fstype,
+            age_s=_age(age[1]),
+            options=body.options,
+            vfs_locks=body.vfs_locks,
+            read_bytes=body.payload[0],
+            written_bytes=body.payload[1],
+            transports=body.transports,
+            operations=body.operations,
+        )
+
+    def _body(self, device: str, text: str, known: dict[str, tuple[str, OperationCounters]]) -> _Body:
+        lines = iter(text.split("\n"))
+        fields: dict[str, str] = {}
+        transports: list[Transport] = []
+        for line in lines:
+            name, _, value = line.strip().partition(":")
+            if name == "xprt":
+                transports.append(_transport(value.split()))
+            elif name == "per-op statistics":
+                break
+            else:
+                fields.setdefault(name, value)
+        operations = dict(self._operations(lines, known))
+        if not {READ, WRITE} <= operations.keys():
+            raise RecordError("truncated", f"{device} has no per-op statistics of READ and WRITE")
+        return _Body(
+            options=options(fields.get("opts", "").strip()),
+            vfs_locks=_vfs_locks(fields),
+            payload=_payload(fields),
+            transports=tuple(transports),
+            operations=operations,
+        )
+
+    def _operations(
+        self, lines: Iterable[str], known: dict[str, tuple[str, OperationCounters]]
+    ) -> Iterator[tuple[str, OperationCounters]]:
+        for line in lines:
+            operation = known.get(line) or self._lines.get(line) or _operation(line)
+            if operation is None:
+                return
+            known[line] = operation
+            yield operation
 
 
 def _chunks(text: str) -> Iterator[tuple[str, bool]]:
@@ -49,37 +140,6 @@ def _chunks(text: str) -> Iterator[tuple[str, bool]]:
             yield part, position == len(parts)
 
 
-def _record(chunk: str) -> NfsRecord:
-    lines = iter(chunk.split("\n"))
-    device, mount_point, fstype = _head(next(lines))
-    fields: dict[str, str] = {}
-    transports: list[Transport] = []
-    for line in lines:
-        name, _, value = line.strip().partition(":")
-        if name == "xprt":
-            transports.append(_transport(value.split()))
-        elif name == "per-op statistics":
-            break
-        else:
-            fields.setdefault(name, value)
-    operations = dict(_operations(lines))
-    if not {READ, WRITE} <= operations.keys():
-        raise RecordError("truncated", f"{device} has no per-op statistics of READ and WRITE")
-    read_bytes, written_bytes = _payload(fields)
-    return NfsRecord(
-        device=device,
-        mount_point=mount_point,
-        fstype=fstype,
-        age_s=_age(fields),
-        options=options(fields.get("opts", "").strip()),
-        vfs_locks=_vfs_locks(fields),
-        read_bytes=read_bytes,
-        written_bytes=written_bytes,
-        transports=tuple(transports),
-        operations=operations,
-    )
-
-
 def _head(line: str) -> tuple[str, str, str]:
     device, mounted_on, rest = line.partition(" mounted on ")
     mount_point, with_fstype, fstype = rest.rpartition(" with fstype ")
@@ -88,18 +148,20 @@ def _head(line: str) -> tuple[str, str, str]:
     return unescape(device.strip()), unescape(mount_point), fstype.split(" ", 1)[0]
 
 
-def _operations(lines: Iterator[str]) -> Iterator[tuple[str, OperationCounters]]:
-    for line in lines:
-        name, colon, value = line.strip().partition(":")
-        if not colon or name.startswith("no device"):
-            break
-        numbers = _numbers("operation", value)
-        if len(numbers) < 8:
-            raise RecordError("malformed_operation", line.strip()[:120])
-        ops, transmissions, timeouts, sent, received, queue, rtt, execute = numbers[:8]
-        errors = numbers[8] if len(numbers) > 8 else None
-        times = (_signed(queue), _signed(rtt), _signed(execute))
-        yield name, OperationCounters(ops, transmissions, timeouts, sent, received, *times, errors)
+def _operation(line: str) -> tuple[str, OperationCounters] | None:
+    """Name and counters of one line; None at the end of the table."""
+    name, colon, value = line.strip().partition(":")
+    if not colon or name.startswith("no device"):
+        return None
+    numbers = _numbers("operation", value)
+    if len(numbers) < _COLUMNS:
+        raise RecordError("malformed_operation", line.strip()[:120])
+    ops, transmissions, timeouts, sent, received, *times = numbers[:_COLUMNS]
+    if max(times) >= _SIGN_BIT:
+        times = [_signed(time) for time in times]
+    errors = numbers[_COLUMNS] if len(numbers) > _COLUMNS else None
+    queue, rtt, execute = times
+    return name, OperationCounters(ops, transmissions, timeouts, sent, received, queue, rtt, execute, errors)
 
 
 def _transport(words: list[str]) -> Transport:
@@ -118,10 +180,10 @@ def _payload(fields: dict[str, str]) -> tuple[int, int]:
     return numbers[_SERVER_READ], numbers[_SERVER_WRITTEN]
 
 
-def _age(fields: dict[str, str]) -> int:
-    numbers = _numbers("age", fields.get("age", ""))
+def _age(text: str) -> int:
+    numbers = _numbers("age", text)
     if len(numbers) != 1:
-        raise RecordError("malformed_age", fields.get("age", "no age line")[:120])
+        raise RecordError("malformed_age", text[:120])
     return numbers[0]
 
 
@@ -132,7 +194,7 @@ def _vfs_locks(fields: dict[str, str]) -> int | None:
 
 def _numbers(what: str, text: str) -> list[int]:
     words = text.split()
-    if not all(word.isascii() and word.isdecimal() for word in words):
+    if words and not (text.isascii() and "".join(words).isdecimal()):
         raise RecordError(f"malformed_{what}", text.strip()[:120])
     return [int(word) for word in words]
 

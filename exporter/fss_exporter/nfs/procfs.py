@@ -7,8 +7,8 @@ from pathlib import Path
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.escapes import decode
 from fss_exporter.nfs.mountinfo import parse_mountinfo
-from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, Reading, join
+from fss_exporter.nfs.mountstats import Parser
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, Layout, Reading
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,9 @@ class Procfs:
         self._pid = pid
         self._address_map = address_map
         self._fell_back = False
+        self._parser = Parser()
+        self._mounts = b""
+        self._layout = Layout(parse_mountinfo(""))
 
     def read(self) -> Reading:
         """The client as it is now.
@@ -59,13 +62,19 @@ class Procfs:
 
     def _read(self, pid: str) -> Reading:
         mountinfo, mountstats = self._root / pid / "mountinfo", self._root / pid / "mountstats"
-        mounts = parse_mountinfo(decode(mountinfo.read_bytes()))
-        counters = parse_mountstats(decode(mountstats.read_bytes()))
-        reading = join(counters, mounts, self._address_map)
+        self._see(mountinfo.read_bytes())
+        counters = self._parser.parse(decode(mountstats.read_bytes()))
+        reading = self._layout.join(counters)
         if UNMATCHED in reading.skipped:
             # A mount came between the two files.
-            reading = join(counters, parse_mountinfo(decode(mountinfo.read_bytes())), self._address_map)
+            self._see(mountinfo.read_bytes())
+            reading = self._layout.join(counters)
         return reading
+
+    def _see(self, mounts: bytes) -> None:
+        if mounts != self._mounts:
+            self._layout = Layout(parse_mountinfo(decode(mounts)), self._address_map)
+            self._mounts = mounts
 
 
 def _advice(error: OSError) -> str:

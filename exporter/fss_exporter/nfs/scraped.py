@@ -8,7 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from fss_exporter.errors import SourceError
-from fss_exporter.model.estimate import NOTHING
+from fss_exporter.model.estimate import NOTHING, Bounds
+from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import MountTotals, OperationTotals
 from fss_exporter.nfs.superblocks import SeriesKey
 from fss_exporter.nfs.traffic import Totals
@@ -29,7 +30,11 @@ class Scraped:
     mount_points: Mapping[SeriesKey, tuple[str, ...]]
 
 
-def _set_cost(part: str) -> Callable[[OperationTotals, float], None]:
+def _set_exact_cost(totals: OperationTotals, value: float) -> None:
+    totals.cost = Bounds(value, value, value)
+
+
+def _set_bound(part: str) -> Callable[[OperationTotals, float], None]:
     def put(totals: OperationTotals, value: float) -> None:
         totals.cost = (totals.cost or NOTHING)._replace(**{part: value})
 
@@ -42,9 +47,7 @@ def _set(name: str, factor: int = 1) -> Callable[[OperationTotals | MountTotals,
 
 _BY_OPERATION: Mapping[str, Callable[[OperationTotals, float], None]] = {
     "fss_client_operations_total": _set("operations"),
-    "fss_client_estimated_io_operations_total": _set_cost("point"),
-    "fss_client_estimated_io_operations_lower_bound_total": _set_cost("lower"),
-    "fss_client_estimated_io_operations_upper_bound_total": _set_cost("upper"),
+    "fss_client_estimated_io_operations_total": _set_exact_cost,
     "fss_client_retransmissions_total": _set("retransmissions"),
     "fss_client_timeouts_total": _set("timeouts"),
     "fss_client_errors_total": _set("errors"),
@@ -59,6 +62,12 @@ _BY_MOUNT: Mapping[str, Callable[[MountTotals, float], None]] = {
     "fss_client_received_bytes_total": _set("received_bytes"),
     "fss_client_estimated_lock_io_operations_total": _set("lock_io_operations"),
 }
+_BOUNDS: Mapping[str, Callable[[OperationTotals, float], None]] = {
+    "fss_client_estimated_io_operations_lower_bound_total": _set_bound("lower"),
+    "fss_client_estimated_io_operations_upper_bound_total": _set_bound("upper"),
+}
+# Exported after the cost itself; those of READ and WRITE only, since all others cost exactly what the estimate says.
+
 _INFO = "fss_client_mount_info"
 
 
@@ -88,12 +97,15 @@ def read_totals(source: str, text: str) -> Scraped:
 
 
 def _take(sample: Sample, totals: dict[SeriesKey, MountTotals], points: dict[SeriesKey, tuple[str, ...]]) -> None:
-    if sample.name not in _BY_OPERATION and sample.name not in _BY_MOUNT and sample.name != _INFO:
+    if not any(sample.name in known for known in (_BY_OPERATION, _BY_MOUNT, _BOUNDS, (_INFO,))):
         return
     labels = sample.labels
     key = SeriesKey(labels["address"], labels["server"], labels["export"])
     if sample.name == _INFO:
         points[key] = (*points.get(key, ()), labels["mount_point"])
+    elif sample.name in _BOUNDS:
+        if labels["operation"] in (READ, WRITE):
+            _BOUNDS[sample.name](totals[key].operations[labels["operation"]], sample.value)
     elif sample.name in _BY_MOUNT:
         _BY_MOUNT[sample.name](totals[key], sample.value)
     else:

@@ -74,32 +74,58 @@ def join(mountstats: Mountstats, mountinfo: Mountinfo, address_map: Mapping[str,
         mountinfo: the mounts, read as close to them as possible.
         address_map: mount-target address by forwarder address.
     """
-    superblock_of = _ordinals((mount.mount_point, mount.device, mount.fstype) for mount in mountinfo.mounts)
-    numbers = dict(zip(superblock_of, (mount.superblock for mount in mountinfo.mounts), strict=True))
-    mounts: dict[str, list[NfsMount]] = defaultdict(list)
-    for mount in mountinfo.mounts:
-        mounts[mount.superblock].append(mount)
-    records: dict[str, NfsRecord] = {}
-    skipped = [*mountstats.skipped, *mountinfo.skipped]
-    identities = _ordinals((record.mount_point, record.device, record.fstype) for record in mountstats.records)
-    for identity, record in zip(identities, mountstats.records, strict=True):
-        number = numbers.get(identity)
-        if number is None:
-            skipped.append(UNMATCHED)
-        else:
-            records.setdefault(number, record)
-    return Reading(
-        superblocks=tuple(
-            _superblock(number, record, mounts[number], address_map) for number, record in records.items()
-        ),
-        present=frozenset(mounts),
-        skipped=tuple(skipped),
-        unresolved=frozenset(
+    return Layout(mountinfo, address_map).join(mountstats)
+
+
+class Layout:
+    """The mounts of a client, prepared once for any number of readings of its counters.
+
+    Args:
+        mountinfo: the mounts.
+        address_map: mount-target address by forwarder address.
+    """
+
+    def __init__(self, mountinfo: Mountinfo, address_map: Mapping[str, str] = NO_ADDRESSES) -> None:
+        names = _ordinals((mount.mount_point, mount.device, mount.fstype) for mount in mountinfo.mounts)
+        self._numbers = dict(zip(names, (mount.superblock for mount in mountinfo.mounts), strict=True))
+        mounts: dict[str, list[NfsMount]] = defaultdict(list)
+        for mount in mountinfo.mounts:
+            mounts[mount.superblock].append(mount)
+        self._places = {number: _place(tuple(group), address_map) for number, group in mounts.items()}
+        self._skipped = mountinfo.skipped
+        self._unresolved = frozenset(
             mount.address
             for mount in mountinfo.mounts
             if _is_forwarder(mount.address) and mount.address not in address_map
-        ),
-    )
+        )
+
+    def join(self, mountstats: Mountstats) -> Reading:
+        """Counters by superblock."""
+        superblocks: dict[str, Superblock] = {}
+        unmatched: list[str] = []
+        names = _ordinals((record.mount_point, record.device, record.fstype) for record in mountstats.records)
+        for name, record in zip(names, mountstats.records, strict=True):
+            number = self._numbers.get(name)
+            if number is None:
+                unmatched.append(UNMATCHED)
+            elif number not in superblocks:
+                place = self._places[number]
+                superblocks[number] = Superblock(number, place.key, place.encrypted, record, place.mounts)
+        return Reading(
+            superblocks=tuple(superblocks.values()),
+            present=frozenset(self._places),
+            skipped=(*mountstats.skipped, *self._skipped, *unmatched),
+            unresolved=self._unresolved,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a superblock's mounts say of it."""
+
+    key: SeriesKey
+    encrypted: bool
+    mounts: tuple[NfsMount, ...]
 
 
 def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, str, str], int]]:
@@ -112,14 +138,14 @@ def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, st
     return result
 
 
-def _superblock(number: str, record: NfsRecord, mounts: list[NfsMount], address_map: Mapping[str, str]) -> Superblock:
+def _place(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str]) -> _Place:
     address = mounts[0].address
     # A bind mount of a sub-directory names the sub-directory; the export itself is the shortest name around.
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
     server, export = split_device(device)
     key = SeriesKey(address_map.get(address, address) or server, server, export)
-    encrypted = _is_forwarder(address) or record.options.get("xprtsec", "none") != "none"
-    return Superblock(number, key, encrypted, record, tuple(mounts))
+    encrypted = _is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
+    return _Place(key, encrypted, mounts)
 
 
 def split_device(device: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
+from fss_exporter.catalogue import text
 from fss_exporter.web.sparingly import Sparingly
 
 _unwritable = Sparingly(logging.getLogger(__name__))
@@ -43,9 +44,9 @@ OPENMETRICS = Format(
     openmetrics.CONTENT_TYPE_LATEST,
     "application/openmetrics-text",
     frozenset({"", "1.0.0"}),
-    openmetrics.generate_latest,
+    text.open_metrics,
 )
-PLAIN = Format(exposition.CONTENT_TYPE_PLAIN_0_0_4, "text/plain", frozenset({"", "0.0.4"}), exposition.generate_latest)
+PLAIN = Format(exposition.CONTENT_TYPE_PLAIN_0_0_4, "text/plain", frozenset({"", "0.0.4"}), text.plain)
 
 
 @dataclass(frozen=True, slots=True)

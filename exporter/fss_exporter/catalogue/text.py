@@ -1,0 +1,76 @@
+"""Families as text, byte for byte as `prometheus_client` writes them, without a Sample object for each number.
+
+Families of the catalogue carry their series' text ready-made, so writing one is joining that text with numbers. All
+others are left to `prometheus_client`.
+"""
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client import exposition
+from prometheus_client.metrics_core import Metric as PrometheusFamily
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
+
+from fss_exporter.catalogue.metric import Family, Series
+
+_END = b"# EOF\n"
+_FIRST_WITH_EXPONENT = 1_000_000
+_EXACT_INTEGERS = 1 << 53
+_DIGITS_WITHOUT_EXPONENT = 6
+
+
+class _One(Collector):
+    """A single family, for writers that ask a collector."""
+
+    def __init__(self, family: PrometheusFamily) -> None:
+        self._family = family
+
+    def collect(self) -> Iterable[PrometheusFamily]:
+        return (self._family,)
+
+
+def plain(collector: Collector) -> bytes:
+    """Prometheus text format 0.0.4."""
+    return _write(collector.collect(), exposition.generate_latest)
+
+
+def open_metrics(collector: Collector) -> bytes:
+    """OpenMetrics 1.0.0."""
+    return _write(collector.collect(), _open_metrics_part) + _END
+
+
+def _open_metrics_part(collector: Collector) -> bytes:
+    whole: bytes = openmetrics.generate_latest(collector)
+    return whole.removesuffix(_END)
+
+
+def _write(families: Iterable[PrometheusFamily], write_one: Callable[[Collector], bytes]) -> bytes:
+    parts: list[bytes] = []
+    for family in families:
+        if isinstance(family, Family):
+            head = write_one(_One(Family(family.metric)))
+            parts += (head.removesuffix(b"\n"), _lines(family.rows).encode(), b"\n")
+        else:
+            parts.append(write_one(_One(family)))
+    return b"".join(parts)
+
+
+def _lines(rows: Iterable[tuple[Series, float]]) -> str:
+    return "".join([part for series, value in rows for part in (series.text, number(value))])
+
+
+def number(value: int | float) -> str:  # noqa: PYI041  # the two are written in different ways
+    """A value as `floatToGoString` writes it; what it would take long for is done here."""
+    if type(value) is int:
+        if 0 <= value < _FIRST_WITH_EXPONENT:
+            return f"{value}.0"
+        if 0 < value < _EXACT_INTEGERS:
+            digits = str(value)
+            mantissa = f"{digits[0]}.{digits[1:]}".rstrip("0.")
+            return f"{mantissa}e+{len(digits) - 1:02d}"
+    else:
+        shortest = repr(value)
+        if 0 < shortest.find(".") <= _DIGITS_WITHOUT_EXPONENT:
+            return shortest
+    return str(floatToGoString(value))

@@ -1,0 +1,82 @@
+"""What is written is what `prometheus_client` would have written, to the byte."""
+
+import math
+
+import pytest
+from hypothesis import example, given, strategies as st
+from prometheus_client import exposition
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric as PrometheusFamily
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
+
+from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.catalogue.text import number, open_metrics, plain
+
+names = st.text(max_size=12)
+values = st.one_of(st.integers(-(2**70), 2**70), st.floats(), st.integers(0, 10**7), st.floats(0, 1e9))
+
+
+class Some(Collector):
+    def __init__(self, families: list[PrometheusFamily]) -> None:
+        self._families = families
+
+    def collect(self) -> list[PrometheusFamily]:
+        return self._families
+
+
+@given(values)
+@example(0)
+@example(1_000_000)
+@example(999_999)
+@example(10**15 + 1)
+@example(2**53)
+@example(2**53 + 1)
+@example(-1)
+@example(-1_000_000)
+@example(1e-7)
+@example(1.5e22)
+@example(123456.5)
+@example(1234567.25)
+@example(math.nan)
+@example(math.inf)
+@example(-math.inf)
+def test_a_number_is_written_as_the_library_writes_it(value: float) -> None:
+    assert number(value) == floatToGoString(value)
+
+
+@st.composite
+def families(draw: st.DrawFn) -> list[PrometheusFamily]:
+    result: list[PrometheusFamily] = []
+    for metric in draw(st.lists(st.sampled_from(sorted(CATALOGUE.values(), key=lambda row: row.name)), max_size=4)):
+        one = family(metric)
+        labels = st.tuples(*(names for _ in metric.labels))
+        for values_of_labels, value in draw(st.lists(st.tuples(labels, values), max_size=5)):
+            one.add_metric(values_of_labels, value)
+        result.append(one)
+    foreign = GaugeMetricFamily("foreign", "Somebody else's.", labels=("name",))
+    foreign.add_metric((draw(names),), draw(values))
+    return [*result, foreign]
+
+
+@given(families())
+def test_the_plain_format_is_the_librarys_to_the_byte(some: list[PrometheusFamily]) -> None:
+    assert plain(Some(some)) == exposition.generate_latest(Some(some))
+
+
+@given(families())
+def test_open_metrics_is_the_librarys_to_the_byte(some: list[PrometheusFamily]) -> None:
+    assert open_metrics(Some(some)) == openmetrics.generate_latest(Some(some))
+
+
+def test_the_wrong_number_of_label_values_is_refused() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        family(CATALOGUE["fss_client_operations_total"]).add_metric(("10.0.0.3",), 1)
+
+
+def test_samples_beside_the_rows_are_refused() -> None:
+    one: Family = family(CATALOGUE["fss_nfs_ticks_total"])
+    other = family(CATALOGUE["fss_nfs_ticks_total"])
+    other.add_metric((), 1)
+    with pytest.raises(ValueError, match="add_metric"):
+        one.samples = other.samples

@@ -1,0 +1,1 @@
+"""fio's JSON reports, from text to records."""

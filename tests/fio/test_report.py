@@ -1,0 +1,177 @@
+"""fio's reports: hostile ones first, then the shapes that fio 3.33 really writes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.errors import UsageError
+from fss_exporter.fio.report import read_report
+from fss_exporter.model.benchmark import Job
+
+REPORTS = Path(__file__).parents[1] / "fixtures/fio"
+
+
+def text_of(name: str) -> str:
+    return (REPORTS / f"{name}.json").read_text()
+
+
+def jobs_of(name: str) -> tuple[Job, ...]:
+    return read_report(f"{name}.json", text_of(name))
+
+
+def edited(change: Callable[[dict[str, Any]], object]) -> str:
+    document = json.loads(text_of("group"))
+    change(document)
+    return json.dumps(document)
+
+
+def job(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["jobs"][0]
+    return found
+
+
+# Hostile
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not a report of fio"),
+        ("{}", "not a report of fio"),
+        ("[]", "not a report of fio"),
+        ("null", "not a report of fio"),
+        ("\x00\xff", "not a report of fio"),
+        ("3;fio-3.33;randread;0;0;1753680", "not a report of fio"),
+        ('{"jobs": []}', "not a report of fio"),
+        ('{"fio version": "fio-3.33", "jobs": 7}', "jobs: should be a valid list"),
+        ('{"fio version": "fio-3.33"}', "no job has read or written anything"),
+        ('{"fio version": "fio-2.2.10", "jobs": []}', "written by 'fio-2.2.10'; reports of fio 3 are read"),
+        ('{"fio version": "fio-3.33", "jobs": [', "line 1: not JSON, or cut off"),
+        ('{"a":' * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_report_is_refused(text: str, why: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_report("r.json", text)
+    assert str(refused.value).startswith("r.json: ")
+    assert why in str(refused.value)
+
+
+@given(st.integers(0, len(text_of("group")) - 3))
+def test_a_report_cut_anywhere_is_refused(length: int) -> None:
+    with pytest.raises(UsageError):
+        read_report("r.json", text_of("group")[:length])
+
+
+@given(st.text())
+def test_any_other_text_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        read_report("r.json", text)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda document: job(document)["read"].update(iops=-1), "jobs[0].read.iops: should be greater than or equal"),
+        (lambda document: job(document)["read"].update(iops="many"), "jobs[0].read.iops: should be a valid number"),
+        (lambda document: job(document)["read"].update(iops=float("nan")), "jobs[0].read.iops: should be a finite"),
+        (lambda document: job(document)["read"].update(bw_bytes=float("inf")), "jobs[0].read.bw_bytes: should be"),
+        (lambda document: job(document)["read"].update(io_bytes=1.5), "jobs[0].read.io_bytes: should be a valid int"),
+        (lambda document: job(document).update({"job options": []}), "jobs[0].job options: should be a valid dict"),
+        (lambda document: job(document).update(read=None), "jobs[0].read: should be a valid dictionary"),
+        (lambda document: document.update(jobs=[None]), "jobs[0]: should be a valid dictionary"),
+    ],
+)
+def test_a_figure_that_cannot_be_is_named_by_its_place(change: Callable[[dict[str, Any]], object], place: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_report("r.json", edited(change))
+    assert place in str(refused.value)
+
+
+def test_a_run_that_failed_has_no_report() -> None:
+    with pytest.raises(UsageError, match="not a report of fio"):
+        jobs_of("failed")
+
+
+def test_a_job_that_did_nothing_names_its_error() -> None:
+    def fail(document: dict[str, Any]) -> None:
+        job(document).update(error=22, read={}, write={})
+
+    with pytest.raises(UsageError, match="no job has read or written anything randread: error 22"):
+        read_report("r.json", edited(fail))
+
+
+@pytest.mark.parametrize("depth", ["0x20", "-1", "", "9" * 40, "٣"])
+def test_a_depth_that_is_no_number_is_unknown(depth: str) -> None:
+    (found,) = read_report("r.json", edited(lambda document: job(document)["job options"].update(iodepth=depth)))
+    assert found.depth is None
+
+
+# As fio writes them
+
+
+def test_group_reporting_stands_for_all_its_threads() -> None:
+    (found,) = jobs_of("group")
+    assert (found.name, found.depth) == ("randread", 64)
+    assert found.in_flight == pytest.approx(64, rel=0.02)
+    assert found.reads.mean_bytes == 32768
+    assert found.writes.count == 0
+
+
+def test_without_group_reporting_each_thread_has_its_own_depth() -> None:
+    found = jobs_of("nogroup")
+    assert [entry.depth for entry in found] == [4, 4]
+    assert {entry.group for entry in found} == {0}
+
+
+def test_without_a_run_time_the_number_of_jobs_tells_the_threads() -> None:
+    (found,) = read_report("r.json", edited(lambda document: job(document).pop("job_runtime")))
+    assert found.depth == 64
+
+
+def test_a_synchronous_engine_has_one_request_in_flight_and_that_is_said() -> None:
+    (found,) = jobs_of("mixed")
+    assert found.depth == 1
+    assert "psync waits for each request: iodepth=32 has no effect" in found.remarks
+    assert (found.reads.mean_bytes, found.writes.mean_bytes) == (4096, 65536)
+
+
+def test_jobs_after_a_stonewall_are_groups_of_their_own() -> None:
+    assert [(entry.name, entry.group) for entry in jobs_of("stonewall")] == [("w1m", 0), ("r1m", 1)]
+
+
+def test_of_interim_reports_the_last_counts() -> None:
+    (found,) = jobs_of("status")
+    last = json.loads(text_of("status").rpartition("\n{")[2].join(("{", "")))["jobs"][0]
+    assert found.writes.count == last["write"]["total_ios"]
+
+
+def test_clients_are_told_apart_and_their_sum_is_not_counted_again() -> None:
+    assert [entry.name for entry in jobs_of("client")] == ["127.0.0.1/a", "127.0.0.1/b"]
+
+
+def test_unlike_jobs_reported_as_one_have_no_depth() -> None:
+    (found,) = jobs_of("sections")
+    assert found.depth is None
+    assert any("unlike jobs reported as one" in remark for remark in found.remarks)
+
+
+def test_buffered_requests_and_syncs_are_pointed_out() -> None:
+    (found,) = jobs_of("buffered")
+    assert any(remark.startswith("buffered: ") for remark in found.remarks)
+    assert any(remark.startswith("255 syncs") for remark in found.remarks)
+
+
+def test_mixed_sizes_are_known_to_be_mixed() -> None:
+    (found,) = jobs_of("bssplit")
+    assert not found.reads.one_size
+
+
+def test_tail_latencies_are_seconds() -> None:
+    (found,) = jobs_of("group")
+    assert found.reads.mean_seconds is not None
+    assert 0 < found.reads.percentiles[50.0] < found.reads.percentiles[99.0] < found.reads.percentiles[99.9] < 1

@@ -94,6 +94,7 @@ class Oci(_Section):
     inventory_interval: Seconds = 600.0
     stale_after: Seconds = 360.0
     calls_per_second: Annotated[float, Field(gt=0, lt=10)] = 5.0
+    publish: bool = False
     connect_timeout: Seconds = 3.0
     read_timeout: Seconds = 10.0
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from fss_exporter.cli.cloud import access_of, reach_of, view_of
 from fss_exporter.config import Settings, load
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
@@ -17,8 +18,7 @@ from fss_exporter.oci.alarms.desired import Estate, Scope, Target
 from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, mount_targets, spellings
 from fss_exporter.oci.budget import Budget
-from fss_exporter.oci.ceilings import Ceilings
-from fss_exporter.oci.client import Access, Reach, Session, read_credentials, region_of
+from fss_exporter.oci.client import Session, read_credentials, region_of
 from fss_exporter.oci.inventory import MountTarget, Tags
 
 
@@ -49,7 +49,9 @@ _ACCOUNT: Final = (
     click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
     click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]"),
     click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests."),
-    click.option("--region", help="Region of mount targets and alarms.  [default: that of the credentials]"),
+    click.option(
+        "--oci.region", "region", help="Region of mount targets and alarms.  [default: that of the credentials]"
+    ),
 )
 _SCOPE: Final = (
     click.option("--compartment", metavar="OCID", help="Compartment of the mount targets."),
@@ -94,17 +96,12 @@ def pack_of(options: Options) -> tuple[Alarm, ...]:
 
 def session_of(options: Options, settings: Settings) -> Session:
     """Calls in the region that is meant."""
-    oci = settings.oci
-    held = read_credentials(Access(oci.auth, oci.config_file, oci.profile, oci.tenancy or ""))
-    region = options.region or (oci.regions[0] if len(oci.regions) == 1 else "") or held.region
+    held = read_credentials(access_of(settings))
+    region = options.region or (settings.oci.regions[0] if len(settings.oci.regions) == 1 else "") or held.region
     if not region:
-        raise UsageError("--region: say which; the credentials name none")
-    services = ("monitoring", "file_storage", "identity")
-    own = {service: getattr(oci.endpoints, service) or oci.endpoint for service in services}
-    endpoints = {service: url for service, url in own.items() if url}
-    reach = Reach(endpoints, oci.connect_timeout, oci.read_timeout)
-    budget = Budget(oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
-    return Session(held, region, reach, budget=budget)
+        raise UsageError("--oci.region: say which; the credentials name none")
+    budget = Budget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
+    return Session(held, region, reach_of(settings), budget=budget)
 
 
 def scope_of(options: Options, region: str) -> Scope:
@@ -151,7 +148,7 @@ def estate_of(options: Options, settings: Settings, session: Session, scope: Sco
 
 def planned_estate(options: Options, settings: Settings) -> Estate:
     """What the configuration alone says."""
-    given = _ceilings(settings)
+    given = view_of(settings).ceilings
     return Estate(
         shape_limits={name: replace(shape.limits, **given.shapes.get(name, {})) for name, shape in SHAPES.items()},
         objectives=settings.latency_objectives.seconds,
@@ -173,11 +170,4 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
 
 def _target(found: MountTarget, settings: Settings) -> Target:
     shape = shape_of(found.observed_throughput_gbps)
-    return Target(found.id, shape.name, _ceilings(settings).limits(found))
-
-
-def _ceilings(settings: Settings) -> Ceilings:
-    return Ceilings(
-        {name: given.given for name, given in settings.limits.shapes.items()},
-        {name: given.given for name, given in settings.limits.mount_targets.items()},
-    )
+    return Target(found.id, shape.name, view_of(settings).ceilings.limits(found))

@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from fss_exporter.cli.runtime import Part
 from fss_exporter.config import Settings
@@ -16,6 +17,7 @@ from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.inventory import Tags
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.poller import Poller
+from fss_exporter.oci.publish import Publisher
 from fss_exporter.oci.queries import Queries
 from fss_exporter.oci.region import Pace, RegionPoller
 from fss_exporter.oci.survey import Survey
@@ -100,6 +102,21 @@ def build_poller(
     return Poller(connect, interval=settings.oci.poll_interval, clock=clock, stopping=stopping, ledger=ledger), budget
 
 
+def build_publisher(
+    settings: Settings, poller: Poller, budget: Budget, ledger: Ledger, *, now: Callable[[], float] = time.time
+) -> Publisher:
+    """What posts utilization after each poll; its calls are accounted for like the poller's."""
+
+    @cache
+    def session(region: str) -> Session:
+        return Session(
+            read_credentials(access_of(settings)), region, reach_of(settings), budget=budget, record=ledger.request
+        )
+
+    ceilings = view_of(settings).ceilings
+    return Publisher(lambda: poller.snapshot, session, ceilings, now=now)
+
+
 def _regions(settings: Settings, held: Credentials) -> tuple[str, ...]:
     regions = settings.oci.regions or ((held.region,) if held.region else ())
     if not regions:
@@ -122,16 +139,24 @@ class Cloud:
         self._settings = load()
         self._ledger = Ledger()
         self._poller, budget = build_poller(self._settings, self._ledger)
+        self._publisher = self._publisher_for(self._settings, budget)
         self.source = OciCollector(
             self._poller, self._ledger, budget=budget, view=view_of(self._settings), now=time.time
         )
 
+    def _publisher_for(self, settings: Settings, budget: Budget) -> Publisher | None:
+        return build_publisher(settings, self._poller, budget, self._ledger) if settings.oci.publish else None
+
     def start(self) -> None:
-        """Poll from now on."""
+        """Poll from now on, and publish what polls bring if that is wanted."""
         self._poller.start()
+        if self._publisher is not None:
+            self._publisher.start()
 
     def stop(self) -> None:
-        """Poll no more."""
+        """Poll and publish no more."""
+        if self._publisher is not None:
+            self._publisher.stop()
         self._poller.stop()
 
     def reload(self) -> None:
@@ -142,12 +167,15 @@ class Cloud:
         """
         fresh = self._load()
         if fresh.oci != self._settings.oci:
-            self._poller.stop()
+            self.stop()
             self._poller, budget = build_poller(fresh, self._ledger)
+            self._publisher = self._publisher_for(fresh, budget)
             self.source.show(self._poller, budget)
-            self._poller.start()
+            self.start()
             log.info("the OCI settings changed: polling anew, and what adds up begins at 0 again")
         self.source.view = view_of(fresh)
+        if self._publisher is not None:
+            self._publisher.ceilings = self.source.view.ceilings
         self._settings = fresh
 
     def is_ready(self) -> bool:

@@ -99,6 +99,12 @@ class Options:
 )
 @click.option("--oci.poll-interval", "poll_interval", type=duration, metavar="DURATION", help="[default: 60s]")
 @click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests.")
+@click.option(
+    "--oci.publish",
+    "publish",
+    is_flag=True,
+    help="Post utilization to OCI Monitoring as custom metrics, about 175,000 points a month for each mount target.",
+)
 @click.option("--log.level", "log_level", type=click.Choice(logs.LEVELS), default="info", show_default=True)
 @click.option("--log.format", "log_format", type=click.Choice(logs.FORMATS), default="logfmt", show_default=True)
 def serve(
@@ -112,6 +118,7 @@ def serve(
     compartments: tuple[str, ...],
     poll_interval: float | None,
     endpoint: str | None,
+    publish: bool,
     **flags: object,
 ) -> None:
     """Serve metrics for Prometheus until stopped."""
@@ -124,6 +131,7 @@ def serve(
         "oci.compartments": compartments or None,
         "oci.poll_interval": poll_interval,
         "oci.endpoint": endpoint,
+        "oci.publish": publish or None,
     }
     run(Options(**flags, oci=oci))  # type: ignore[arg-type]  # click has made the types
 
@@ -151,6 +159,8 @@ def _check(options: Options) -> None:
         )
     if not (options.collect_nfs or options.collect_oci):
         raise UsageError("nothing to collect: leave out --no-collector.nfs or give --collector.oci")
+    if options.oci.get("oci.publish") and not options.collect_oci:
+        raise UsageError("--oci.publish: there is nothing to publish without --collector.oci")
     if options.collect_nfs and not options.procfs.is_dir():
         raise UsageError(f"--path.procfs={options.procfs}: not a directory; give the place where procfs is mounted")
     if options.pid != "self" and not (options.pid.isascii() and options.pid.isdigit()):

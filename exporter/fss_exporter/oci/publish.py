@@ -42,7 +42,7 @@ _GAUGES: Final[Mapping[str, tuple[str, Callable[[Limits], float | None]]]] = {
 
 _OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
 _LOOK_SECONDS: Final = 5.0
-_STOP_SECONDS: Final = 0.8
+_STOP_SECONDS: Final = 0.1  # the poller needs the rest of the second
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class Publisher:
     Args:
         snapshot: what the poller knows.
         session: calls in a region, by its name.
-        ceilings: what replaces the published ceilings.
+        ceilings: what replaces the published ceilings; may be replaced while the exporter runs.
         now: epoch seconds.
     """
 
@@ -131,13 +131,13 @@ class Publisher:
         self,
         snapshot: Callable[[], Snapshot],
         session: Callable[[str], Posts],
-        ceilings: Callable[[], Ceilings],
+        ceilings: Ceilings,
         *,
         now: Callable[[], float],
     ) -> None:
         self._snapshot = snapshot
         self._session = session
-        self._ceilings = ceilings
+        self.ceilings = ceilings
         self._now = now
         self._polled: dict[str, float] = {}
         self._posted: dict[tuple[str, str], int] = {}
@@ -174,7 +174,7 @@ class Publisher:
         oldest = self._now() - _OLDEST_SECONDS
         fresh = [
             share
-            for share in shares(region, self._ceilings())
+            for share in shares(region, self.ceilings)
             if share.minute >= oldest and share.minute > self._posted.get(share.key, 0)
         ]
         taken = 0

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from fss_exporter.errors import UsageError
 
-_BACKLOG = 512
+_BACKLOG = 4096  # the kernel's own bound, net.core.somaxconn, is usually this
 _FLAG = "--web.listen-address"
 
 

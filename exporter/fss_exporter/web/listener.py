@@ -9,6 +9,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fss_exporter.web.conversation import Conversation, Phase, Refused
@@ -63,12 +64,19 @@ class Listener:
         self._tls = tls
         self._limits = limits or Limits()
         self._open: dict[Phase, dict[asyncio.Task[None], None]] = {phase: {} for phase in Phase}
+        self._leaving: set[asyncio.Task[None]] = set()
+        # A small part of all, so that a newcomer has had its turn long before it has waited longest.
+        self._accepted_in_a_row = max(1, min(32, self._limits.connections // 8))
         self._left = asyncio.Event()
         self._fault = Sparingly(_LOG)
 
     @property
     def connections(self) -> int:
-        """Connections open now."""
+        """Connections open now, those about to be closed included."""
+        return self._kept + len(self._leaving)
+
+    @property
+    def _kept(self) -> int:
         return sum(map(len, self._open.values()))
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -88,7 +96,7 @@ class Listener:
         for phase in (Phase.NEW, Phase.IDLE):
             for task in self._open[phase]:
                 task.cancel()
-        if remaining := [task for tasks in self._open.values() for task in tasks]:
+        if remaining := [*self._leaving, *(task for tasks in self._open.values() for task in tasks)]:
             await asyncio.wait(remaining, timeout=_SHUTDOWN_SECONDS)
             for task in remaining:
                 task.cancel()
@@ -96,8 +104,9 @@ class Listener:
 
     async def _accept(self, bound: socket.socket) -> None:
         loop = asyncio.get_running_loop()
+        in_a_row = 0
         while True:
-            await self._make_room(self._limits.connections)
+            await self._make_room()
             try:
                 connection, address = await loop.sock_accept(bound)
             except OSError as failure:
@@ -107,30 +116,40 @@ class Listener:
                 await asyncio.sleep(_ACCEPT_PAUSE_SECONDS)
                 continue
             self._start(connection, str(address[0]))
-            # Where connections come faster than they are served, accept() never waits: let the others have their turn.
-            await asyncio.sleep(0)
+            # With connections queued, accept() returns at once. Taking several in a row keeps the kernel's queue short;
+            # then the others have their turn.
+            in_a_row += 1
+            if in_a_row % self._accepted_in_a_row == 0:
+                await asyncio.sleep(0)
 
-    async def _make_room(self, limit: int) -> None:
-        while self.connections >= limit:
+    async def _make_room(self) -> None:
+        limit = self._limits.connections
+        while self._kept >= limit or len(self._leaving) > self._accepted_in_a_row:
             self._left.clear()
-            if self._give_up_one():
+            if self._kept >= limit and self._give_up_one():
                 self._fault("crowded", f"{limit} connections are open: closing the one that has waited longest")
-            await self._left.wait()
+            else:
+                await self._left.wait()
 
     def _give_up_one(self) -> bool:
         for phase in (Phase.NEW, Phase.SENDING, Phase.IDLE):
             for task in self._open[phase]:
+                del self._open[phase][task]
+                self._leaving.add(task)
                 return task.cancel()
         return False
 
     def _start(self, connection: socket.socket, peer: str) -> None:
         task = asyncio.create_task(self._serve(connection, peer))
         self._open[Phase.NEW][task] = None
-        task.add_done_callback(self._leave)
+        task.add_done_callback(partial(self._leave, connection))
 
-    def _leave(self, task: asyncio.Task[None]) -> None:
+    def _leave(self, connection: socket.socket, task: asyncio.Task[None]) -> None:
+        if task.cancelled():  # before its first step, which is where the connection would have got an owner
+            connection.close()
         for tasks in self._open.values():
             tasks.pop(task, None)
+        self._leaving.discard(task)
         self._left.set()
 
     def _enter(self, phase: Phase) -> None:

@@ -1,0 +1,276 @@
+"""The whole command under faults of its host: nothing is lost but the scrape in hand, the log says why, and it recovers."""
+
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+from tests.processes import get, require, wait_for
+
+from fss_exporter.demo.clients import ClientMount, Clients
+
+PROMPT_S = 3.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """An exporter under test.
+
+    Attributes:
+        process: of `serve`.
+        url: without path.
+        log: where its stderr goes.
+        procfs: the tree it reads.
+    """
+
+    process: subprocess.Popen[bytes]
+    url: str
+    log: Path
+    procfs: Path
+
+    def value(self, series: str) -> float | None:
+        """One series of a scrape, by its text; None where it is absent."""
+        found = re.search(rf"^{re.escape(series)} (\S+)$", get(f"{self.url}/metrics"), re.MULTILINE)
+        return float(found[1]) if found else None
+
+    def connect(self) -> socket.socket:
+        """An open connection."""
+        host, _, port = self.url.removeprefix("http://").rpartition(":")
+        return socket.create_connection((host, int(port)), timeout=20)
+
+    def logged(self, words: str) -> bool:
+        """Whether the log says so."""
+        return words in self.log.read_text()
+
+
+@contextmanager
+def serve(directory: Path, *flags: str, address: str = "127.0.0.1:0") -> Iterator[Running]:
+    """`serve` on a recorded client, ticking fast."""
+    procfs = directory / "proc"
+    if not procfs.exists():
+        Clients(procfs, (ClientMount("c_randread_1m", "10.80.2.20", "/export/a"),))
+    log = directory / f"log{len(list(directory.glob('log*')))}"
+    command = [require("fss-exporter", "this project"), "serve", f"--path.procfs={procfs}", "--nfs.tick=20ms"]
+    command += [f"--web.listen-address={address}", *flags]
+    with log.open("wb") as stderr, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr) as process:
+        try:
+            yield Running(process, wait_for(lambda: _url_in(log), f"the exporter to listen, see {log}"), log, procfs)
+        finally:
+            process.kill()
+
+
+def _url_in(log: Path) -> str:
+    found = re.search(r"listening on (http://\S+)/metrics", log.read_text())
+    return found[1] if found else ""
+
+
+def test_a_procfs_file_that_vanishes_is_told_and_comes_back(tmp_path: Path) -> None:
+    with serve(tmp_path) as running:
+        assert running.value('fss_collector_success{collector="nfs"}') == 1
+        before = running.value("fss_nfs_ticks_total")
+
+        (running.procfs / "1").rename(running.procfs / "gone")
+        wait_for(lambda: running.value('fss_collector_success{collector="nfs"}') == 0, "the failure to be seen")
+        assert running.logged("cannot read")
+        assert running.value("fss_client_operations_total") is None
+        (running.procfs / "gone").rename(running.procfs / "1")
+
+        wait_for(lambda: running.value('fss_collector_success{collector="nfs"}') == 1, "the recovery to be seen")
+        after = running.value("fss_nfs_ticks_total")
+        assert before is not None
+        assert after is not None
+        assert after > before
+        assert running.logged("can be read again")
+
+
+def test_descriptors_exhausted_cost_readings_and_connections_until_there_are_some_again(tmp_path: Path) -> None:
+    with serve(tmp_path) as running, ExitStack() as opened:
+        in_use = len(list(Path(f"/proc/{running.process.pid}/fd").iterdir()))
+        before = resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE)
+
+        resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (in_use, before[1]))
+        for _ in range(5):
+            opened.enter_context(running.connect())
+        wait_for(lambda: running.logged("cannot accept a connection"), "the log to say so")
+        wait_for(lambda: running.logged("no NFS counters"), "the log to say so")
+        resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, before)
+
+        wait_for(lambda: running.value('fss_collector_success{collector="nfs"}') == 1, "the recovery to be seen")
+        assert running.logged("can be read again")
+
+
+def test_ten_thousand_connections_opened_and_left_do_not_keep_a_scrape_out(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        with serve(tmp_path) as running, ExitStack() as opened:
+            for _ in range(min(10_000, hard - 1000)):
+                opened.enter_context(running.connect())
+            begun = time.monotonic()
+            assert "fss_exporter_build_info" in get(f"{running.url}/metrics")
+            took = time.monotonic() - begun
+            descriptors = running.value("process_open_fds")
+            memory = running.value("process_resident_memory_bytes")
+
+            assert took < PROMPT_S
+            assert descriptors is not None
+            assert descriptors < 300
+            assert memory is not None
+            assert memory < 64 * 1024 * 1024
+            assert running.logged("closing the one that has waited longest")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_hundred_scrapers_at_once_all_get_an_answer(tmp_path: Path) -> None:
+    with serve(tmp_path) as running, ThreadPoolExecutor(100) as scrapers:
+        begun = time.monotonic()
+        bodies = list(scrapers.map(lambda _: get(f"{running.url}/metrics"), range(300)))
+
+        assert all("fss_client_operations_total" in body for body in bodies)
+        assert time.monotonic() - begun < 30
+
+
+def test_a_full_disk_behind_the_log_costs_the_log_only(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    procfs = Clients(tmp_path / "proc").root
+    command = [require("fss-exporter", "this project"), "serve", f"--path.procfs={procfs}", "--log.level=debug"]
+    command.append(f"--web.listen-address={address}")
+    with Path("/dev/full").open("wb") as full, subprocess.Popen(command, stdout=full, stderr=full) as process:
+        try:
+            wait_for(lambda: _serves(address), "an answer")
+            for name, value in (("gone", "0.0"), ("1", "1.0")):
+                (procfs / ("1" if name == "gone" else "gone")).rename(procfs / name)
+                wait_for(
+                    partial(_says, address, f'fss_collector_success{{collector="nfs"}} {value}'), "what to log about"
+                )
+            process.terminate()
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+
+
+def _says(address: str, line: str) -> bool:
+    return line in get(f"http://{address}/metrics")
+
+
+def _serves(address: str) -> bool:
+    with suppress(OSError):
+        return _says(address, "fss_exporter_build_info")
+    return False
+
+
+def test_the_disk_is_never_written(tmp_path: Path) -> None:
+    with serve(tmp_path) as running:
+        for path in ("/metrics", "/", "/-/ready"):
+            get(running.url + path)
+        ticks = running.value("fss_nfs_ticks_total")
+        wait_for(lambda: (running.value("fss_nfs_ticks_total") or 0) > (ticks or 0) + 10, "ticks")
+
+        flags = [_open_flags(entry) for entry in Path(f"/proc/{running.process.pid}/fd").iterdir()]
+        written = [path for path, mode in flags if mode & (os.O_WRONLY | os.O_RDWR) and path.startswith("/")]
+        assert set(written) <= {str(running.log), "/dev/null"}
+        files = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+        assert files == {running.log.name, "mountstats", "mountinfo"}
+
+
+def _open_flags(descriptor: Path) -> tuple[str, int]:
+    try:
+        info = (descriptor.parent.parent / "fdinfo" / descriptor.name).read_text()
+        return str(descriptor.readlink()), int(re.search(r"flags:\s*(\d+)", info)[1], 8)  # type: ignore[index]  # always there
+    except OSError:
+        return "", 0
+
+
+def test_a_file_system_that_takes_no_byte_changes_nothing(tmp_path: Path) -> None:
+    script = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); "
+    script += "from fss_exporter.cli import main; sys.exit(main.run(sys.argv[1:]))"
+    procfs = Clients(tmp_path / "proc").root
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    flags = ["serve", f"--path.procfs={procfs}", f"--web.listen-address={address}"]
+    with subprocess.Popen([sys.executable, "-c", script, *flags], stderr=subprocess.PIPE) as process:
+        try:
+            wait_for(lambda: _serves(address), "an answer")
+            assert "fss-exporter" in get(f"http://{address}/")
+            process.terminate()
+            _, said = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert b"level=error" not in said
+
+
+def test_killed_in_the_middle_of_a_reading_it_starts_again_on_the_same_address(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    for _ in range(3):
+        with serve(tmp_path, address=address) as running, running.connect() as connection:
+            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+            running.process.send_signal(signal.SIGKILL)
+            running.process.wait(10)
+
+
+JUMPING = """
+import sys, threading, time
+from fss_exporter.cli import main, runtime
+
+real, jumps = time.time, iter((0, 86400, -86400, 10 * 365 * 86400, 0))
+offset = 0
+time.time = lambda: real() + offset
+
+def jump(urls):
+    import json, os, signal, urllib.request
+    def work():
+        global offset
+        seen = []
+        for offset in jumps:
+            time.sleep(0.2)
+            body = urllib.request.urlopen(urls[0], timeout=10).read().decode()
+            lines = dict(line.rsplit(" ", 1) for line in body.splitlines() if line[0] != "#")
+            seen.append(lines)
+        print(json.dumps(seen), flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+    threading.Thread(target=work).start()
+
+served = runtime.serve
+runtime.serve = lambda *parts, **more: served(*parts, **more, on_listening=jump)
+sys.exit(main.run(sys.argv[1:]))
+"""
+
+
+def test_a_clock_that_jumps_moves_no_counter_back_and_stops_no_tick(tmp_path: Path) -> None:
+    clients = Clients(tmp_path / "proc", (ClientMount("c_randread_1m", "10.80.2.20", "/export/a"),), interval_s=0.05)
+    clients.start()
+    try:
+        flags = ["serve", f"--path.procfs={clients.root}", "--web.listen-address=127.0.0.1:0", "--nfs.tick=20ms"]
+        command = [sys.executable, "-c", JUMPING, *flags]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    finally:
+        clients.stop()
+    scrapes = json.loads(ran.stdout)
+
+    assert "level=error" not in ran.stderr
+    assert len(scrapes) == 5
+    counters = [name for name in scrapes[0] if "_total" in name and name.startswith("fss_")]
+    assert counters
+    for name in counters:
+        values = [float(scrape[name]) for scrape in scrapes]
+        assert values == sorted(values), name
+    ticks = [float(scrape["fss_nfs_ticks_total"]) for scrape in scrapes]
+    assert all(later > earlier for earlier, later in pairwise(ticks))
+    cost = 'fss_client_peak_estimated_iops{address="10.80.2.20"}'
+    assert all(0 < float(scrape[cost]) < 1e6 for scrape in scrapes[1:])

@@ -1,0 +1,184 @@
+"""Clients that are slow, silent or many: none of them keeps a scrape out, and none of them stays for ever."""
+
+import asyncio
+import logging
+import resource
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from tests.processes import wait_for
+from tests.web.certificates import Authority
+from tests.web.serving import Served, serving
+
+from fss_exporter.web.limits import Limits, affordable
+from fss_exporter.web.messages import Request, Response, text
+from fss_exporter.web.protection import Protection
+
+PROMPT_S = 2.0
+"""How long a scrape may take while others misbehave; less than half of any time-out that it must not wait for."""
+
+LARGE = b"x" * 16 * 1024 * 1024
+"""More than all buffers between the server and a client that does not read."""
+
+
+async def application(request: Request) -> Response:
+    return Response(200, LARGE) if request.path == "/large" else text(200, "ok")
+
+
+def is_prompt(served: Served, context: ssl.SSLContext | None = None) -> bool:
+    begun = time.monotonic()
+    assert served.get("/", context=context).status == 200
+    return time.monotonic() - begun < PROMPT_S
+
+
+def await_close(connection: socket.socket) -> None:
+    """Return when the server has closed a connection; time out where it does not."""
+    connection.settimeout(10)
+    with suppress(ConnectionResetError):
+        while connection.recv(65536):
+            pass
+
+
+@contextmanager
+def many(served: Served, count: int) -> Iterator[list[socket.socket]]:
+    with ExitStack() as opened:
+        yield [opened.enter_context(served.connect()) for _ in range(count)]
+
+
+def test_connections_opened_and_left_do_not_keep_a_scrape_out_and_are_bounded() -> None:
+    limits = Limits(connections=20)
+    with serving(application, limits=limits) as served, many(served, 400):
+        assert is_prompt(served)
+        wait_for(lambda: served.listener.connections <= 20, "those given up to be closed")
+
+
+def test_a_connection_left_alone_is_closed() -> None:
+    with serving(application, limits=Limits(head_seconds=0.2)) as served, many(served, 3) as opened:
+        for connection in opened:
+            await_close(connection)
+        wait_for(lambda: served.listener.connections == 0, "the connections to be closed")
+
+
+def test_requests_sent_byte_by_byte_do_not_keep_a_scrape_out_and_end() -> None:
+    request = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 10_000
+    with serving(application, limits=Limits(head_seconds=1.5)) as served, many(served, 100) as opened:
+        begun = time.monotonic()
+        for at in range(40):
+            for connection in opened:
+                connection.sendall(request[at : at + 1])
+        assert is_prompt(served)
+        answers = [connection.recv(1000) for connection in opened]
+        took = time.monotonic() - begun
+
+    # A byte now and then does not buy more time: the whole request has its end.
+    assert took < 10
+    assert all(answer.startswith(b"HTTP/1.1 408 ") for answer in answers)
+
+
+def test_a_client_that_does_not_read_does_not_keep_a_scrape_out_and_is_dropped() -> None:
+    with serving(application, limits=Limits(send_seconds=1.5)) as served, many(served, 8) as opened:
+        for connection in opened:
+            connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert is_prompt(served)
+        wait_for(lambda: served.listener.connections == 0, "the clients to be dropped")
+
+
+def test_a_slow_but_steady_reader_gets_all_of_it() -> None:
+    with serving(application) as served, served.connect() as connection:
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        received = 0
+        while piece := connection.recv(1024 * 1024):
+            received += len(piece)
+            time.sleep(0.001)
+
+    assert received > len(LARGE)
+
+
+def test_silent_tls_clients_do_not_keep_a_scrape_out(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    server = authority.sign("server")
+    web = tmp_path / "web.yml"
+    web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
+    context = ssl.create_default_context(cafile=str(authority.pair.certificate))
+    limits = Limits(handshake_seconds=5.0, connections=150)
+
+    with serving(application, tls=Protection(web).tls, limits=limits) as served:
+        with many(served, 100) as silent, many(served, 40) as stuck:
+            for connection in stuck:
+                connection.sendall(b"\x16\x03\x01\x02\x00\x01")
+            assert is_prompt(served, context)
+            assert len(silent) + len(stuck) <= served.listener.connections
+        assert is_prompt(served, context)
+
+
+def test_a_handshake_that_does_not_end_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    authority = Authority(tmp_path)
+    server = authority.sign("server")
+    web = tmp_path / "web.yml"
+    web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
+
+    limits = Limits(handshake_seconds=0.2)
+    with serving(application, tls=Protection(web).tls, limits=limits) as served, served.connect() as silent:
+        await_close(silent)
+    assert "lost the connection of 127.0.0.1" in caplog.text
+
+
+def test_a_connection_in_use_is_not_given_up_for_newcomers() -> None:
+    go = threading.Event()
+
+    async def waits(request: Request) -> Response:
+        if request.path == "/wait":
+            await asyncio.to_thread(go.wait, 20)
+        return text(200, "ok")
+
+    with serving(waits, limits=Limits(connections=5)) as served:
+        working = HTTPConnection("127.0.0.1", served.port, timeout=20)
+        working.request("GET", "/wait")
+        with many(served, 50):
+            assert is_prompt(served)
+            go.set()
+            assert working.getresponse().status == 200
+        working.close()
+
+
+def test_a_scraper_between_two_scrapes_outlives_those_that_never_asked() -> None:
+    with serving(application, limits=Limits(connections=5)) as served:
+        scraper = HTTPConnection("127.0.0.1", served.port, timeout=20)
+        for _ in range(3):
+            scraper.request("GET", "/")
+            assert scraper.getresponse().read() == b"ok\n"
+            with many(served, 50):
+                assert is_prompt(served)
+        scraper.close()
+
+
+def test_crowding_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with serving(application, limits=Limits(connections=5)) as served, many(served, 50):
+        assert is_prompt(served)
+
+    crowded = [record.message for record in caplog.records if "5 connections are open" in record.message]
+    assert len(crowded) == 1
+
+
+def test_an_idle_connection_is_kept_for_its_time_and_then_closed() -> None:
+    with serving(application, limits=Limits(idle_seconds=0.5)) as served, served.connect() as connection:
+        for _ in range(2):
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
+            time.sleep(0.1)
+        await_close(connection)
+        wait_for(lambda: served.listener.connections == 0, "the connection to be closed")
+
+
+def test_limits_fit_into_the_descriptors_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    for soft, expected in ((1024, 256), (100, 36), (10, 1), (resource.RLIM_INFINITY, 256)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
+        assert affordable().connections == expected

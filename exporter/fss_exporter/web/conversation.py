@@ -17,7 +17,6 @@ import h11
 from fss_exporter.web.limits import Limits
 from fss_exporter.web.messages import Application, Request, Response, text
 
-
 # h11 looks at the size of a head after each piece, so the pieces are small against `Limits.head_bytes`.
 _CHUNK_BYTES = 4096
 

@@ -67,8 +67,15 @@ class Clients:
     def summarize(self, query: str, **details: Any) -> Any:
         """Streams of a query over the whole tenancy."""
         namespace = details.pop("namespace", "oci_filestorage")
-        body = {"namespace": namespace, "query": query, **details}
-        return self.monitoring.summarize_metrics_data(self.region.tenancy.id, body, compartment_id_in_subtree=True).data
+        body = oci.monitoring.models.SummarizeMetricsDataDetails(namespace=namespace, query=query, **details)
+        ask = self.monitoring.summarize_metrics_data
+        return ask(self.region.tenancy.id, body, compartment_id_in_subtree=True).data
+
+    def truth(self, metric: str, resource: str, minute: int, **dimensions: str) -> float:
+        """A value the region certainly publishes."""
+        value = self.region.truth(metric, resource, minute, **dimensions)
+        assert value is not None
+        return value
 
 
 def config_of(account: Account, region: str) -> dict[str, str]:

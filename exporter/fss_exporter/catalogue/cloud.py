@@ -154,6 +154,7 @@ _MOUNT_TARGETS = (
         "operations",
         "Measured mount-target I/O operations since the exporter started; each minute is counted once, however late.",
         "MountTargetIOPS, mean x 60 s",
+        diagnostic=True,
     ),
     Metric(
         "fss_mount_target_estimated_iops",
@@ -196,6 +197,7 @@ _MOUNT_TARGETS = (
         "bytes",
         "Bytes read through the mount target since the exporter started; each minute is counted once, however late.",
         "MountTargetReadThroughput, mean x 60 s",
+        diagnostic=True,
     ),
     Metric(
         "fss_mount_target_write_bytes_per_second",
@@ -212,6 +214,7 @@ _MOUNT_TARGETS = (
         "bytes",
         "Bytes written through the mount target since the exporter started; each minute is counted once, however late.",
         "MountTargetWriteThroughput, mean x 60 s",
+        diagnostic=True,
     ),
     Metric(
         "fss_mount_target_connections",

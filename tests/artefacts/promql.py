@@ -25,7 +25,7 @@ _COUNTED = frozenset(
     " queries polls".split()
 )
 _SAME_DIMENSION = frozenset(
-    "abs avg_over_time bottomk ceil clamp_max clamp_min delta floor increase label_join label_replace last_over_time"
+    "abs avg_over_time bottomk ceil clamp_max clamp_min delta exp floor increase label_join label_replace last_over_time"
     " max_over_time min_over_time predict_linear round scalar sort sort_desc".split()
 )
 

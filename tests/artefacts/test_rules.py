@@ -1,0 +1,239 @@
+"""The rules pack held to the code, the dashboards and the runbook, in both directions."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import promql_parser
+import pytest
+
+from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.thresholds import CRITICAL_RATIO, LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO, WARNING_RATIO
+from tests.artefacts.promql import Names, Series, selectors
+from tests.rules.pack import ROOT, RULE_FILES, RULES, Rule, rules_of
+
+PACK = [rule for path in RULE_FILES for rule in rules_of(path)]
+ALERTS = [rule for rule in PACK if rule.is_alert]
+RUNBOOK = ROOT / "docs" / "runbook.md"
+RUNBOOK_URL = "https://github.com/fss-exporter/fss-exporter/blob/main/docs/runbook.md#"
+SEVERITIES = {"critical", "warning", "info"}
+
+EVERY_RULE = pytest.mark.parametrize("rule", PACK, ids=str)
+EVERY_ALERT = pytest.mark.parametrize("rule", ALERTS, ids=str)
+
+_MOUNTSTATS = frozenset({"job", "instance", "export", "protocol", "mountaddr"})
+_OF_NODE_EXPORTER = {
+    "node_mountstats_nfs_operations_requests_total": _MOUNTSTATS | {"operation"},
+    "node_mountstats_nfs_operations_transmissions_total": _MOUNTSTATS | {"operation"},
+    "node_mountstats_nfs_operations_queue_time_seconds_total": _MOUNTSTATS | {"operation"},
+    "node_mountstats_nfs_operations_response_time_seconds_total": _MOUNTSTATS | {"operation"},
+    "node_mountstats_nfs_total_read_bytes_total": _MOUNTSTATS,
+    "node_mountstats_nfs_total_write_bytes_total": _MOUNTSTATS,
+    "node_mountstats_nfs_transport_sends_total": _MOUNTSTATS | {"transport"},
+    "node_mountstats_nfs_transport_receives_total": _MOUNTSTATS | {"transport"},
+    "node_scrape_collector_success": frozenset({"job", "instance", "collector"}),
+}
+
+
+@cache
+def names() -> Names:
+    """What a rule may ask for: the catalogue, our own recordings, and of node_exporter exactly the above."""
+    known = dict(Names.of_this_project().known)
+    known |= {name: Series(labels) for name, labels in _OF_NODE_EXPORTER.items()}
+    for rule in rules_of(RULES / "node_exporter.yml"):
+        if not rule.is_alert:
+            made = Names(known).series(promql_parser.parse(rule.expr))
+            held = known.get(rule.name, made)
+            known[rule.name] = Series(held.labels | made.labels | rule.labels.keys(), held.dimension)
+    return Names(known)
+
+
+def queries_in(text: str) -> Iterator[str]:
+    """The expressions a text asks for with `query`, with a value in place of `%s`."""
+    for found in re.findall(r'printf "((?:[^"\\]|\\.)*)" [^|]*\| query', text):
+        yield found.replace("%s", "x")
+
+
+@EVERY_RULE
+def test_every_selector_names_a_known_metric_and_labels_it_has(rule: Rule) -> None:
+    try:
+        names().series(promql_parser.parse(rule.expr))
+    except (AssertionError, KeyError, ValueError) as wrong:
+        pytest.fail(f"{rule}: {wrong}")
+
+
+@EVERY_ALERT
+def test_texts_speak_of_labels_the_alert_has_and_of_metrics_that_exist(rule: Rule) -> None:
+    labels = names().series(promql_parser.parse(rule.expr)).labels | rule.labels.keys()
+
+    for key, text in rule.annotations.items():
+        spoken = set(re.findall(r"\$labels\.(\w+)", text))
+        assert spoken <= labels, f"{rule}: {key} speaks of {spoken - labels}, the alert has {sorted(labels)}"
+        for query in queries_in(text):
+            names().series(promql_parser.parse(query))
+
+
+@EVERY_ALERT
+def test_an_alert_tells_what_is_wrong_what_to_do_and_where_to_read_on(rule: Rule) -> None:
+    annotations = rule.annotations
+
+    assert set(annotations) == {"summary", "description", "runbook_url", "dashboard_url"}, rule
+    assert re.fullmatch(r"Fss([A-Z][a-z]+)+", rule.name), rule
+    assert rule.labels.keys() == {"severity"}, rule
+    assert rule.labels["severity"] in SEVERITIES, rule
+    assert "{{" not in annotations["summary"], f"{rule}: the summary heads a group of alerts and cannot speak of one"
+    assert annotations["summary"].endswith("."), rule
+    assert annotations["description"].count(". ") >= 1, f"{rule}: what is wrong, then what to do next"
+    assert annotations["runbook_url"] == RUNBOOK_URL + rule.name.lower(), rule
+    assert "for" in rule.fields, f"{rule}: late data need a `for`"
+
+
+def test_an_alert_and_a_severity_occur_once() -> None:
+    twice = {key for key, count in Counter((rule.name, rule.labels["severity"]) for rule in ALERTS).items() if count > 1}
+
+    assert not twice
+
+
+def test_every_alert_has_a_heading_in_the_runbook_and_every_heading_an_alert() -> None:
+    kubernetes = {rule.name for rule in rules_of(RULES / "kubernetes.yml") if rule.is_alert}
+
+    assert set(re.findall(r"^### (\w+)$", RUNBOOK.read_text(encoding="utf-8"), re.MULTILINE)) == {
+        rule.name for rule in ALERTS
+    } | kubernetes
+
+
+def compared(node: Any) -> Iterator[tuple[str, float, str]]:
+    """Every comparison with a number: operator, number, and the other side."""
+    if isinstance(node, promql_parser.BinaryExpr):
+        if str(node.op) in {"<", "<=", ">", ">="} and isinstance(node.rhs, promql_parser.NumberLiteral):
+            yield str(node.op), node.rhs.val, node.lhs.prettify()
+        yield from compared(node.lhs)
+        yield from compared(node.rhs)
+    elif isinstance(child := getattr(node, "expr", None), promql_parser.Expr):
+        yield from compared(child)
+    for argument in getattr(node, "args", None) or ():
+        yield from compared(argument)
+
+
+@pytest.mark.parametrize(
+    ("rule"),
+    [rule for rule in ALERTS if re.search(r":fss_(client_)?(utilisation|latency_objective|peak_utilisation):ratio", rule.expr)],
+    ids=str,
+)
+def test_shares_of_a_ceiling_or_objective_are_compared_with_the_ratios_of_the_model(rule: Rule) -> None:
+    severity = rule.labels["severity"]
+    latency = "latency_objective:ratio" in rule.expr
+    allowed = {
+        True: {"warning": {LATENCY_WARNING_RATIO}, "critical": {LATENCY_CRITICAL_RATIO}, "info": {LATENCY_WARNING_RATIO}},
+        False: {
+            "warning": {WARNING_RATIO, CRITICAL_RATIO},
+            "critical": {CRITICAL_RATIO},
+            "info": {WARNING_RATIO, CRITICAL_RATIO, 0.1},  # a tenth: too little traffic to judge coverage by
+        },
+    }[latency][severity]
+    shares = {number for operator, number, of in compared(promql_parser.parse(rule.expr)) if re.search(r"fss_(client_)?(utilisation|latency_objective|peak_utilisation):ratio", of)}
+
+    assert shares, rule
+    assert shares <= allowed, f"{rule}: {shares}, thresholds.py says {allowed}"
+
+
+@pytest.mark.parametrize(
+    ("name", "severity", "ratio"),
+    [
+        (name, severity, ratio)
+        for name in ("Iops", "ReadBandwidth", "WriteBandwidth", "Connections")
+        for severity, ratio in (("warning", WARNING_RATIO), ("critical", CRITICAL_RATIO))
+    ],
+)
+def test_a_ceiling_warns_at_80_and_is_critical_at_95_per_cent(name: str, severity: str, ratio: float) -> None:
+    rule = next(rule for rule in ALERTS if rule.name == f"FssMountTarget{name}High" and rule.labels["severity"] == severity)
+
+    assert [(operator, number) for operator, number, _ in compared(promql_parser.parse(rule.expr))] == [(">=", ratio)]
+
+
+def test_mount_targets_needed_are_reckoned_at_the_ratio_that_warns() -> None:
+    rule = next(rule for rule in PACK if rule.name == "mount_target:fss_mount_targets_needed:count")
+
+    assert set(re.findall(r"/ ([\d.]+)", rule.expr)) == {str(WARNING_RATIO)}
+
+
+@EVERY_RULE
+def test_no_ceiling_is_typed_into_a_rule(rule: Rule) -> None:
+    ceilings = {
+        ceiling
+        for shape in SHAPES.values()
+        for limits in [shape.limits]
+        for limit in (limits.iops, limits.read_bytes_per_second, limits.write_bytes_per_second, limits.connections)
+        if limit is not None
+        for ceiling in (limit, limit * WARNING_RATIO, limit * CRITICAL_RATIO)
+    }
+    typed = {float(number) for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e\d+)?(?![\w.])", rule.expr)}
+
+    assert not typed & ceilings, rule
+
+
+def test_every_operation_of_the_cost_table_is_in_one_class_and_only_there() -> None:
+    for prefix in ("fss-client-", "fss-operation-", "fss-node-"):
+        counted: Counter[str] = Counter()
+        for rule in PACK:
+            if rule.group.startswith(prefix) and "class" in rule.labels and rule.name.startswith(("client_mount_class", "address_operation")):
+                counted.update(operations_of(rule) or [rule.labels["class"].upper()])
+        made = 2 if prefix == "fss-node-" else 1  # node_exporter.yml makes both levels in one group
+        expected = {name: made for name in NFS3_OPERATIONS if name != "NULL"}
+        assert dict(counted) == expected, prefix
+
+
+def operations_of(rule: Rule) -> list[str]:
+    """The operations a rule selects."""
+    return [
+        operation
+        for selector in selectors(promql_parser.parse(rule.expr))
+        for matcher in selector.matchers.matchers
+        if matcher.name == "operation"
+        for operation in matcher.value.split("|")
+    ]
+
+
+def test_what_is_recorded_is_used_or_listed_as_public() -> None:
+    panels = " ".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "dashboards").glob("*.json")))
+    asked = panels + " ".join(rule.expr + " ".join(rule.annotations.values()) for rule in PACK)
+    public = set(re.findall(r"^\| `([\w:]+)` \|", (RULES / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+    recorded = {rule.name for rule in PACK if not rule.is_alert}
+    unused = {name for name in recorded if name not in asked}
+
+    assert unused <= public, f"use, delete, or list in rules/README.md: {sorted(unused - public)}"
+    assert public <= recorded, f"rules/README.md lists what nothing records: {sorted(public - recorded)}"
+
+
+def test_every_metric_is_used_by_a_rule_or_a_dashboard_or_marked_diagnostic() -> None:
+    shown = [
+        target["expr"]
+        for path in sorted((ROOT / "dashboards").glob("*.json"))
+        for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]
+        for target in (*panel.get("targets", ()), *(t for inner in panel.get("panels", ()) for t in inner.get("targets", ())))
+        if "expr" in target
+    ]
+    asked = " ".join(shown) + " ".join(rule.expr for rule in PACK)
+    used = {name for name in CATALOGUE if re.search(rf"(?<![\w:]){name}(?![\w:])", asked)}
+
+    assert not {name for name, metric in CATALOGUE.items() if not metric.diagnostic} - used
+
+
+def test_the_folder_holds_what_its_readme_lists() -> None:
+    listed = set(re.findall(r"^\| \[(\w+\.yml)\]", (RULES / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
+
+    assert listed == {path.name for path in RULES.glob("*.yml")}
+
+
+def test_the_table_of_alerts_in_the_readme_is_the_pack() -> None:
+    told = re.findall(r"^\| \[(Fss\w+)\]\([^)]*\) \| ([\w, ]+) \|", (RULES / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    real: dict[str, list[str]] = {}
+    for rule in ALERTS:
+        real.setdefault(rule.name, []).append(rule.labels["severity"])
+
+    assert dict(told) == {name: ", ".join(sorted(severities, key=["warning", "critical", "info"].index)) for name, severities in real.items()}

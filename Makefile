@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint types contracts deploy-check chart image dist test-cli accuracy bench dashboards lock clean golden
+.PHONY: help demo test check format lint types contracts deploy-check chart image image-check dist test-cli accuracy bench dashboards lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ chart: .venv/dev ## fill the Helm chart from rules/ and dashboards/, render depl
 image: ## both container images with buildah, podman or docker (docs/install.md)
 	@tools/image $(ARGS)
 
+image-check: .venv/dev ## build the images without a registry and start them read-only and without capabilities (root)
+	@tools/image-check $(ARGS)
+
 dist: .venv/dev ## wheel and sdist into dist/
 	@rm -rf dist && $(BIN)/python -m build --quiet --outdir dist .
 
@@ -58,6 +61,9 @@ bench: .venv/dev ## cost of a scrape, side by side with node_exporter
 
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards
 	@$(RUN) -m tools.dashboards
+
+pages: .venv/dev ## put the output of the commands into docs/commands and docs/capacity.md
+	@$(RUN) -m tools.command_pages
 
 lock: .venv/dev ## resolve the dependencies anew and write requirements/
 	@$(BIN)/python -m pip install --quiet uv

@@ -107,6 +107,14 @@ def test_latency_and_concurrency_state_a_rate() -> None:
     assert found["binds_first"] == "IOPS"
 
 
+def test_more_requests_in_flight_are_a_larger_workload_where_they_state_it() -> None:
+    flags = ("--read-size", "32k", "--concurrency", "10", "--latency", "2ms", "--what-if", "concurrency=40")
+    found = planned(*flags)
+    assert ratios(found)["IOPS"] == pytest.approx(0.2)
+    assert ratios(found["what_if"][0])["IOPS"] == pytest.approx(0.8)
+    assert ratios(found["what_if"][0])["latency x concurrency"] == pytest.approx(1.0)
+
+
 def test_a_serial_program_is_told_that_mount_targets_do_not_help() -> None:
     flags = ("--operation", "GETATTR=5000", "--concurrency", "1", "--latency", "1ms")
     assert planned(*flags)["latency_bound"]

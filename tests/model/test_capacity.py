@@ -9,7 +9,7 @@ from fss_exporter.model.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, Cli
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.operations import READ
-from fss_exporter.model.traffic import OperationTraffic, Traffic, times, together
+from fss_exporter.model.traffic import OperationTraffic, Traffic, scaled, together
 from fss_exporter.model.utilisation import CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use, fullest
 from fss_exporter.model.workload import Transfers, workload
 
@@ -30,17 +30,6 @@ workloads = st.builds(
     rates,
 )
 targets = st.floats(0.05, 1.0)
-
-
-def scaled(traffic: Traffic, factor: float) -> Traffic:
-    return Traffic(
-        {
-            name: OperationTraffic(rate.operations * factor, times(rate.iops, factor))
-            for name, rate in traffic.operations.items()
-        },
-        traffic.read_bytes * factor,
-        traffic.written_bytes * factor,
-    )
 
 
 # Laws

@@ -220,7 +220,8 @@ def _recorded(files: tuple[Path, Path], options: Options, ceilings: Judge) -> di
 
 
 def _case(name: str, load: plan_report.Load, ceilings: Judge, options: Options) -> Case:
-    scenario = Scenario(load.traffic, ceilings.shape, ceilings.at(name), options.brought, options.target)
+    closed = options.is_stated and not options.has_rates
+    scenario = Scenario(load.traffic, ceilings.shape, ceilings.at(name), options.brought, options.target, closed)
     others = tuple(
         (change, what_if(scenario, change, lambda shape: judge(shape, options.config_file).limits).answer())
         for change in options.changes

@@ -10,7 +10,7 @@ from fss_exporter.cli import units
 from fss_exporter.errors import UsageError
 from fss_exporter.model.capacity import Clients, Plan, plan
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.traffic import Traffic
+from fss_exporter.model.traffic import Traffic, scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Scenario:
         limits: ceilings of one mount target.
         clients: what the clients bring along.
         target: share of a ceiling to stay at or below.
+        closed: whether the workload is what latency and concurrency allow, and changes with them.
     """
 
     traffic: Traffic
@@ -30,6 +31,7 @@ class Scenario:
     limits: Limits
     clients: Clients
     target: float
+    closed: bool = False
 
     def answer(self) -> Plan:
         """What it needs."""
@@ -93,7 +95,7 @@ def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits])
     try:
         if name in _OF_CLIENTS:
             attribute, read = _OF_CLIENTS[name]
-            return replace(scenario, clients=replace(scenario.clients, **{attribute: read(value)}))
+            return _with(scenario, replace(scenario.clients, **{attribute: read(value)}))
         if name == "target":
             return replace(scenario, target=_ratio(value))
     except click.BadParameter as wrong:
@@ -103,3 +105,10 @@ def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits])
             raise UsageError(f"--what-if {change}: not a shape; known are {', '.join(SHAPES)}")
         return replace(scenario, shape=value, limits=limits_of(value))
     raise UsageError(f"--what-if {change}: known are {', '.join((*_OF_CLIENTS, 'target', 'shape'))}")
+
+
+def _with(scenario: Scenario, clients: Clients) -> Scenario:
+    before, after = scenario.clients.highest_rate, clients.highest_rate
+    if not scenario.closed or before is None or after is None:
+        return replace(scenario, clients=clients)
+    return replace(scenario, clients=clients, traffic=scaled(scenario.traffic, after / before))

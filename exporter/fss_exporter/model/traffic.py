@@ -121,6 +121,29 @@ def together(traffics: Iterable[Traffic]) -> Traffic:
     )
 
 
+def scaled(traffic: Traffic, factor: float) -> Traffic:
+    """The same mix, `factor` times as much of it."""
+    return Traffic(
+        operations={name: _times(rate, factor) for name, rate in traffic.operations.items()},
+        read_bytes=traffic.read_bytes * factor,
+        written_bytes=traffic.written_bytes * factor,
+        lock_iops=None if traffic.lock_iops is None else traffic.lock_iops * factor,
+    )
+
+
+def _times(rate: OperationTraffic, factor: float) -> OperationTraffic:
+    return OperationTraffic(
+        operations=rate.operations * factor,
+        iops=None if rate.iops is None else times(rate.iops, factor),
+        retransmissions=rate.retransmissions * factor,
+        timeouts=rate.timeouts * factor,
+        errors=None if rate.errors is None else rate.errors * factor,
+        queue_seconds=rate.queue_seconds * factor,
+        rtt_seconds=rate.rtt_seconds * factor,
+        execute_seconds=rate.execute_seconds * factor,
+    )
+
+
 def times(bounds: Bounds | None, factor: float) -> Bounds:
     """Bounds scaled by a factor; nothing stays nothing."""
     return Bounds(*(value * factor for value in bounds or NOTHING))

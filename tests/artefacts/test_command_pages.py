@@ -1,0 +1,55 @@
+"""What docs/ shows of the commands is what they print, and the fio jobs there are those of the white paper."""
+
+import configparser
+import re
+from pathlib import Path
+
+import pytest
+from tools.command_pages import PAGES, ROOT, commands, render
+
+from fss_exporter.cli.main import COMMANDS
+
+JOBS = sorted((ROOT / "docs/fio").glob("*.fio"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_shows_the_output_its_commands_have(page: Path) -> None:
+    text = page.read_text()
+    assert commands(text), "a page without a command proves nothing"
+    assert render(text) == text, "run: .venv/bin/python -m tools.command_pages"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_shows_only_our_own_commands(page: Path) -> None:
+    assert {command.split()[0] for command in commands(page.read_text())} == {"fss-exporter"}
+    assert {command.split()[1] for command in commands(page.read_text())} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+def job(path: Path) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(allow_no_value=True)
+    parser.read_string(path.read_text())
+    return parser
+
+
+@pytest.mark.parametrize("path", JOBS, ids=lambda path: path.stem)
+def test_a_job_bypasses_the_page_cache_for_a_fixed_time(path: Path) -> None:
+    shared = job(path)["global"]
+    assert shared["direct"] == "1"
+    assert "time_based" in shared
+    assert shared["runtime"]
+    assert f"docs/fio/{path.name}" in path.read_text()
+
+
+@pytest.mark.parametrize("rw", ["randread", "randwrite"])
+@pytest.mark.parametrize("bs", ["32k", "1m"])
+def test_the_white_papers_measurements_have_a_job_each(rw: str, bs: str) -> None:
+    found = job(ROOT / f"docs/fio/{rw}-{bs}.fio")
+    shared, own = found["global"], found[f"{rw}-{bs}"]
+    assert (own["rw"], own["bs"]) == (rw, bs)
+    assert (shared["ioengine"], shared["iodepth"], shared["numjobs"], shared["runtime"]) == ("libaio", "32", "8", "180")

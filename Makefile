@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint types contracts deploy-check chart image image-check dist test-cli accuracy bench dashboards lock clean golden
+.PHONY: help demo test check format lint types contracts deploy-check chart image image-check dist test-cli accuracy bench dashboards pages lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile

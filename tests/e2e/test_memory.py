@@ -1,0 +1,77 @@
+"""Memory over a simulated day: a tick for each of its seconds, two scrapes every five minutes, real parts throughout."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+A_DAY_S = 86_400
+BOUND_BYTES = 1 << 20
+"""What a day may add to resident memory, after the first tenth of it has filled what is filled once."""
+
+SCRIPT = """
+import asyncio, json, os, sys
+from pathlib import Path
+from prometheus_client.registry import CollectorRegistry
+from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.web.application import build
+from fss_exporter.web.binding import bind
+from fss_exporter.web.collecting import Collectors
+from fss_exporter.web.listener import Listener
+from fss_exporter.web.scrapes import Scrapes
+
+seconds, now = int(sys.argv[2]), 0.0
+clients = Clients(Path(sys.argv[1]), (ClientMount("k_mixed", "10.80.1.10", "/export/a"),))
+ticker = Ticker(Procfs(clients.root).read, 1.0, clock=lambda: now)
+registry = CollectorRegistry()
+registry.register(Collectors({"nfs": NfsCollector(ticker)}))
+application = build(telemetry_path="/metrics", scrapes=Scrapes(registry), page=str, waiting_for=tuple, reload=lambda: None)
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+async def scrape(port, keep):
+    reader, writer = keep or await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /metrics HTTP/1.1\\r\\nHost: a\\r\\nAccept-Encoding: gzip\\r\\n\\r\\n")
+    head = await reader.readuntil(b"\\r\\n\\r\\n")
+    assert head.startswith(b"HTTP/1.1 200 ")
+    await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split()[0]))
+    return reader, writer
+
+async def main():
+    global now
+    (bound,) = bind(("127.0.0.1:0",))
+    port, stop, keep = bound.getsockname()[1], asyncio.Event(), None
+    serving = asyncio.create_task(Listener([bound], application).run(stop))
+    sizes = []
+    for second in range(seconds):
+        now = float(second)
+        if second % 20 == 0:
+            clients.advance()
+        ticker.tick()
+        if second % 300 == 0:
+            # One scraper keeps its connection, another comes anew each time.
+            keep = await scrape(port, keep)
+            _, writer = await scrape(port, None)
+            writer.close()
+        if second % (seconds // 10) == 0:
+            sizes.append(resident())
+    sizes.append(resident())
+    keep[1].close()
+    stop.set()
+    await serving
+    print(json.dumps(sizes))
+
+asyncio.run(main())
+"""
+
+
+def test_a_day_of_ticks_and_scrapes_adds_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "proc"), str(A_DAY_S)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=110)
+    sizes = json.loads(ran.stdout)
+
+    assert sizes[-1] - sizes[1] < BOUND_BYTES, sizes

@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint types contracts deploy-check chart image image-check dist test-cli accuracy bench dashboards pages lock clean golden
+.PHONY: help demo test check format lint types contracts deploy-check chart image image-check dist test-cli test-terraform accuracy bench dashboards pages lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ dist: .venv/dev ## wheel and sdist into dist/
 
 test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
 	@$(BIN)/python -m pytest --timeout 600 tests/oci/with_oci_cli.py $(ARGS)
+
+test-terraform: .venv/dev ## the real terraform formats what is rendered and plans the module's alarms
+	@$(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
 
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tests.accuracy $(ARGS)

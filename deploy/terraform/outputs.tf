@@ -1,0 +1,9 @@
+output "topic_ocid" {
+  description = "The topic all alarms notify."
+  value       = local.topic_ocid
+}
+
+output "alarm_ocids" {
+  description = "The alarms, by key of the pack."
+  value       = { for key, alarm in oci_monitoring_alarm.pack : key => alarm.id }
+}

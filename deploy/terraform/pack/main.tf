@@ -1,0 +1,81 @@
+# The alarm pack as values: reads mql/alarms/*.json and names mount targets where shapes differ. No provider is needed
+# here, so `terraform plan` shows the alarms without an account. Compartments and topic are left to the caller: they may
+# not be known before apply, and which alarms there are must be.
+
+terraform {
+  required_version = ">= 1.5"
+}
+
+variable "mount_targets" {
+  description = "OCIDs of the mount targets by shape: standard, hpmt-20, hpmt-40, hpmt-80."
+  type        = map(list(string))
+  default     = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.mount_targets), ["standard", "hpmt-20", "hpmt-40", "hpmt-80"])) == 0
+    error_message = "Unknown shape: there are standard, hpmt-20, hpmt-40 and hpmt-80."
+  }
+}
+
+variable "published" {
+  description = "Whether the exporter publishes utilization, so that the alarms on it have something to look at."
+  type        = bool
+  default     = false
+}
+
+variable "name" {
+  description = "First word of every alarm's name, and value of the tag that says whose alarm it is."
+  type        = string
+  default     = "fss"
+}
+
+locals {
+  folder = "${path.module}/../../../mql/alarms"
+
+  ocids   = { for shape in ["standard", "hpmt-20", "hpmt-40", "hpmt-80"] : shape => sort(lookup(var.mount_targets, shape, [])) }
+  some    = [for shape, ocids in local.ocids : shape if length(ocids) > 0]
+  present = length(local.some) > 0 ? local.some : ["standard"] # nothing there yet: watch for what comes
+
+  files = {
+    for file in fileset(local.folder, "*.json") : trimprefix(trimsuffix(file, ".json"), "fss-") => jsondecode(
+      templatefile("${local.folder}/${file}", {
+        ALARM_COMPARTMENT_OCID     = ""
+        METRIC_COMPARTMENT_OCID    = ""
+        TOPIC_OCID                 = ""
+        HPMT_20_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-20"])
+        HPMT_40_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-40"])
+        HPMT_80_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-80"])
+      })
+    )
+  }
+
+  shape_of = {
+    for key, alarm in local.files : key => coalesce(one([for shape in keys(local.ocids) : shape if endswith(key, "-${shape}")]), "any")
+  }
+
+  wanted = {
+    for key, alarm in local.files : key => alarm if(
+      contains(concat(local.present, ["any"]), local.shape_of[key]) &&
+      (var.published || alarm.namespace != "fss_exporter")
+    )
+  }
+
+  # Where there is more than one shape the standard alarms name their mount targets: MQL cannot select by shape.
+  named    = length(local.present) > 1 ? [for key, shape in local.shape_of : key if shape == "standard"] : []
+  selector = "]{resourceId =~ \"${join("|", local.ocids["standard"])}\"}.groupBy"
+}
+
+output "alarms" {
+  description = "Bodies of CreateAlarm, by key, without compartments and destinations."
+  value = {
+    for key, alarm in local.wanted : key => merge(alarm, {
+      displayName = "${var.name}-${key}"
+      query       = contains(local.named, key) ? replace(alarm.query, "].groupBy", local.selector) : alarm.query
+      overrides = [
+        for rule in try(alarm.overrides, []) :
+        merge(rule, contains(local.named, key) ? { query = replace(rule.query, "].groupBy", local.selector) } : {})
+      ]
+      freeformTags = merge(alarm.freeformTags, { "fss-exporter-pack" = var.name })
+    })
+  }
+}

@@ -1,0 +1,96 @@
+"""`make test-terraform`: the real terraform formats what is rendered, and plans the alarms of the module's pack.
+
+Not among the default tests: terraform is no Debian package. No provider is needed, and none is downloaded.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.prompt import ROOT, ask
+from tests.processes import require
+
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.oci import mql
+from fss_exporter.oci.alarms import pack
+from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
+
+PACK = pack.load(ROOT / "mql" / "alarms")
+FIRST, SECOND, THIRD = (f"ocid1.mounttarget.oc1_fra.{name}" for name in ("first", "second", "third"))
+
+
+def terraform(*arguments: str, folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [require("terraform", "terraform"), f"-chdir={folder}", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1", **environment},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_module_is_formatted() -> None:
+    assert terraform("fmt", "-check", "-recursive", folder=ROOT / "deploy" / "terraform") == ""
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [[], ["--compartment", "ocid1.compartment.oc1..storage", "--mount-target", f"{FIRST}=hpmt-20", "--published"]],
+    ids=["with placeholders", "filled in"],
+)
+def test_terraform_fmt_leaves_the_rendered_file_alone(tmp_path: Path, flags: list[str]) -> None:
+    assert ask("alarms", "render", "--format", "terraform", "--output", tmp_path, *flags).code == 0
+    assert terraform("fmt", "-check", folder=tmp_path) == ""
+
+
+def planned(tmp_path: Path, **variables: Any) -> dict[str, Any]:
+    """The pack's output as terraform plans it."""
+    folder = ROOT / "deploy" / "terraform" / "pack"
+    values = tmp_path / "values.tfvars.json"
+    values.write_text(json.dumps(variables))
+    data = {"TF_DATA_DIR": str(tmp_path / "data")}
+    terraform("init", "-backend=false", folder=folder, **data)
+    plan = tmp_path / "plan"
+    terraform("plan", f"-var-file={values}", f"-out={plan}", f"-state={tmp_path / 'state'}", folder=folder, **data)
+    shown = json.loads(terraform("show", "-json", str(plan), folder=folder, **data))
+    alarms: dict[str, Any] = shown["planned_values"]["outputs"]["alarms"]["value"]
+    return alarms
+
+
+LEFT_TO_THE_CALLER = ("compartmentId", "metricCompartmentId", "metricCompartmentIdInSubtree", "destinations")
+
+
+def comparable(body: dict[str, Any]) -> dict[str, Any]:
+    """Without what the caller fills in, and with queries as trees, one alternative being an equality."""
+    kept = {name: value for name, value in body.items() if name not in LEFT_TO_THE_CALLER}
+    for rule in (kept, *kept.get("overrides", ())):
+        rule["query"] = mql.parse(rule["query"].replace('resourceId =~ "', 'resourceId = "'))
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("shapes", "published"),
+    [
+        ({}, False),
+        ({FIRST: "standard", SECOND: "standard"}, True),
+        ({FIRST: "standard", SECOND: "standard", THIRD: "hpmt-40"}, False),
+        ({FIRST: "hpmt-20", SECOND: "hpmt-80"}, True),
+    ],
+)
+def test_the_module_wants_the_same_alarms_as_the_provisioner(
+    tmp_path: Path, shapes: dict[str, str], published: bool
+) -> None:
+    by_shape: dict[str, list[str]] = {}
+    for ocid, shape in shapes.items():
+        by_shape.setdefault(shape, []).append(ocid)
+    found = planned(tmp_path, mount_targets=by_shape, published=published, name="prod")
+    targets = [Target(ocid, shape, SHAPES[shape].limits) for ocid, shape in shapes.items()]
+    wanted = desired(PACK, Scope("", "", (), name="prod"), Estate(targets, published=published))
+    assert {key: comparable(body) for key, body in found.items()} == {
+        alarm.key: comparable(json.loads(json.dumps(alarm.body))) for alarm in wanted
+    }

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -48,19 +49,19 @@ class Clients:
             timeout=(3, 10),
         )
 
-    @property
+    @cached_property
     def monitoring(self) -> Any:
         return self._client(oci.monitoring.MonitoringClient)
 
-    @property
+    @cached_property
     def file_storage(self) -> Any:
         return self._client(oci.file_storage.FileStorageClient)
 
-    @property
+    @cached_property
     def identity(self) -> Any:
         return self._client(oci.identity.IdentityClient)
 
-    @property
+    @cached_property
     def network(self) -> Any:
         return self._client(oci.core.VirtualNetworkClient)
 

@@ -1,0 +1,262 @@
+"""Alarms over HTTP with the real SDK: what may be made, changed, deleted, and when it fires."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from tests.demo.alarm_bodies import QUERY, alarm_details
+from tests.demo.sdk import NOW, Clients, Clock, clients, refused
+
+from fss_exporter.demo.region import Limits, Region, small
+
+TENANCY = small()
+OTHER_REGION_TOPIC = "ocid1.onstopic.oc1.us_ashburn_1.aaaaaaaasomewhere"
+
+
+def create(sdk: Clients, **changes: Any) -> Any:
+    return sdk.monitoring.create_alarm(alarm_details(TENANCY, **changes))
+
+
+def listed(sdk: Clients, **options: Any) -> list[Any]:
+    return list(sdk.monitoring.list_alarms(TENANCY.id, compartment_id_in_subtree=True, **options).data)
+
+
+class TestCreate:
+    def test_it_answers_with_what_was_asked_for_and_the_documented_defaults(self, sdk: Clients) -> None:
+        alarm = create(sdk, pendingDuration=None, overrides=None).data
+        assert (alarm.display_name, alarm.query, alarm.lifecycle_state) == ("fss-iops", QUERY, "ACTIVE")
+        assert (alarm.pending_duration, alarm.resolution, alarm.message_format) == ("PT1M", "1m", "RAW")
+        assert (alarm.rule_name, alarm.evaluation_slack_duration) == ("BASE", "PT3M")
+
+    @pytest.mark.parametrize(
+        ("changes", "status", "code", "word"),
+        [
+            ({"displayName": None}, 400, "MissingParameter", "displayName"),
+            ({"isEnabled": None}, 400, "MissingParameter", "isEnabled"),
+            ({"colour": "red"}, 400, "InvalidParameter", "colour"),
+            ({"queryText": QUERY}, 400, "InvalidParameter", "queryText"),
+            ({"severity": "DIRE"}, 400, "InvalidParameter", "severity"),
+            ({"query": "MountTargetIOPS[5m].max() >="}, 400, "InvalidParameter", "column"),
+            ({"query": "MountTargetIOPS[5m].max()"}, 400, "InvalidParameter", "threshold"),
+            ({"pendingDuration": "PT0M"}, 400, "InvalidParameter", "pendingDuration"),
+            ({"pendingDuration": "PT61M"}, 400, "InvalidParameter", "pendingDuration"),
+            ({"pendingDuration": "10m"}, 400, "InvalidParameter", "pendingDuration"),
+            ({"evaluationSlackDuration": "PT2M"}, 400, "InvalidParameter", "evaluationSlackDuration"),
+            ({"repeatNotificationDuration": "P31D"}, 400, "InvalidParameter", "repeatNotificationDuration"),
+            ({"resolution": "5m"}, 400, "InvalidParameter", "resolution"),
+            ({"messageFormat": "LOUD"}, 400, "InvalidParameter", "messageFormat"),
+            ({"notificationVersion": "1.5"}, 400, "InvalidParameter", "notificationVersion"),
+            ({"destinations": []}, 400, "InvalidParameter", "destinations"),
+            ({"destinations": [TENANCY.topics[0], TENANCY.topics[0]]}, 400, "InvalidParameter", "at most one topic"),
+            ({"destinations": [TENANCY.id]}, 400, "InvalidParameter", "topic or a stream"),
+            (
+                {"destinations": [OTHER_REGION_TOPIC]},
+                400,
+                "RelatedResourceNotAuthorizedOrNotFound",
+                OTHER_REGION_TOPIC,
+            ),
+            ({"compartmentId": "ocid1.compartment.oc1..no"}, 404, "NotAuthorizedOrNotFound", "compartment"),
+            ({"metricCompartmentId": TENANCY.compartments[0].id}, 400, "InvalidParameter", "InSubtree"),
+            ({"overrides": [{"severity": "CRITICAL"}]}, 400, "InvalidParameter", "ruleName"),
+            ({"overrides": [{"ruleName": "BASE"}]}, 400, "InvalidParameter", "ruleName"),
+            ({"overrides": [{"ruleName": "A", "query": "x"}]}, 400, "InvalidParameter", "column"),
+            ({"overrides": [{"ruleName": "A", "pendingDuration": "PT2H"}]}, 400, "InvalidParameter", "pendingDuration"),
+            (
+                {
+                    "suppression": {
+                        "timeSuppressFrom": "2027-01-02T00:00:00Z",
+                        "timeSuppressUntil": "2027-01-01T00:00:00Z",
+                    }
+                },
+                400,
+                "InvalidParameter",
+                "suppression",
+            ),
+            ({"freeformTags": {"a": 1}}, 400, "InvalidParameter", "freeformTags"),
+        ],
+    )
+    def test_it_refuses(self, changes: dict[str, Any], status: int, code: str, word: str, sdk: Clients) -> None:
+        with refused(status, code, word):
+            create(sdk, **changes)
+        assert listed(sdk) == []
+
+    def test_a_stream_as_destination_forces_raw_messages_documented_create_alarm(self, sdk: Clients) -> None:
+        both = [TENANCY.topics[0], TENANCY.streams[0]]
+        assert create(sdk, destinations=both, messageFormat="PRETTY_JSON").data.message_format == "RAW"
+
+    def test_names_are_not_unique_documented_create_alarm(self, sdk: Clients) -> None:
+        assert create(sdk).data.id != create(sdk).data.id
+        assert len(listed(sdk, display_name="fss-iops")) == 2
+
+    def test_the_quota_ends_it_in_the_middle(self, start: Callable[..., Region]) -> None:
+        sdk = clients(start(limits=Limits(alarms=2)))
+        first = create(sdk).data
+        create(sdk)
+        with refused(400, "LimitExceeded", "2 alarms"):
+            create(sdk)
+        sdk.monitoring.delete_alarm(first.id)
+        assert create(sdk).status == 200
+
+
+class TestRetryToken:
+    def again(self, sdk: Clients, **changes: Any) -> Any:
+        return sdk.monitoring.create_alarm(alarm_details(TENANCY, **changes), opc_retry_token="token-1").data
+
+    def test_the_same_call_again_gives_the_same_alarm_documented_create_alarm(self, sdk: Clients) -> None:
+        assert self.again(sdk).id == self.again(sdk).id
+        assert len(listed(sdk)) == 1
+
+    def test_another_body_or_a_deleted_alarm_invalidates_it_documented_api_errors(self, sdk: Clients) -> None:
+        made = self.again(sdk)
+        with refused(409, "InvalidatedRetryToken"):
+            self.again(sdk, severity="INFO")
+        sdk.monitoring.delete_alarm(made.id)
+        with refused(409, "InvalidatedRetryToken"):
+            self.again(sdk)
+
+    def test_it_expires_after_a_day_documented_create_alarm(self, sdk: Clients, clock: Clock) -> None:
+        made = self.again(sdk)
+        clock.pass_minutes(24 * 60 + 1)
+        assert self.again(sdk).id != made.id
+
+
+class TestUpdate:
+    def test_what_is_named_changes_and_the_rest_stays(self, sdk: Clients, clock: Clock) -> None:
+        made = create(sdk).data
+        clock.pass_minutes(1)
+        changed = sdk.monitoring.update_alarm(made.id, {"severity": "INFO", "body": "see the runbook"}).data
+        assert (changed.severity, changed.body, changed.query) == ("INFO", "see the runbook", QUERY)
+        assert changed.time_updated > changed.time_created == made.time_created
+        assert sdk.monitoring.get_alarm(made.id).data == changed
+
+    def test_it_is_checked_like_a_new_one(self, sdk: Clients) -> None:
+        made = create(sdk).data
+        with refused(400, "InvalidParameter", "threshold"):
+            sdk.monitoring.update_alarm(made.id, {"query": "MountTargetIOPS[5m].max()"})
+        assert sdk.monitoring.get_alarm(made.id).data == made
+
+    @pytest.mark.parametrize("act", ["update", "delete"])
+    def test_an_outdated_etag_stops_it_documented_update_alarm(self, act: str, sdk: Clients) -> None:
+        made = create(sdk)
+        alarm, etag = made.data.id, made.headers["etag"]
+        fresh = sdk.monitoring.update_alarm(alarm, {"body": "by hand"}, if_match=etag).headers["etag"]
+        assert fresh != etag
+
+        def do(tag: str) -> Any:
+            if act == "delete":
+                return sdk.monitoring.delete_alarm(alarm, if_match=tag)
+            return sdk.monitoring.update_alarm(alarm, {"body": "by us"}, if_match=tag)
+
+        with refused(412, "NoEtagMatch"):
+            do(etag)
+        assert sdk.monitoring.get_alarm(alarm).data.body == "by hand"
+        assert do(fresh).status in (200, 204)
+
+    def test_get_and_update_name_the_same_version(self, sdk: Clients) -> None:
+        made = create(sdk)
+        assert sdk.monitoring.get_alarm(made.data.id).headers["etag"] == made.headers["etag"]
+
+
+class TestDelete:
+    def test_a_deleted_alarm_is_listed_only_as_deleted(self, sdk: Clients) -> None:
+        made = create(sdk).data
+        assert sdk.monitoring.delete_alarm(made.id).status == 204
+        assert listed(sdk) == []
+        assert [one.id for one in listed(sdk, lifecycle_state="DELETED")] == [made.id]
+        with refused(404, "NotAuthorizedOrNotFound"):
+            sdk.monitoring.get_alarm(made.id)
+        with refused(404, "NotAuthorizedOrNotFound"):
+            sdk.monitoring.delete_alarm(made.id)
+
+
+class TestList:
+    def test_it_is_by_compartment_and_sorts(self, sdk: Clients) -> None:
+        storage, batch = TENANCY.compartments[1].id, TENANCY.compartments[2].id
+        for name, severity, place in (("b", "INFO", storage), ("a", "CRITICAL", storage), ("c", "ERROR", batch)):
+            create(sdk, displayName=name, severity=severity, compartmentId=place)
+        assert {one.display_name for one in sdk.monitoring.list_alarms(storage).data} == {"a", "b"}
+        assert [one.display_name for one in listed(sdk, sort_by="displayName", sort_order="DESC")] == ["c", "b", "a"]
+        assert [one.display_name for one in listed(sdk, sort_by="severity")] == ["a", "c", "b"]
+
+    def test_summaries_are_poorer_than_what_get_answers(self, sdk: Clients) -> None:
+        create(sdk, body="long story")
+        assert not hasattr(listed(sdk)[0], "body")
+
+    def test_it_has_pages(self, start: Callable[..., Region]) -> None:
+        sdk = clients(start(limits=Limits(page=2)))
+        for number in range(3):
+            create(sdk, displayName=f"alarm-{number}")
+        first = sdk.monitoring.list_alarms(TENANCY.id, compartment_id_in_subtree=True)
+        rest = sdk.monitoring.list_alarms(TENANCY.id, compartment_id_in_subtree=True, page=first.next_page)
+        assert (len(first.data), len(rest.data), rest.has_next_page) == (2, 1, False)
+
+
+class TestStatus:
+    def status(self, sdk: Clients, **options: Any) -> Any:
+        found = sdk.monitoring.list_alarms_status(TENANCY.id, compartment_id_in_subtree=True, **options).data
+        assert len(found) == 1
+        return found[0]
+
+    @pytest.fixture
+    def home_b(self, sdk: Clients) -> Clients:
+        """An alarm on mt-home-b: 500 of its usual 780 IOPS would fire, so it is told to rest first."""
+        sdk.region.set_load("mt-home-b", 0.1)
+        chosen = f'{{resourceId = "{TENANCY.named("mt-home-b")}"}}'
+        query = f"MountTargetIOPS[1m]{chosen}.max() >= 40000"
+        critical = [{"ruleName": "CRITICAL", "severity": "CRITICAL", "query": query.replace("40000", "47500")}]
+        create(sdk, query=query, pendingDuration="PT5M", overrides=critical)
+        return sdk
+
+    def test_it_fires_after_the_pending_duration_and_the_slack_and_is_ok_again_at_once(
+        self, home_b: Clients, clock: Clock
+    ) -> None:
+        """Documented: "Overview of Monitoring" (pending duration, 3 minutes of slack, no hold-down)."""
+        home_b.region.set_load("mt-home-b", 56)  # about 43,700 IOPS: above 80 %, below 95 %
+        history = []
+        for _ in range(15):
+            history.append(self.status(home_b).status)
+            clock.pass_minutes(1)
+        # minute 0 is the first that breaches; the fifth is minute 4, and 3 minutes of slack make it minute 7
+        assert history == ["OK"] * 7 + ["FIRING"] * 8
+        assert self.status(home_b).severity == "WARNING"
+        assert self.status(home_b).rule_name == "BASE"
+        home_b.region.set_load("mt-home-b", 0.1)
+        clock.pass_minutes(2)
+        assert self.status(home_b).status == "FIRING"
+        clock.pass_minutes(1)
+        assert self.status(home_b).status == "OK"
+
+    def test_the_first_override_that_holds_names_the_severity_documented_alarm_override(
+        self, home_b: Clients, clock: Clock
+    ) -> None:
+        home_b.region.set_load("mt-home-b", 100)
+        clock.pass_minutes(10)
+        assert (self.status(home_b).severity, self.status(home_b).rule_name) == ("CRITICAL", "CRITICAL")
+
+    def test_it_says_when_it_began(self, home_b: Clients, clock: Clock) -> None:
+        home_b.region.set_load("mt-home-b", 56)
+        clock.pass_minutes(30)
+        assert self.status(home_b).timestamp_triggered == datetime.fromtimestamp(NOW + 4 * 60, UTC)
+
+    def test_it_can_be_filtered_and_suppressed(self, home_b: Clients, clock: Clock) -> None:
+        home_b.region.set_load("mt-home-b", 56)
+        clock.pass_minutes(10)
+        assert self.status(home_b, status="FIRING").status == "FIRING"
+        assert home_b.monitoring.list_alarms_status(TENANCY.id, compartment_id_in_subtree=True, status="OK").data == []
+        alarm = listed(home_b)[0].id
+        hour = {"timeSuppressFrom": "2027-01-15T08:00:00Z", "timeSuppressUntil": "2027-01-15T09:00:00Z"}
+        home_b.monitoring.update_alarm(alarm, {"suppression": hour})
+        assert self.status(home_b).status == "SUSPENDED"
+
+    def test_a_disabled_alarm_has_none(self, home_b: Clients) -> None:
+        home_b.monitoring.update_alarm(listed(home_b)[0].id, {"isEnabled": False})
+        assert home_b.monitoring.list_alarms_status(TENANCY.id, compartment_id_in_subtree=True).data == []
+
+    def test_absence_fires_when_a_mount_target_goes_silent(self, sdk: Clients, clock: Clock) -> None:
+        query = "MountTargetConnections[5m].groupBy(resourceId).absent() == 1"
+        create(sdk, query=query, pendingDuration="PT1M", overrides=None)
+        assert self.status(sdk).status == "OK"
+        sdk.region.delete("mt-idle")
+        clock.pass_minutes(12)
+        assert self.status(sdk).status == "FIRING"

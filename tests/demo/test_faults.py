@@ -1,0 +1,244 @@
+"""What goes wrong on demand, as the real SDK meets it."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.demo.sdk import MINUTE, Clients, Clock, clients, refused
+from tests.demo.test_metrics import between, points
+
+import oci
+from fss_exporter.demo.region import Region
+from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, Fault, parse_fault
+from fss_exporter.errors import UsageError
+
+IOPS = "MountTargetIOPS[1m].mean()"
+
+
+class TestText:
+    @pytest.mark.parametrize(
+        ("text", "word"),
+        [
+            ("", "no kind ''"),
+            ("418", "no kind '418'"),
+            ("slow:ListAlarms,seconds=soon", "seconds=soon"),
+            ("slow,seconds", "'seconds'"),
+            ("503,times=0", "times=0"),
+            ("503,times=-1", "times=-1"),
+            ("503,times=two", "times=two"),
+            ("503,seconds=3", "seconds=3"),
+            ("gaps,share=2", "share=2"),
+            ("gaps,share=nan", "share=nan"),
+            ("gaps:ListMetrics", "leave out :ListMetrics"),
+            ("late,times=1", "times=1"),
+            ("429,colour=red", "colour=red"),
+            ("429,match=", "match="),
+            ("delete", "resource=mt-idle"),
+        ],
+    )
+    def test_a_mistake_is_named_with_what_would_be_right(self, text: str, word: str) -> None:
+        with pytest.raises(UsageError) as wrong:
+            parse_fault(text)
+        assert word in str(wrong.value)
+
+    @given(
+        kind=st.sampled_from(sorted(WIRE_KINDS)),
+        operation=st.sampled_from(["*", "ListMetrics", "List*"]),
+        times=st.none() | st.integers(1, 99),
+        match=st.sampled_from(["", "MountTargetIOPS", "ocid1.mounttarget.oc1..x"]),
+    )
+    def test_what_is_printed_can_be_read_again(self, kind: str, operation: str, times: int | None, match: str) -> None:
+        fault = parse_fault(str(Fault(kind, operation, times, match)))
+        assert parse_fault(str(fault)) == fault
+        assert (fault.kind, fault.operation, fault.times, fault.match) == (kind, operation, times, match)
+
+    def test_every_kind_can_be_set_with_its_defaults(self) -> None:
+        for kind in (*WIRE_KINDS, *DATA_KINDS):
+            assert parse_fault(f"{kind},resource=x" if kind == "delete" else kind).kind == kind
+
+
+class TestAnswers:
+    @pytest.mark.parametrize(
+        ("fault", "status", "code"),
+        [
+            ("429", 429, "TooManyRequests"),
+            ("500", 500, "InternalServerError"),
+            ("503", 503, "ServiceUnavailable"),
+            ("deny", 404, "NotAuthorizedOrNotFound"),
+        ],
+    )
+    def test_errors_have_their_documented_status_and_code_documented_api_errors(
+        self, fault: str, status: int, code: str, sdk: Clients
+    ) -> None:
+        sdk.region.add_fault(fault)
+        with refused(status, code):
+            sdk.summarize(IOPS)
+
+    def test_a_fault_heals_after_its_times(self, sdk: Clients) -> None:
+        sdk.region.add_fault("503:SummarizeMetricsData,times=2")
+        for _ in range(2):
+            with refused(503, "ServiceUnavailable"):
+                sdk.summarize(IOPS)
+        assert len(sdk.summarize(IOPS)) == 5
+        assert sdk.region.faults() == []
+
+    def test_a_fault_hits_its_operation_only(self, sdk: Clients) -> None:
+        sdk.region.add_fault("deny:ListExports")
+        tenancy = sdk.region.tenancy
+        with refused(404, "NotAuthorizedOrNotFound"):
+            sdk.file_storage.list_exports(compartment_id=tenancy.compartments[1].id)
+        assert sdk.file_storage.list_mount_targets(tenancy.compartments[1].id, tenancy.availability_domains[0]).data
+
+    def test_a_fault_hits_what_matches_only(self, sdk: Clients) -> None:
+        sdk.region.add_fault("500:SummarizeMetricsData,match=MountTargetReadThroughput")
+        with refused(500, "InternalServerError"):
+            sdk.summarize("MountTargetReadThroughput[1m].mean()")
+        assert sdk.summarize(IOPS)
+
+    def test_faults_can_be_cleared(self, sdk: Clients) -> None:
+        sdk.region.add_fault("500")
+        sdk.region.clear_faults()
+        assert sdk.summarize(IOPS)
+
+    def test_clock_skew_makes_every_signature_too_old(self, sdk: Clients) -> None:
+        sdk.region.add_fault("clock-skew")
+        with refused(401, "NotAuthenticated", "clock skew"):
+            sdk.summarize(IOPS)
+
+    def test_a_cut_off_answer_is_a_broken_connection_not_a_short_list(self, sdk: Clients) -> None:
+        sdk.region.add_fault("cut-off,times=1")
+        with pytest.raises((oci.exceptions.RequestException, oci.exceptions.ConnectTimeout)):
+            sdk.summarize(IOPS)
+        assert len(sdk.summarize(IOPS)) == 5
+
+    @pytest.mark.parametrize(
+        ("fault", "body"),
+        [("not-json", "<html><body>Bad gateway</body></html>"), ("wrong-shape", {"items": {"unexpected": True}})],
+    )
+    def test_what_is_no_list_comes_through_with_status_200_so_the_caller_must_look(
+        self, fault: str, body: object, region: Region
+    ) -> None:
+        region.add_fault(fault)
+        assert clients(region, raw=True).summarize(IOPS) == body
+
+    def test_a_slow_answer_runs_into_the_client_s_time_out(self, region: Region) -> None:
+        region.add_fault("slow:ListMetrics,seconds=20")
+        monitoring = clients(region).monitoring
+        monitoring.base_client.timeout = (1, 0.2)
+        with pytest.raises(oci.exceptions.RequestException, match="timed out"):
+            monitoring.list_metrics(region.tenancy.id, {})
+
+    def test_a_stopping_region_does_not_wait_for_slow_answers(self, start: Callable[..., Region]) -> None:
+        region = start()
+        region.add_fault("slow,seconds=60")
+        sdk = clients(region)
+
+        def ask() -> None:
+            with suppress(oci.exceptions.RequestException):
+                sdk.summarize(IOPS)
+
+        threading.Thread(target=ask, daemon=True).start()
+        while not region.calls["SummarizeMetricsData"]:
+            time.sleep(0.01)
+        begun = time.monotonic()
+        region.stop()
+        assert time.monotonic() - begun < 2
+
+
+class TestData:
+    def test_late_points_arrive_in_pairs_within_their_time(self, region: Region, clock: Clock) -> None:
+        region.add_fault("late,seconds=180")
+        raw = clients(region, raw=True)
+        first_seen: dict[str, dict[str, float]] = {target.id: {} for target in region.tenancy.mount_targets}
+        for _ in range(13 * 12):
+            clock.now += 5
+            for stream in raw.summarize(IOPS, **between(MINUTE, MINUTE + 13)):
+                for point in stream["aggregatedDatapoints"]:
+                    first_seen[stream["dimensions"]["resourceId"]].setdefault(point["timestamp"], clock.now)
+        for seen in first_seen.values():
+            moments = [moment for _, moment in sorted(seen.items())][:8]
+            lateness = [moment - 60 * (MINUTE + number) for number, moment in enumerate(moments)]
+            assert moments[0::2] == moments[1::2], "two minutes at once"
+            assert 60 <= max(lateness) <= 180 + 5
+
+    def test_gaps_never_fill_and_the_truth_knows_them(self, region: Region, clock: Clock) -> None:
+        region.add_fault("gaps,share=0.3")
+        raw = clients(region, raw=True)
+        clock.pass_minutes(200)
+        shown = {
+            stream["dimensions"]["resourceId"]: len(stream["aggregatedDatapoints"])
+            for stream in raw.summarize(IOPS, **between(MINUTE, MINUTE + 199))
+        }
+        for target in region.tenancy.mount_targets:
+            there = [
+                minute
+                for minute in range(MINUTE, MINUTE + 200)
+                if region.truth("MountTargetIOPS", target.id, minute) is not None
+            ]
+            assert shown[target.id] == len(there)
+            assert 110 < len(there) < 170
+
+    def test_data_faults_spoil_only_the_minutes_they_are_set_in(self, region: Region, clock: Clock) -> None:
+        clock.pass_minutes(10)
+        region.add_fault("gaps,share=1")
+        clock.pass_minutes(10)
+        region.clear_faults()
+        there = [
+            minute - MINUTE
+            for minute in range(MINUTE, MINUTE + 30)
+            if region.truth("MountTargetIOPS", "mt-home", minute)
+        ]
+        assert there == [*range(10), *range(20, 30)]
+
+    def test_names_drift_in_case_and_only_the_new_spelling_answers(self, sdk: Clients) -> None:
+        sdk.region.add_fault("name-case")
+        listed = sdk.monitoring.list_metrics(
+            sdk.region.tenancy.id, {"name": "*requests*", "groupBy": ["name"]}, compartment_id_in_subtree=True
+        ).data
+        assert listed == []
+        listed = sdk.monitoring.list_metrics(
+            sdk.region.tenancy.id, {"name": "*Requests*", "groupBy": ["name"]}, compartment_id_in_subtree=True
+        ).data
+        assert {one.name for one in listed} >= {"FileSystemReadRequestsBySize", "FileSystemWriteRequestsBySize"}
+        assert sdk.summarize("FileSystemReadRequestsbySize[1m].mean()") == []
+        assert sdk.summarize("FileSystemReadRequestsBySize[1m].mean()")[0].name == "FileSystemReadRequestsBySize"
+
+    def test_a_deleted_resource_goes_silent_in_the_middle(self, sdk: Clients, clock: Clock) -> None:
+        clock.pass_minutes(5)
+        sdk.region.add_fault("delete,resource=mt-home-b")
+        clock.pass_minutes(5)
+        gone = sdk.region.tenancy.named("mt-home-b")
+        stream = sdk.summarize(f'MountTargetIOPS[1m]{{resourceId = "{gone}"}}.mean()', **between(MINUTE, MINUTE + 9))[0]
+        assert list(points(stream)) == list(range(MINUTE, MINUTE + 5))
+
+    def test_deleting_what_is_not_there_says_so(self, region: Region) -> None:
+        with pytest.raises(LookupError, match="mt-nowhere"):
+            region.add_fault("delete,resource=mt-nowhere")
+
+
+def test_sixty_minutes_of_late_points_and_gaps_add_up_to_the_truth(region: Region, clock: Clock) -> None:
+    """Whoever takes each minute of each stream once, whenever it comes, has exactly what was published."""
+    region.add_fault("late")
+    region.add_fault("gaps,share=0.1")
+    raw = clients(region, raw=True)
+    taken: dict[tuple[str, str], float] = {}
+    for _ in range(60):
+        clock.pass_minutes(1)
+        minute = region.minute
+        for stream in raw.summarize(IOPS, **between(max(MINUTE, minute - 6), minute)):
+            for point in stream["aggregatedDatapoints"]:
+                taken[stream["dimensions"]["resourceId"], point["timestamp"]] = point["value"]
+    clock.pass_minutes(6)
+    for stream in raw.summarize(IOPS, **between(MINUTE + 55, MINUTE + 60)):
+        for point in stream["aggregatedDatapoints"]:
+            taken[stream["dimensions"]["resourceId"], point["timestamp"]] = point["value"]
+
+    for target in region.tenancy.mount_targets:
+        truths: list[Any] = [
+            region.truth("MountTargetIOPS", target.id, minute) for minute in range(MINUTE, MINUTE + 61)
+        ]
+        assert sum(value for (owner, _), value in taken.items() if owner == target.id) == sum(filter(None, truths))

@@ -1,6 +1,6 @@
 """What a row of the catalogue is, and how a metric family is made from it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,32 +63,45 @@ def _escaped(value: str) -> str:
 class Family(PrometheusFamily):
     """A metric family whose samples all have the labels of its row of the catalogue.
 
-    `rows` holds the values beside their prepared series; `samples` is made from it for whoever wants samples.
+    `series` and `values` run side by side; `samples` is made from them for whoever wants samples.
 
     Args:
         metric: the row.
+        series: what to begin with; the family takes over the lists.
+        values: as many.
     """
 
-    def __init__(self, metric: Metric) -> None:
+    def __init__(self, metric: Metric, series: list[Series] | None = None, values: list[float] | None = None) -> None:
         # Exposition appends `_total` and `_info` by type, so a family is named without them.
         base = metric.name.removesuffix("_info" if metric.kind == "info" else "_total")
         self.metric = metric
-        self.rows: list[tuple[Series, float]] = []
+        self.series = [] if series is None else series
+        self.values = [] if values is None else values
         super().__init__(base, metric.help_text, metric.kind)
 
     def add_metric(self, labels: Sequence[str], value: float = 1.0) -> None:
         """Add a sample: label values in the row's order; an info has the value 1."""
-        self.rows.append((Series(self.metric, labels), value))
+        self.series.append(Series(self.metric, labels))
+        self.values.append(value)
+
+    def extend(self, rows: Iterable[tuple[Series, float]]) -> None:
+        """Add values with the series they belong to."""
+        for series, value in rows:
+            self.series.append(series)
+            self.values.append(value)
 
     @property
     def samples(self) -> list[Sample]:
-        """The rows as `prometheus_client` has samples."""
+        """The values as `prometheus_client` has samples."""
         name, names = self.metric.name, self.metric.labels
-        return [Sample(name, dict(zip(names, series.labels, strict=True)), value) for series, value in self.rows]
+        return [
+            Sample(name, dict(zip(names, series.labels, strict=True)), value)
+            for series, value in zip(self.series, self.values, strict=True)
+        ]
 
     @samples.setter
     def samples(self, none: list[Sample]) -> None:
-        # The base class begins with an empty list; a family has no samples beside its rows.
+        # The base class begins with an empty list; a family has none beside its values.
         if none:
             raise ValueError("samples are added with add_metric")
 

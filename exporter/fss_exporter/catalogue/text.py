@@ -5,6 +5,7 @@ others are left to `prometheus_client`.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 from prometheus_client import exposition
 from prometheus_client.metrics_core import Metric as PrometheusFamily
@@ -12,7 +13,7 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from fss_exporter.catalogue.metric import Family, Series
+from fss_exporter.catalogue.metric import Family
 
 _END = b"# EOF\n"
 _FIRST_WITH_EXPONENT = 1_000_000
@@ -50,14 +51,15 @@ def _write(families: Iterable[PrometheusFamily], write_one: Callable[[Collector]
     for family in families:
         if isinstance(family, Family):
             head = write_one(_One(Family(family.metric)))
-            parts += (head.removesuffix(b"\n"), _lines(family.rows).encode(), b"\n")
+            parts += (head.removesuffix(b"\n"), _lines(family).encode(), b"\n")
         else:
             parts.append(write_one(_One(family)))
     return b"".join(parts)
 
 
-def _lines(rows: Iterable[tuple[Series, float]]) -> str:
-    return "".join([part for series, value in rows for part in (series.text, number(value))])
+def _lines(family: Family) -> str:
+    texts = [series.text for series in family.series]
+    return "".join(chain.from_iterable(zip(texts, map(number, family.values), strict=True)))
 
 
 def number(value: int | float) -> str:  # noqa: PYI041  # the two are written in different ways

@@ -210,17 +210,26 @@ def _add_difference(
 def _add_operation(
     totals: MountTotals, target: OperationTotals, old: OperationCounters, new: OperationCounters
 ) -> None:
-    operations = max(0, new.operations - old.operations)
-    target.operations += operations
-    target.retransmissions += max(0, new.transmissions - old.transmissions - operations)
-    target.timeouts += max(0, new.timeouts - old.timeouts)
-    target.queue_ms += max(0, new.queue_ms - old.queue_ms)
-    target.rtt_ms += max(0, new.rtt_ms - old.rtt_ms)
-    target.execute_ms += max(0, new.execute_ms - old.execute_ms)
+    # Only growth is added: an odd kernel's counter that goes back costs nothing.
+    operations = new.operations - old.operations
+    if operations > 0:
+        target.operations += operations
+    if (again := new.transmissions - old.transmissions - max(0, operations)) > 0:
+        target.retransmissions += again
+    if (timeouts := new.timeouts - old.timeouts) > 0:
+        target.timeouts += timeouts
+    if (queue_ms := new.queue_ms - old.queue_ms) > 0:
+        target.queue_ms += queue_ms
+    if (rtt_ms := new.rtt_ms - old.rtt_ms) > 0:
+        target.rtt_ms += rtt_ms
+    if (execute_ms := new.execute_ms - old.execute_ms) > 0:
+        target.execute_ms += execute_ms
     if new.errors is not None:
         target.errors = (target.errors or 0) + max(0, new.errors - (old.errors or 0))
-    totals.sent_bytes += max(0, new.sent_bytes - old.sent_bytes)
-    totals.received_bytes += max(0, new.received_bytes - old.received_bytes)
+    if (sent := new.sent_bytes - old.sent_bytes) > 0:
+        totals.sent_bytes += sent
+    if (received := new.received_bytes - old.received_bytes) > 0:
+        totals.received_bytes += received
 
 
 def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) -> None:

@@ -1,6 +1,7 @@
 """From the accounts of the ticks to metric families.
 
-The text of a series is prepared when the series is first seen; a scrape only puts the numbers beside it.
+Which series there are changes rarely: their text and their order are prepared then, and a scrape only puts numbers
+beside them. Lines of one operation stand together, since what stands together compresses well.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,14 +14,14 @@ from fss_exporter.nfs.accounts import OTHER, Accounts, MountTotals, OperationTot
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 from fss_exporter.nfs.ticker import Ticker
 
-_OPERATION_METRICS = (
-    "fss_client_operations_total",
-    "fss_client_estimated_io_operations_total",
-    "fss_client_errors_total",
-    "fss_client_queue_seconds_total",
-    "fss_client_rtt_seconds_total",
-    "fss_client_execute_seconds_total",
-)
+_OPERATION_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
+    "fss_client_operations_total": lambda totals: totals.operations,
+    "fss_client_estimated_io_operations_total": lambda totals: totals.cost and round(totals.cost.point, 1),
+    "fss_client_errors_total": lambda totals: totals.errors,
+    "fss_client_queue_seconds_total": lambda totals: totals.queue_ms / 1000,
+    "fss_client_rtt_seconds_total": lambda totals: totals.rtt_ms / 1000,
+    "fss_client_execute_seconds_total": lambda totals: totals.execute_ms / 1000,
+}
 
 _COARSE_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
     "fss_client_estimated_io_operations_lower_bound_total": lambda totals: totals.cost and totals.cost.lower,
@@ -44,6 +45,32 @@ _ADDRESS_VALUES: dict[str, Callable[[Accounts], dict[str, int] | dict[str, float
 }
 
 
+class _Layout:
+    """The series of the operations and the totals behind each, in the order they are written."""
+
+    def __init__(self, mounts: dict[SeriesKey, MountTotals]) -> None:
+        self.generation = sum(len(mount.operations) for mount in mounts.values())
+        operations = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
+        self.totals = [
+            mount.operations[name] for name in operations for mount in mounts.values() if name in mount.operations
+        ]
+        labels = [
+            (key.address, key.server, key.export, name)
+            for name in operations
+            for key, mount in mounts.items()
+            if name in mount.operations
+        ]
+        self.series = {metric: [Series(CATALOGUE[metric], one) for one in labels] for metric in _OPERATION_VALUES}
+        self.coarse: dict[tuple[str, str, str, str], list[OperationTotals]] = {}
+        for (*mount_labels, name), totals in zip(labels, self.totals, strict=True):
+            address, server, export = mount_labels
+            coarse = name if name in (READ, WRITE) else OTHER
+            self.coarse.setdefault((address, server, export, coarse), []).append(totals)
+        self.coarse_series = {
+            metric: [Series(CATALOGUE[metric], one) for one in self.coarse] for metric in _COARSE_VALUES
+        }
+
+
 class NfsCollector(Collector):
     """The client side of `/metrics`. Collecting copies what the ticks have added up; it reads no file."""
 
@@ -51,8 +78,7 @@ class NfsCollector(Collector):
 
     def __init__(self, ticker: Ticker) -> None:
         self._ticker = ticker
-        self._by_operation: dict[SeriesKey, dict[str, tuple[Series, ...]]] = {}
-        self._series: dict[tuple[str, ...], Series] = {}
+        self._layout = _Layout({})
 
     @property
     def success(self) -> bool:
@@ -73,77 +99,73 @@ class NfsCollector(Collector):
     def collect(self) -> Iterable[Family]:
         """Every client family; the counters stay when the source cannot be read, what describes mounts does not."""
         with self._ticker.lock:
+            accounts = self._ticker.accounts
+            if self._layout.generation != sum(len(mount.operations) for mount in accounts.mounts.values()):
+                self._layout = _Layout(accounts.mounts)
             return [
-                self._mount_info(self._ticker.reading),
-                *self._operations(self._ticker.accounts),
-                *self._coarse_operations(self._ticker.accounts),
-                *self._mounts(self._ticker.accounts),
-                *self._addresses(self._ticker.accounts),
+                _mount_info(self._ticker.reading),
+                *_operations(self._layout),
+                *_coarse_operations(self._layout),
+                *_mounts(accounts),
+                *_addresses(accounts),
                 *_about_ticks(self._ticker),
             ]
 
-    def _operations(self, accounts: Accounts) -> tuple[Family, ...]:
-        families = tuple(family(CATALOGUE[name]) for name in _OPERATION_METRICS)
-        operations, cost, errors, queue, rtt, execute = (one.rows for one in families)
+
+def _family(name: str, series: list[Series], values: list[float | None]) -> Family:
+    """A family without the series that have no value."""
+    if None not in values:
+        return Family(CATALOGUE[name], series, values)  # type: ignore[arg-type]  # there is no None among them
+    result = family(CATALOGUE[name])
+    for one, value in zip(series, values, strict=True):
+        if value is not None:
+            result.series.append(one)
+            result.values.append(value)
+    return result
+
+
+def _operations(layout: _Layout) -> Iterator[Family]:
+    for name, value_of in _OPERATION_VALUES.items():
+        yield _family(name, layout.series[name], [value_of(totals) for totals in layout.totals])
+
+
+def _coarse_operations(layout: _Layout) -> Iterator[Family]:
+    """What is worth telling of READ and WRITE, and of all others together."""
+    for name, value_of in _COARSE_VALUES.items():
+        groups = ([value_of(totals) for totals in group] for group in layout.coarse.values())
+        values = [_sum(group) for group in groups]
+        yield _family(name, layout.coarse_series[name], values)
+
+
+def _sum(values: list[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None
+
+
+def _mounts(accounts: Accounts) -> Iterator[Family]:
+    for name, value_of in _MOUNT_VALUES.items():
+        result = family(CATALOGUE[name])
         for key, mount in accounts.mounts.items():
-            known = self._by_operation.setdefault(key, {})
-            for name, totals in mount.operations.items():
-                series = known.get(name)
-                if series is None:
-                    labels = (key.address, key.server, key.export, name)
-                    series = known[name] = tuple(Series(CATALOGUE[metric], labels) for metric in _OPERATION_METRICS)
-                operations.append((series[0], totals.operations))
-                if totals.cost is not None:
-                    cost.append((series[1], totals.cost.point))
-                if totals.errors is not None:
-                    errors.append((series[2], totals.errors))
-                queue.append((series[3], totals.queue_ms / 1000))
-                rtt.append((series[4], totals.rtt_ms / 1000))
-                execute.append((series[5], totals.execute_ms / 1000))
-        return families
+            value = value_of(mount)
+            if value is not None:
+                result.add_metric((key.address, key.server, key.export), value)
+        yield result
 
-    def _coarse_operations(self, accounts: Accounts) -> Iterator[Family]:
-        """What is worth telling of READ and WRITE, and of all others together."""
-        for name, value_of in _COARSE_VALUES.items():
-            result = family(CATALOGUE[name])
-            for key, mount in accounts.mounts.items():
-                sums: dict[str, float] = {}
-                for operation, totals in mount.operations.items():
-                    value = value_of(totals)
-                    if value is not None:
-                        coarse = operation if operation in (READ, WRITE) else OTHER
-                        sums[coarse] = sums.get(coarse, 0) + value
-                for operation, value in sums.items():
-                    result.rows.append((self._one(name, key.address, key.server, key.export, operation), value))
-            yield result
 
-    def _mounts(self, accounts: Accounts) -> Iterator[Family]:
-        for name, value_of in _MOUNT_VALUES.items():
-            result = family(CATALOGUE[name])
-            for key, mount in accounts.mounts.items():
-                value = value_of(mount)
-                if value is not None:
-                    result.rows.append((self._one(name, key.address, key.server, key.export), value))
-            yield result
+def _addresses(accounts: Accounts) -> Iterator[Family]:
+    for name, values in _ADDRESS_VALUES.items():
+        result = family(CATALOGUE[name])
+        for address, value in values(accounts).items():
+            result.add_metric((address,), value)
+        yield result
 
-    def _addresses(self, accounts: Accounts) -> Iterator[Family]:
-        for name, values in _ADDRESS_VALUES.items():
-            result = family(CATALOGUE[name])
-            result.rows.extend((self._one(name, address), value) for address, value in values(accounts).items())
-            yield result
 
-    def _mount_info(self, reading: Reading | None) -> Family:
-        result = family(CATALOGUE["fss_client_mount_info"])
-        superblocks = reading.superblocks if reading else ()
-        for labels in sorted({labels for superblock in superblocks for labels in _mount_labels(superblock)}):
-            result.add_metric(labels)
-        return result
-
-    def _one(self, name: str, *labels: str) -> Series:
-        series = self._series.get((name, *labels))
-        if series is None:
-            series = self._series[name, *labels] = Series(CATALOGUE[name], labels)
-        return series
+def _mount_info(reading: Reading | None) -> Family:
+    result = family(CATALOGUE["fss_client_mount_info"])
+    superblocks = reading.superblocks if reading else ()
+    for labels in sorted({labels for superblock in superblocks for labels in _mount_labels(superblock)}):
+        result.add_metric(labels)
+    return result
 
 
 def _about_ticks(ticker: Ticker) -> Iterator[Family]:

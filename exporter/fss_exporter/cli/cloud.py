@@ -81,7 +81,7 @@ def build_poller(
         reach = reach_of(settings)
         return [
             _region(settings, Session(held, region, reach, budget=budget, record=ledger.request, clock=clock))
-            for region in _regions(settings, held)
+            for region in regions_of(settings, held)
         ]
 
     def _region(settings: Settings, session: Session) -> RegionPoller:
@@ -117,7 +117,12 @@ def build_publisher(
     return Publisher(lambda: poller.snapshot, session, ceilings, now=now)
 
 
-def _regions(settings: Settings, held: Credentials) -> tuple[str, ...]:
+def regions_of(settings: Settings, held: Credentials) -> tuple[str, ...]:
+    """The regions that are meant.
+
+    Raises:
+        UsageError: neither the settings nor the credentials name one.
+    """
     regions = settings.oci.regions or ((held.region,) if held.region else ())
     if not regions:
         raise UsageError(f"oci.regions: the credentials ({held.auth}) do not tell the region; name the regions to poll")

@@ -1,0 +1,54 @@
+"""Every shipped query, asked of the demo region by the real SDK: it draws something, by every dimension it names."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.demo.sdk import NOW, Clients, Clock, clients
+
+from fss_exporter.demo.region import Account, Region, small
+from fss_exporter.oci import mql
+from fss_exporter.oci.alarms import pack
+from fss_exporter.oci.metrics import NAMESPACE
+
+MQL = Path(__file__).parents[2] / "mql"
+MEDIA = next(target.id for target in small().mount_targets if target.name == "mt-media")
+ALARM_QUERIES = {
+    f"{alarm.key} {name}": str(rule["query"])
+    for alarm in pack.load(MQL / "alarms")
+    for name, rule in pack.fill(alarm, {f"HPMT_{gbps}_MOUNT_TARGET_OCIDS": MEDIA for gbps in (20, 40, 80)}).rules()
+    if alarm.body["namespace"] == NAMESPACE
+}
+PASTED = {file.stem: file.read_text().strip() for file in (MQL / "queries").glob("*.mql")}
+PUBLISHED = {"utilization-iops"}  # of the exporter's own namespace, empty until it publishes
+
+
+@cache
+def account() -> Account:
+    return Account.generate(small().id)
+
+
+@pytest.fixture(scope="module")
+def sdk() -> Iterator[Clients]:
+    with Region(
+        small(), account=account(), calls_per_second={}, now=Clock(), wall=lambda: datetime.now(UTC).timestamp()
+    ) as region:
+        yield clients(region, raw=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*ALARM_QUERIES.values(), *(text for name, text in PASTED.items() if name not in PUBLISHED)],
+    ids=[*ALARM_QUERIES, *(f"queries/{name}" for name in PASTED if name not in PUBLISHED)],
+)
+def test_a_shipped_query_draws_streams_with_every_dimension_it_groups_by(sdk: Clients, text: str) -> None:
+    end = datetime.fromtimestamp(NOW, UTC)
+    streams = sdk.summarize(text, start_time=end - timedelta(hours=2), end_time=end, resolution="1m")
+    if "absent(" not in text:  # nothing is absent there
+        assert streams, text
+    query = next(mql.queries(mql.parse(text)))
+    for stream in streams:
+        for stage in query.stages[-1:]:
+            assert stage.grouping is None or set(stage.grouping.dimensions) <= set(stream["dimensions"])

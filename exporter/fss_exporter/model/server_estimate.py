@@ -1,8 +1,7 @@
 """Mount-target I/O operations from what OCI publishes of a file system: request rates by size bucket, throughput, metadata.
 
 A request's size is known to its bucket only; the throughput says what all sizes add up to. The bounds are the exact least and most
-over all sizes that fit both: `Bucket` holds the two hulls of `blocks(size)` inside a bucket, and the bytes are given
-to the buckets in order of what a byte changes. Procedures OCI does not publish are in none of the figures.
+over all sizes that fit both: bytes are given to the requests in the order of what a byte changes. Procedures OCI does not publish are in none of the figures.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,16 +25,6 @@ class Bucket:
     name: str
     above_bytes: int
     up_to_bytes: int
-
-    @property
-    def least_blocks(self) -> int:
-        """Blocks of the smallest request."""
-        return blocks(self.above_bytes + 1)
-
-    @property
-    def most_blocks(self) -> int:
-        """Blocks of the largest request."""
-        return blocks(self.up_to_bytes)
 
 
 BUCKETS = (
@@ -87,36 +76,49 @@ def total_of(parts: Sequence[Bounds]) -> Bounds:
     return Bounds(*(sum(values) for values in zip(*parts, strict=True))) if parts else NOTHING
 
 
+_LEAST_BLOCKS = tuple(blocks(bucket.above_bytes + 1) for bucket in BUCKETS)
+_MOST_BLOCKS = tuple(blocks(bucket.up_to_bytes) for bucket in BUCKETS)
+_LEAST_BYTES = tuple(bucket.above_bytes for bucket in BUCKETS)
+_FREE_BYTES = tuple(
+    min(least * BLOCK_BYTES, bucket.up_to_bytes) for least, bucket in zip(_LEAST_BLOCKS, BUCKETS, strict=True)
+)
+_STEPS = tuple(
+    sorted(
+        step
+        for at, bucket in enumerate(BUCKETS)
+        if _MOST_BLOCKS[at] > _LEAST_BLOCKS[at]
+        for step in (
+            (_LEAST_BLOCKS[at] * BLOCK_BYTES - bucket.above_bytes, at, 1),
+            (BLOCK_BYTES, at, _MOST_BLOCKS[at] - _LEAST_BLOCKS[at] - 1),
+        )
+    )
+)
+# What the next blocks of a request cost, cheapest first: bytes for each, in which bucket, how many a request can have.
+
+
 def _least_blocks(rates: Sequence[float], bytes_per_second: float | None) -> float:
     """Every request ends at a block's end: bytes are free up to there, and cost 1/32 KiB each beyond."""
-    least = sum(rate * bucket.least_blocks for rate, bucket in zip(rates, BUCKETS, strict=True))
-    most = sum(rate * bucket.most_blocks for rate, bucket in zip(rates, BUCKETS, strict=True))
-    free = sum(
-        rate * min(bucket.least_blocks * BLOCK_BYTES, bucket.up_to_bytes)
-        for rate, bucket in zip(rates, BUCKETS, strict=True)
-    )
-    return min(most, least + max(0.0, (bytes_per_second or 0.0) - free) / BLOCK_BYTES)
+    least, most = _weighted(rates, _LEAST_BLOCKS), _weighted(rates, _MOST_BLOCKS)
+    beyond = max(0.0, (bytes_per_second or 0.0) - _weighted(rates, _FREE_BYTES))
+    return min(most, least + beyond / BLOCK_BYTES)
 
 
 def _most_blocks(rates: Sequence[float], bytes_per_second: float | None) -> float:
     """Every request ends just behind a block's end: the first block more is the cheapest, each other takes 32 KiB."""
     if bytes_per_second is None:
-        return sum(rate * bucket.most_blocks for rate, bucket in zip(rates, BUCKETS, strict=True))
-    reached = 0.0
-    left = bytes_per_second
-    steps: list[tuple[int, float]] = []  # bytes that buy one more block, how many blocks can be bought so
-    for rate, bucket in zip(rates, BUCKETS, strict=True):
-        reached += rate * bucket.least_blocks
-        left -= rate * bucket.above_bytes
-        more = bucket.most_blocks - bucket.least_blocks
-        if more:
-            steps.append((bucket.least_blocks * BLOCK_BYTES - bucket.above_bytes, rate))
-            steps.append((BLOCK_BYTES, rate * (more - 1)))
-    for price, amount in sorted(steps):
-        bought = min(amount, max(0.0, left) / price)
+        return _weighted(rates, _MOST_BLOCKS)
+    reached = _weighted(rates, _LEAST_BLOCKS)
+    left = max(0.0, bytes_per_second - _weighted(rates, _LEAST_BYTES))
+    for price, at, each in _STEPS:
+        bought = min(rates[at] * each, left / price)
         reached += bought
         left -= bought * price
     return reached
+
+
+def _weighted(rates: Sequence[float], weights: Sequence[int]) -> float:
+    """Sum of the products."""
+    return sum(rate * weight for rate, weight in zip(rates, weights, strict=True))
 
 
 def _is_one_size(rates: Sequence[float], bytes_per_second: float | None) -> bool:

@@ -8,37 +8,34 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from sys import intern
+from types import MappingProxyType
+from typing import Any
 
+from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.metrics import OciMetric, is_success
 from fss_exporter.oci.owners import Key, Labels, key_of, labels_of
+from fss_exporter.oci.series import Column, SharedSeries
 from fss_exporter.oci.window import FURTHEST_MINUTES, MINUTE, Minutes
 
 Points = dict[int, float]
 """Values by the minute they are of."""
 
 
-class Point(NamedTuple):
-    """The newest minute of a gauge: labels, epoch seconds of its end, value in the exported unit."""
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """Whose a key is: the labels, or None for a resource that is not in the inventory."""
 
-    labels: Labels
-    minute: int
-    value: float
-
-
-class Sum(NamedTuple):
-    """A counter: labels and what it has added up to."""
-
-    labels: Labels
-    value: float
+    key: Key
+    labels: Labels | None
 
 
 @dataclass(slots=True)
 class _Adding:
     """A counter at work. What its first answer brought is held back for one poll, so that it is seen at 0 first."""
 
-    labels: Labels
+    series: SharedSeries
     minutes: Minutes
     total: float = 0.0
     held_back: float = 0.0
@@ -66,7 +63,11 @@ class Clockwork:
         self._known: dict[str, int] = {}
 
     def minute(self, stamp: str) -> int:
-        """Epoch seconds of a time stamp; raises ValueError for anything but a whole minute."""
+        """Epoch seconds of a time stamp.
+
+        Raises:
+            ValueError: it is not a whole minute.
+        """
         found = self._known.get(stamp)
         if found is None:
             seconds = datetime.fromisoformat(stamp).timestamp()
@@ -93,43 +94,54 @@ class Book:
         self.metric = metric
         self._region = region
         self._start = start
-        self._clockwork = clockwork
+        self._minute_of = clockwork.minute
         self._key_of = key_of(metric)
+        self._has_successes = "errorType" in metric.dimensions
         self._inventory = Inventory()
-        self._labels: dict[Key, Labels | None] = {}
-        self._points: dict[Key, Point] = {}
+        self._owners: dict[Key, _Owner] = {}
+        self._points: dict[Key, tuple[int, SharedSeries, float]] = {}
         self._sums: dict[Key, _Adding] = {}
 
     @property
-    def points(self) -> tuple[Point, ...]:
-        """The newest point of each series, however old."""
-        return tuple(self._points.values())
+    def points(self) -> Mapping[int, Column]:
+        """The newest point of each gauge, by the end of its minute, however old."""
+        by_minute: dict[int, tuple[list[Series], list[float]]] = {}
+        for minute, series, value in self._points.values():
+            column = by_minute.get(minute)
+            if column is None:
+                column = by_minute[minute] = [], []
+            column[0].append(series)
+            column[1].append(value)
+        columns = {minute: Column(tuple(series), tuple(values)) for minute, (series, values) in by_minute.items()}
+        return MappingProxyType(columns)
 
     @property
-    def sums(self) -> tuple[Sum, ...]:
+    def sums(self) -> Column:
         """Every counter."""
-        return tuple(Sum(adding.labels, adding.total) for adding in self._sums.values())
+        adding = self._sums.values()
+        return Column(tuple(one.series for one in adding), tuple(one.total for one in adding))
 
     @property
     def unknown(self) -> frozenset[Key]:
         """Keys of streams whose owner is not in the inventory."""
-        return frozenset(key for key, labels in self._labels.items() if labels is None)
+        return frozenset(key for key, owner in self._owners.items() if owner.labels is None)
 
     def use(self, inventory: Inventory) -> None:
         """Names and owners are now these; series whose owner is gone are gone."""
         self._inventory = inventory
-        self._labels = {}
-        self._points = {
-            key: point._replace(labels=labels)
-            for key, point in self._points.items()
-            if (labels := self._named(key)) is not None
-        }
-        for key in list(self._sums):
-            labels = self._named(key)
+        self._owners = {key: _Owner(key, self._named(key)) for key in (*self._points, *self._sums)}
+        for key, (minute, series, value) in list(self._points.items()):
+            labels = self._owners[key].labels
+            if labels is None:
+                del self._points[key]
+            else:
+                self._points[key] = minute, _named_anew(self.metric.gauge, series, labels), value
+        for key, adding in list(self._sums.items()):
+            labels = self._owners[key].labels
             if labels is None:
                 del self._sums[key]
             else:
-                self._sums[key].labels = labels
+                adding.series = _named_anew(self.metric.counter, adding.series, labels)
 
     def open(self) -> None:
         """A new answer begins: what was held back counts from now on."""
@@ -149,34 +161,37 @@ class Book:
             watch: gets the points of every stream, for calculations.
         """
         skipped: Counter[str] = Counter()
-        count, newest = 0, None
+        count, newest = 0, 0
         for stream in streams:
             count += 1
             try:
-                key = self._key_of(stream["dimensions"])
+                owner = self._owner(self._key_of(stream["dimensions"]))
                 points = self._read(stream["aggregatedDatapoints"], now_minute)
-                reason = self._refusal(key, seen)
             except (AttributeError, KeyError, TypeError, ValueError):
-                reason = "broken"
+                skipped["broken"] += 1
+                continue
+            reason = self._refusal(owner, seen)
             if reason:
                 skipped[reason] += 1
-                continue
-            if points:
-                latest = self._enter(key, points)
-                newest = latest if newest is None or latest > newest else newest
+            elif points:
+                latest = max(points)
+                self._enter(owner, points, latest)
+                newest = max(newest, latest)
                 if watch is not None:
-                    watch[key] = points
-        return Taken(count, newest, {reason: number for reason, number in skipped.items() if reason != "twin"})
+                    watch[owner.key] = points
+        skipped.pop("twin", None)
+        return Taken(count, newest or None, skipped)
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
         """Drop points that are too old to be shown, and minutes that are too old to come."""
         oldest = now_minute - stale_seconds
-        self._points = {key: point for key, point in self._points.items() if point.minute >= oldest}
+        for key in [key for key, (minute, _, _) in self._points.items() if minute < oldest]:
+            del self._points[key]
         for adding in self._sums.values():
             adding.minutes.forget_before(now_minute - FURTHEST_MINUTES * MINUTE)
 
     def _read(self, datapoints: Iterable[Any], now_minute: int) -> Points:
-        minute_of = self._clockwork.minute
+        minute_of = self._minute_of
         points: Points = {}
         for datapoint in datapoints:
             minute, value = minute_of(datapoint["timestamp"]), datapoint["value"]
@@ -186,49 +201,55 @@ class Book:
                 points[minute] = value
         return points
 
-    def _refusal(self, key: Key, seen: set[Key]) -> str:
+    def _owner(self, key: Key) -> _Owner:
+        known = self._owners.get(key)
+        if known is None:
+            key = tuple(map(intern, key))  # the same OCIDs come in every metric
+            known = self._owners[key] = _Owner(key, self._named(key))
+        return known
+
+    def _refusal(self, owner: _Owner, seen: set[Key]) -> str:
         """Why a stream is left out; empty where it is not."""
-        if key not in self._labels:
-            if not all(isinstance(part, str) for part in key):
-                return "broken"
-            self._labels[key] = self._named(key)
-        if self._labels[key] is None:
+        if owner.labels is None:
             return "unknown_resource"
-        if "errorType" in self.metric.dimensions and is_success(key[-1]):
+        if self._has_successes and is_success(owner.key[-1]):
             return "success_event"
-        if key in seen:  # LDAP metrics are published for the mount target and for the connector alike
+        if owner.key in seen:  # LDAP metrics are published for the mount target and for the connector alike
             return "twin" if self.metric.owner == "ldap" else "duplicate"
-        seen.add(key)
+        seen.add(owner.key)
         return ""
 
     def _named(self, key: Key) -> Labels | None:
         return labels_of(self.metric, self._region, self._inventory, key)
 
-    def _enter(self, key: Key, points: Points) -> int:
-        labels = self._labels[key]
-        assert labels is not None  # noqa: S101  # refused otherwise
-        latest = max(points)
-        if self.metric.gauge is not None:
+    def _enter(self, owner: _Owner, points: Points, latest: int) -> None:
+        gauge, key = self.metric.gauge, owner.key
+        if gauge is not None:
             known = self._points.get(key)
-            if known is None or latest >= known.minute:
-                self._points[key] = Point(labels, latest, points[latest] * self.metric.scale)
+            if known is None:
+                self._points[key] = latest, SharedSeries(gauge, owner.labels or ()), points[latest] * self.metric.scale
+            elif latest >= known[0]:
+                self._points[key] = latest, known[1], points[latest] * self.metric.scale
         if self.metric.counter is not None:
-            self._add(key, labels, points)
-        return latest
+            self._add(self.metric.counter, owner, points)
 
-    def _add(self, key: Key, labels: Labels, points: Points) -> None:
-        adding = self._sums.get(key)
-        born = adding is None
+    def _add(self, counter: Metric, owner: _Owner, points: Points) -> None:
+        adding = self._sums.get(owner.key)
         if adding is None:
-            adding = self._sums[key] = _Adding(labels, Minutes(self._start))
-        amount = sum(points[minute] for minute in sorted(points) if adding.minutes.take(minute))
-        if born:
-            adding.held_back = amount * self.metric.per_minute
+            adding = self._sums[owner.key] = _Adding(SharedSeries(counter, owner.labels or ()), Minutes(self._start))
+            adding.held_back = self._amount(points, adding.minutes)
         else:
-            adding.total += amount * self.metric.per_minute
+            adding.total += self._amount(points, adding.minutes)
+
+    def _amount(self, points: Points, minutes: Minutes) -> float:
+        return sum(points[minute] for minute in sorted(points) if minutes.take(minute)) * self.metric.per_minute
 
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"not a number: {value!r}")
     return float(value)
+
+
+def _named_anew(metric: Metric | None, series: SharedSeries, labels: Labels) -> SharedSeries:
+    return series if metric is None or series.labels == labels else SharedSeries(metric, labels)

@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.catalogue.metric import Series
 from fss_exporter.model.thresholds import LATENCY_OBJECTIVES
 from fss_exporter.oci.budget import Budget
 from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.inventory import Inventory
-from fss_exporter.oci.inventory_rows import Row, Rows, inventory_rows, joined_addresses
+from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.poller import Poller
-from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.oci.series import Column
+from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
 
 
 def _assumed() -> Mapping[tuple[str, str], float]:
@@ -60,6 +62,7 @@ class OciCollector:
         self._ledger = ledger
         self._budget = budget
         self._now = now
+        self._series: dict[tuple[str, tuple[str, ...]], Series] = {}  # those of the last scrape, their text ready-made
 
     def show(self, poller: Poller, budget: Budget) -> None:
         """From now on, what another poller knows."""
@@ -79,23 +82,24 @@ class OciCollector:
         """Nothing: registering must not do any work."""
         return ()
 
-    def collect(self) -> Iterator[Family]:
+    def collect(self) -> Iterable[Family]:
         """Families of the last snapshot; a family without samples is left out."""
         snapshot, view, now = self._poller.snapshot, self.view, self._now()
-        rows: dict[str, list[Row]] = {}
-        inventories = [region.surveyed.inventory for region in snapshot.regions if region.surveyed.inventory]
-        addresses = joined_addresses(inventories, view.addresses)
+        families: dict[str, Family] = {}
         for region in snapshot.regions:
-            for name, found in _of_region(region, view, addresses, now):
-                rows.setdefault(name, []).extend(found)
-        for name, found in self._of_poller(view):
-            rows.setdefault(name, []).extend(found)
-        for name, listed in rows.items():
-            if listed:
-                collected = family(CATALOGUE[name])
-                for labels, value in listed:
-                    collected.add_metric(labels, value)
-                yield collected
+            for name, column in _columns(region, now - view.stale_after):
+                _extend(families, name, column.series, column.values)
+        fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
+        for name, rows in (*_told(snapshot, view, now), *self._of_poller(view)):
+            series, values = [], []
+            for labels, value in rows:
+                key = name, labels
+                fresh[key] = one = self._series.get(key) or Series(CATALOGUE[name], labels)
+                series.append(one)
+                values.append(value)
+            _extend(families, name, series, values)
+        self._series = fresh
+        return (found for found in families.values() if found.values)
 
     def _of_poller(self, view: View) -> Iterator[tuple[str, Rows]]:
         yield "fss_latency_objective_seconds", view.objectives.items()
@@ -105,18 +109,33 @@ class OciCollector:
         yield "fss_oci_api_budget_requests_per_second", [((), self._budget.calls_per_second)]
 
 
-def _of_region(
-    region: RegionSnapshot, view: View, addresses: Mapping[str, str], now: float
-) -> Iterator[tuple[str, Rows]]:
-    oldest = now - view.stale_after
-    for name, points in region.points.items():
-        yield name, [(labels, value) for labels, minute, value in points if minute >= oldest]
+def _extend(families: dict[str, Family], name: str, series: Iterable[Series], values: Iterable[float]) -> None:
+    found = families.get(name)
+    if found is None:
+        found = families[name] = family(CATALOGUE[name])
+    found.series.extend(series)
+    found.values.extend(values)
+
+
+def _columns(region: RegionSnapshot, oldest: float) -> Iterator[tuple[str, Column]]:
+    """What the books hold, their text ready-made."""
+    for name, by_minute in region.points.items():
+        for minute, column in by_minute.items():
+            if minute >= oldest:
+                yield name, column
     yield from region.sums.items()
-    yield from _polled(region, now)
-    inventory = region.surveyed.inventory
-    if inventory is not None:
-        yield from _estimated(region, inventory, oldest)
-        yield from inventory_rows(region.region, inventory, addresses, view.ceilings)
+
+
+def _told(snapshot: Snapshot, view: View, now: float) -> Iterator[tuple[str, Rows]]:
+    """Everything else that is known of the regions."""
+    inventories = [region.surveyed.inventory for region in snapshot.regions if region.surveyed.inventory]
+    addresses = joined_addresses(inventories, view.addresses)
+    for region in snapshot.regions:
+        yield from _polled(region, now)
+        inventory = region.surveyed.inventory
+        if inventory is not None:
+            yield from _estimated(region, inventory, now - view.stale_after)
+            yield from inventory_rows(region.region, inventory, addresses, view.ceilings)
 
 
 def _polled(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]]:

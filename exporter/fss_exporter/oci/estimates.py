@@ -51,9 +51,8 @@ def estimate(watched: Watched) -> Mapping[str, Estimate]:
             series.setdefault((key[0], key[1]), {})[name, key[2] if len(key) > 2 else ""] = points
     parts: dict[str, list[tuple[int, Bounds]]] = {}
     for (target, _), streams in series.items():
-        minutes = set.intersection(*(set(points) for points in streams.values()))
-        if minutes:
-            minute = max(minutes)
+        minute = _newest_common(streams.values())
+        if minute is not None:
             parts.setdefault(target, []).append(
                 (minute, _of_one({key: points[minute] for key, points in streams.items()}))
             )
@@ -63,6 +62,15 @@ def estimate(watched: Watched) -> Mapping[str, Estimate]:
             for target, found in parts.items()
         }
     )
+
+
+def _newest_common(streams: Iterable[Points]) -> int | None:
+    """The newest minute that all have; mostly the newest of the first."""
+    first, *others = streams
+    for minute in sorted(first, reverse=True):
+        if all(minute in points for points in others):
+            return minute
+    return None
 
 
 def complete(answered: Iterable[str], had: Iterable[str]) -> bool:

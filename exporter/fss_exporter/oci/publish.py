@@ -77,7 +77,12 @@ def shares(region: RegionSnapshot, ceilings: Ceilings) -> Iterator[Share]:
     if inventory is None:
         return
     for name, (gauge, ceiling) in _GAUGES.items():
-        newest = {point.labels[1]: (point.minute, point.value, "") for point in region.points.get(gauge, ())}
+        by_minute = region.points.get(gauge, {})
+        newest = {
+            series.labels[1]: (minute, value, "")
+            for minute, column in by_minute.items()
+            for series, value in zip(column.series, column.values, strict=True)
+        }
         if name == IOPS:
             newest = {ocid: (one.minute, one.iops.point, "estimated") for ocid, one in region.estimates.items()} | {
                 ocid: (minute, value, "measured") for ocid, (minute, value, _) in newest.items()

@@ -22,7 +22,7 @@ from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.snapshot import Asked
 from fss_exporter.oci.splits import Splits
 from fss_exporter.oci.survey import Calls
-from fss_exporter.oci.window import COUNTER_OVERLAP_MINUTES, GAUGE_OVERLAP_MINUTES, Window, newest_complete, window
+from fss_exporter.oci.window import COUNTER_OVERLAP_MINUTES, Window, gauge_minutes, newest_complete, window
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
@@ -191,7 +191,9 @@ class Queries:
 
     def _window(self, metric: OciMetric, scope: Scope) -> Window:
         if metric.counter is None:
-            return window(self._now(), overlap_minutes=GAUGE_OVERLAP_MINUTES, answered=None)
+            known = self.asked.get(metric.name)
+            minutes = gauge_minutes(self._now(), known.newest if known else None)
+            return window(self._now(), overlap_minutes=minutes, answered=None)
         answered = self._answered.get((metric.name, scope), self._start)
         return window(self._now(), overlap_minutes=COUNTER_OVERLAP_MINUTES, answered=answered)
 

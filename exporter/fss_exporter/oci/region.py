@@ -162,7 +162,8 @@ class RegionPoller:
         if asked is None or not asked.success or asked.newest is None:
             return
         book = self._queries.books[_SENT_ALWAYS]
-        silent = {point.labels for point in book.points if point.minute < asked.newest - _SILENT_SECONDS}
+        late = (column for minute, column in book.points.items() if minute < asked.newest - _SILENT_SECONDS)
+        silent = {series.labels for column in late for series in column.series}
         suspicious = frozenset(silent | book.unknown)
         if not suspicious <= self._suspicious:
             self._hinted = True

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fss_exporter.oci.book import Point, Sum
 from fss_exporter.oci.estimates import Estimate
+from fss_exporter.oci.series import Column
 from fss_exporter.oci.survey import Surveyed
 
 
@@ -30,7 +30,7 @@ class RegionSnapshot:
     Attributes:
         region: its name.
         surveyed: inventory and how old it is.
-        points: gauges by exported name.
+        points: gauges by exported name and the end of their newest minute.
         sums: counters by exported name.
         estimates: by OCID of the mount target.
         asked: by documented OCI metric.
@@ -41,8 +41,8 @@ class RegionSnapshot:
 
     region: str
     surveyed: Surveyed = field(default_factory=Surveyed)
-    points: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
-    sums: Mapping[str, tuple[Sum, ...]] = field(default_factory=dict)
+    points: Mapping[str, Mapping[int, Column]] = field(default_factory=dict)
+    sums: Mapping[str, Column] = field(default_factory=dict)
     estimates: Mapping[str, Estimate] = field(default_factory=dict)
     asked: Mapping[str, Asked] = field(default_factory=dict)
     success: bool = False

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 MINUTE = 60
 
-GAUGE_OVERLAP_MINUTES = 5
-"""A gauge needs its newest point only: three minutes of lateness, a pair, and one to spare."""
+GAUGE_LEAST_MINUTES = 4
+"""A gauge needs its newest point only, which comes up to three minutes late."""
+
+GAUGE_MOST_MINUTES = 15
+"""How far back a gauge is looked for that has been silent, or was never seen."""
 
 COUNTER_OVERLAP_MINUTES = 15
 """What adds up is asked for again and again, so that a minute may come this late and still count."""
@@ -48,6 +51,18 @@ def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
     last = newest if answered is None else min(answered, newest)
     start = max(last - overlap_minutes * MINUTE, newest - FURTHEST_MINUTES * MINUTE)
     return Window(start + MINUTE, newest + MINUTE)
+
+
+def gauge_minutes(now: float, newest: int | None) -> int:
+    """How far back to ask for a gauge whose newest minute ended at `newest`; None where there was none yet.
+
+    Points that are generally late are met with a longer window: one that always ended before the newest point would see
+    nothing for ever.
+    """
+    if newest is None:
+        return GAUGE_MOST_MINUTES
+    late = (newest_complete(now) - newest) // MINUTE
+    return min(max(GAUGE_LEAST_MINUTES, late + GAUGE_LEAST_MINUTES - 1), GAUGE_MOST_MINUTES)
 
 
 class Minutes:

@@ -29,7 +29,7 @@ _CLIENTS: Final = MappingProxyType(
         "monitoring_ingestion": ("oci.monitoring", "MonitoringClient"),  # PostMetricData has a host of its own
         "file_storage": ("oci.file_storage", "FileStorageClient"),
         "identity": ("oci.identity", "IdentityClient"),
-        "virtual_network": ("oci.core", "VirtualNetworkClient"),
+        "virtual_network": ("fss_exporter.oci.client.network", "NetworkClient"),
     }
 )
 

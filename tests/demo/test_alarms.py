@@ -200,7 +200,7 @@ class TestStatus:
 
     @pytest.fixture
     def home_b(self, sdk: Clients) -> Clients:
-        """An alarm on mt-home-b: 500 of its usual 780 IOPS would fire, so it is told to rest first."""
+        """An alarm on mt-home-b, whose usual 2,500 IOPS are told to rest first."""
         sdk.region.set_load("mt-home-b", 0.1)
         chosen = f'{{resourceId = "{TENANCY.named("mt-home-b")}"}}'
         query = f"MountTargetIOPS[1m]{chosen}.max() >= 40000"
@@ -212,7 +212,7 @@ class TestStatus:
         self, home_b: Clients, clock: Clock
     ) -> None:
         """Documented: "Overview of Monitoring" (pending duration, 3 minutes of slack, no hold-down)."""
-        home_b.region.set_load("mt-home-b", 56)  # about 43,700 IOPS: above 80 %, below 95 %
+        home_b.region.set_load("mt-home-b", 17.4)  # about 43,800 IOPS: above 80 %, below 95 %
         history = []
         for _ in range(15):
             history.append(self.status(home_b).status)
@@ -235,12 +235,12 @@ class TestStatus:
         assert (self.status(home_b).severity, self.status(home_b).rule_name) == ("CRITICAL", "CRITICAL")
 
     def test_it_says_when_it_began(self, home_b: Clients, clock: Clock) -> None:
-        home_b.region.set_load("mt-home-b", 56)
+        home_b.region.set_load("mt-home-b", 17.4)
         clock.pass_minutes(30)
         assert self.status(home_b).timestamp_triggered == datetime.fromtimestamp(NOW + 4 * 60, UTC)
 
     def test_it_can_be_filtered_and_suppressed(self, home_b: Clients, clock: Clock) -> None:
-        home_b.region.set_load("mt-home-b", 56)
+        home_b.region.set_load("mt-home-b", 17.4)
         clock.pass_minutes(10)
         assert self.status(home_b, status="FIRING").status == "FIRING"
         assert home_b.monitoring.list_alarms_status(TENANCY.id, compartment_id_in_subtree=True, status="OK").data == []

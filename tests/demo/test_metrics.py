@@ -329,12 +329,12 @@ class TestLoad:
         self, region: Region, sdk: Clients, clock: Clock
     ) -> None:
         before = sdk.truth("MountTargetIOPS", "mt-home-b", MINUTE + 5)
-        region.set_load("mt-home-b", 50)
+        region.set_load("mt-home-b", 10)
         clock.pass_minutes(10)
         region.set_load("mt-home-b", 1)
-        assert sdk.truth("MountTargetIOPS", "mt-home-b", MINUTE - 1) < 1000
-        assert sdk.truth("MountTargetIOPS", "mt-home-b", MINUTE + 5) == pytest.approx(50 * before, rel=0.01)
-        assert sdk.truth("MountTargetIOPS", "mt-home-b", MINUTE + 10) < 1000
+        assert sdk.truth("MountTargetIOPS", "mt-home-b", MINUTE - 1) < 3000
+        assert sdk.truth("MountTargetIOPS", "mt-home-b", MINUTE + 5) == pytest.approx(10 * before, rel=0.01)
+        assert sdk.truth("MountTargetIOPS", "mt-home-b", MINUTE + 10) < 3000
 
     def test_a_mount_target_gives_no_more_than_its_ceiling_and_its_latency_shows_it(
         self, region: Region, sdk: Clients

@@ -1,6 +1,6 @@
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -136,8 +136,12 @@ def serve(
     run(Options(**flags, oci=oci))  # type: ignore[arg-type]  # click has made the types
 
 
-def run(options: Options) -> None:
+def run(options: Options, on_listening: Callable[[Sequence[str]], None] = lambda _: None) -> None:
     """Check everything, bind, start reading, serve. Nothing is left behind where one of these fails.
+
+    Args:
+        options: the flags.
+        on_listening: told the URLs of the metrics, once everything runs.
 
     Raises:
         UsageError: a flag, path or file is wrong.
@@ -148,6 +152,7 @@ def run(options: Options) -> None:
         listen_addresses=options.listen_addresses,
         telemetry_path=options.telemetry_path,
         web_config_file=options.web_config_file,
+        on_listening=on_listening,
     )
 
 

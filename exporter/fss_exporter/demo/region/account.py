@@ -66,7 +66,7 @@ class Account:
             f"region={region}",
             f"key_file={key_file}",
         )
-        for path, text in ((key_file, self.pem), (config, "\n".join(lines) + "\n")):
+        for path, text in ((key_file, f"{self.pem}OCI_API_KEY\n"), (config, "\n".join(lines) + "\n")):
             path.touch(mode=0o600)
             path.write_text(text)
         return config

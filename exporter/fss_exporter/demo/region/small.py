@@ -41,7 +41,7 @@ PROJECTS = Traffic(
     operations={"GETATTR": 2500, "LOOKUP": 700, "ACCESS": 400, "CREATE": 50, "REMOVE": 30, "SETATTR": 40},
 )
 PROJECTS_ASIDE = Traffic(
-    reads={4 * KIB: 100, MIB: 3}, writes={16 * KIB: 12}, operations={"GETATTR": 250, "LOOKUP": 70, "ACCESS": 40}
+    reads={4 * KIB: 350, MIB: 3}, writes={16 * KIB: 42}, operations={"GETATTR": 900, "LOOKUP": 250, "ACCESS": 150}
 )
 SCRATCH = Traffic(
     reads={MIB: 860},

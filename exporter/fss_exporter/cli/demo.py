@@ -1,0 +1,180 @@
+"""`fss-exporter demo`: the exporter on recorded clients and a loopback OCI region. No account, nothing left behind."""
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from fss_exporter.cli import logs
+from fss_exporter.cli.serve import Options, run
+from fss_exporter.demo.clients import Clients
+from fss_exporter.demo.region import Region, large, small
+from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, parse_fault
+from fss_exporter.errors import UsageError
+
+UTILISATION = "fss_mount_target_iops / fss_mount_target_iops_limit"
+"""The PromQL that answers the first question: how close is each mount target to its IOPS ceiling."""
+
+_KINDS = "\n\n".join(
+    f"{title}\n\n\b\n" + "\n".join(f"  {kind:<12}{what}" for kind, what in kinds.items())
+    for title, kinds in (("Faults of an answer:", WIRE_KINDS), ("Faults of the data:", DATA_KINDS))
+)
+
+
+@click.command(
+    help=f"""Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.
+
+    A fault is KIND[:OPERATION][,NAME=VALUE]..., as in 429:SummarizeMetricsData,times=3 or slow:List*,seconds=20. `times`
+    heals it after so many answers, `match` limits it to requests that hold a text. More can be set while it runs, with
+    POST to /control/faults of the region.
+
+    {_KINDS}
+    """
+)
+@click.option(
+    "--listen-address",
+    default="127.0.0.1:10949",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where the metrics are served.",
+)
+@click.option("--fault", "faults", multiple=True, metavar="FAULT", help="Let this go wrong; may be repeated.")
+@click.option("--region-only", is_flag=True, help="Only the OCI region, for the OCI CLI or an exporter of your own.")
+@click.option(
+    "--region-port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port of the region; 0 takes a free one.  [default: 0]",
+)
+@click.option(
+    "--mount-targets",
+    type=click.IntRange(1, 65_000),
+    metavar="N",
+    help="A large tenancy of N mount targets with four file systems each, in place of the small one.",
+)
+@click.option("--log.level", "log_level", type=click.Choice(logs.LEVELS), default="warn", show_default=True)
+def demo(
+    *,
+    listen_address: str,
+    faults: tuple[str, ...],
+    region_only: bool,
+    region_port: int,
+    mount_targets: int | None,
+    log_level: str,
+) -> None:
+    """Wire region, clients and exporter; see the help of the command above."""
+    logs.configure(log_level, "logfmt")
+    for fault in faults:
+        parse_fault(fault)
+    with (
+        TemporaryDirectory(prefix="fss-exporter-demo-") as folder,
+        _region(faults, region_port, mount_targets) as region,
+    ):
+        credentials = region.account.write_config(Path(folder), region.tenancy.region)
+        if region_only:
+            click.echo(_how_to_ask(region, credentials))
+            _wait_for_a_signal()
+            return
+        with _clients(Path(folder) / "proc") as procfs:
+            options = Options(
+                listen_addresses=(listen_address,),
+                procfs=procfs,
+                collect_oci=True,
+                oci={
+                    "oci.config_file": str(credentials),
+                    "oci.endpoint": region.url,
+                    "oci.poll_interval": 15.0,
+                    "oci.inventory_interval": 60.0,
+                    "oci.calls_per_second": 9.0,
+                },
+            )
+            run(options, on_listening=lambda urls: click.echo(_what_to_see(urls, region, credentials)))
+
+
+@contextmanager
+def _region(faults: Sequence[str], port: int, mount_targets: int | None) -> Iterator[Region]:
+    region = Region(large(mount_targets) if mount_targets else small())
+    try:
+        for fault in faults:
+            region.add_fault(fault)
+    except LookupError as unknown:
+        raise UsageError(f"--fault: {unknown}") from unknown
+    try:
+        region.start(port=port)
+    except OSError as error:
+        raise UsageError(f"--region-port={port}: cannot listen on 127.0.0.1: {error.strerror or error}") from error
+    try:
+        yield region
+    finally:
+        region.stop()
+
+
+@contextmanager
+def _clients(root: Path) -> Iterator[Path]:
+    """Recorded clients that play on a private procfs tree."""
+    root.mkdir()
+    clients = Clients(root)
+    clients.start()
+    try:
+        yield root
+    finally:
+        clients.stop()
+
+
+def _what_to_see(urls: Sequence[str], region: Region, credentials: Path) -> str:
+    return "\n".join(
+        (
+            "",
+            f"Metrics      {urls[0]}  (page: {urls[0].removesuffix('/metrics')}/)",
+            f"OCI region   {region.url}  ({region.tenancy.region}, {len(region.tenancy.mount_targets)} mount targets)",
+            f"Credentials  {credentials}",
+            "",
+            "How close is each mount target to its IOPS ceiling?",
+            "",
+            f"    {UTILISATION}",
+            "",
+            "The first poll of OCI takes some seconds. Ctrl-C ends it; nothing stays behind.",
+        )
+    )
+
+
+def _how_to_ask(region: Region, credentials: Path) -> str:
+    tenancy = region.tenancy
+    return "\n".join(
+        (
+            f"OCI region   {region.url}  ({tenancy.region}, {len(tenancy.mount_targets)} mount targets)",
+            f"Tenancy      {tenancy.id}",
+            f"Credentials  {credentials}",
+            "",
+            "With the OCI CLI:",
+            "",
+            f"    oci --endpoint {region.url} --config-file {credentials} \\",
+            f"        monitoring metric-data summarize-metrics-data --compartment-id {tenancy.id} \\",
+            "        --compartment-id-in-subtree true --namespace oci_filestorage \\",
+            "        --query-text 'MountTargetIOPS[1m].groupBy(resourceId).max()'",
+            "",
+            "With an exporter of your own:",
+            "",
+            f"    fss-exporter serve --no-collector.nfs --collector.oci --oci.endpoint {region.url} \\",
+            f"        --oci.config-file {credentials}",
+            "",
+            "Turn its knobs:",
+            "",
+            f"    curl -H 'content-type: application/json' -d '{{\"fault\": \"503:List*,times=3\"}}' {region.url}/control/faults",
+            "",
+            "Ctrl-C ends it; nothing stays behind.",
+        )
+    )
+
+
+def _wait_for_a_signal() -> None:
+    """Until SIGINT or SIGTERM; both end it well."""
+    sys.stdout.flush()
+    wanted = {signal.SIGINT, signal.SIGTERM}
+    for number in wanted:
+        signal.signal(number, lambda *_: None)
+    signal.sigwait(wanted)

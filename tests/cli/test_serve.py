@@ -1,6 +1,4 @@
 import json
-import logging
-import os
 import signal
 import socket
 import subprocess
@@ -10,13 +8,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from tests.processes import get, require, wait_for
-
-from fss_exporter.cli import logs
 
 STARTS_IN_S = 2.0  # the goal is 0.5 s on a quiet machine, which `make bench` measures; this finds what is grossly wrong
 
@@ -189,7 +184,7 @@ def report(urls):
     threading.Thread(target=ask).start()
 
 served = runtime.serve
-runtime.serve = lambda *parts, **more: served(*parts, **more, on_listening=report)
+runtime.serve = lambda *parts, **more: served(*parts, **{**more, "on_listening": report})
 sys.exit(main.run(sys.argv[1:]))
 """
     flags = ["serve", "--collector.nfs", f"--path.procfs={procfs(tmp_path)}", "--web.listen-address=127.0.0.1:0"]
@@ -213,40 +208,3 @@ sys.exit(main.run(sys.argv[1:]))
     assert not [
         name for name in loaded if name.startswith(("fss_exporter.oci", "fss_exporter.demo", "fss_exporter.config"))
     ]
-
-
-def test_log_lines_are_logfmt_or_json_and_a_name_from_outside_cannot_start_a_new_one() -> None:
-    hostile = 'mount "x"\nts=2026 level=info msg=forged \x1b[31m\u2028'
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        for form in logs.FORMATS:
-            stream = StringIO()
-            logs.configure("warn", form, stream)
-            logging.getLogger("fss_exporter.web").warning("%s", hostile)
-            logging.getLogger("fss_exporter.web").info("below the level")
-            (line,) = stream.getvalue().splitlines()
-
-            assert "\x1b" not in line
-            text = line if form == "json" else line.partition("msg=")[2]
-            assert (json.loads(text)["msg"] if form == "json" else json.loads(text)) == hostile
-            assert {"warn", "component", "web"} <= set(
-                line.replace("=", " ").replace('"', " ").replace(",", " ").split()
-            )
-    finally:
-        root.handlers[:], logging.raiseExceptions = handlers, True
-        root.setLevel(level)
-
-
-def test_an_exception_is_one_line_too() -> None:
-    record = logging.LogRecord("fss_exporter.x", logging.ERROR, "x.py", 1, "broke", (), None)
-    try:
-        _ = 1 / int(os.devnull == "")
-    except ZeroDivisionError:
-        record.exc_info = sys.exc_info()
-
-    line = logs._Lines(as_json=False).format(record)
-
-    assert "\n" not in line
-    assert "ZeroDivisionError" in line
-    assert "level=error component=x msg=broke trace=" in line

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,9 +18,12 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from tests.processes import get, require, wait_for
 
 from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.demo.region.service import Region
+from fss_exporter.demo.region.small import small
 
 PROMPT_S = 3.0
 
@@ -224,6 +228,51 @@ def test_killed_in_the_middle_of_a_reading_it_starts_again_on_the_same_address(t
             running.process.wait(10)
 
 
+@contextmanager
+def polled_region(directory: Path) -> Iterator[tuple[Region, list[str]]]:
+    """A demo region that answers no SummarizeMetricsData in time, and the flags to poll it."""
+    with Region(small(), calls_per_second={}) as region:
+        region.add_fault("slow:SummarizeMetricsData,seconds=30")
+        api_keys = region.account.write_config(directory, region.tenancy.region)
+        settings = directory / "settings.yml"
+        settings.write_text(f"oci: {{config_file: {api_keys}, endpoint: '{region.url}', calls_per_second: 9.9}}")
+        yield region, ["--no-collector.nfs", "--collector.oci", f"--config.file={settings}"]
+
+
+def in_the_middle_of_a_poll(region: Region) -> bool:
+    return region.calls.get("SummarizeMetricsData", 0) > 0
+
+
+def test_killed_in_the_middle_of_a_poll_it_polls_again_after_a_start(tmp_path: Path) -> None:
+    with polled_region(tmp_path) as (region, flags):
+        with serve(tmp_path, *flags) as running:
+            wait_for(partial(in_the_middle_of_a_poll, region), "a poll that hangs")
+            running.process.send_signal(signal.SIGKILL)
+            running.process.wait(10)
+        region.clear_faults()
+        with serve(tmp_path, *flags) as running:
+            wait_for(lambda: running.value('fss_collector_success{collector="oci"}') == 1, "a whole poll")
+            assert not running.logged("level=error")
+
+
+def test_a_poll_that_hangs_holds_up_neither_health_nor_scrapes_nor_the_end(tmp_path: Path) -> None:
+    with polled_region(tmp_path) as (region, flags), serve(tmp_path, *flags) as running:
+        wait_for(partial(in_the_middle_of_a_poll, region), "a poll that hangs")
+        begun = time.monotonic()
+        assert get(f"{running.url}/-/healthy") == "fss-exporter is healthy.\n"
+        with pytest.raises(urllib.error.HTTPError, match="503") as waiting:
+            get(f"{running.url}/-/ready")
+        assert waiting.value.read() == b"fss-exporter waits for the first reading of oci.\n"
+        waiting.value.close()
+        assert running.value('fss_collector_success{collector="oci"}') == 0
+        assert time.monotonic() - begun < PROMPT_S
+
+        begun = time.monotonic()
+        running.process.terminate()
+        assert running.process.wait(10) == 0
+        assert time.monotonic() - begun < PROMPT_S
+
+
 JUMPING = """
 import sys, threading, time
 from fss_exporter.cli import main, runtime
@@ -247,7 +296,7 @@ def jump(urls):
     threading.Thread(target=work).start()
 
 served = runtime.serve
-runtime.serve = lambda *parts, **more: served(*parts, **more, on_listening=jump)
+runtime.serve = lambda *parts, **more: served(*parts, **{**more, "on_listening": jump})
 sys.exit(main.run(sys.argv[1:]))
 """
 

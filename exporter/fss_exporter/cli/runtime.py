@@ -4,11 +4,11 @@ import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fss_exporter.web.protection import Protection
 
 _LOG = logging.getLogger(__name__)
-_STOP_SECONDS = 0.9
+_STOP_SECONDS = 0.5  # a call that hangs is left to its daemon thread; tearing Python down takes the rest of the second
 
 
 def _always() -> bool:
@@ -90,13 +90,14 @@ def serve(
     with ExitStack() as undo:
         sockets = [undo.enter_context(bound) for bound in bind(listen_addresses)]
         _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts))
-        undo.enter_context(_running(parts))
+        running = undo.enter_context(_Running())
+        running.start(parts)
         tls = protection.tls if protection else no_tls
         urls = [url_of(bound, tls=tls() is not None) + telemetry_path for bound in sockets]
         for url in urls:
             _LOG.info("listening on %s", url)
         on_listening(urls)
-        asyncio.run(_run(Listener(sockets, application, tls=tls, limits=affordable()), reload))
+        asyncio.run(_run(Listener(sockets, application, tls=tls, limits=affordable()), reload, running.begin_stopping))
 
 
 def _protection(path: Path | None) -> "Protection | None":
@@ -131,25 +132,38 @@ def _application(
     return (protection.guard(application, open_paths=OPEN_PATHS) if protection else application), reload
 
 
-@contextmanager
-def _running(parts: Sequence[Part]) -> Iterator[None]:
-    """Start the parts; stop them all at once at the end, also where one of them does not start."""
-    started: list[Part] = []
-    try:
+class _Running:
+    """Parts that have been started, also where one of them did not start; stopping takes them all at once."""
+
+    def __init__(self) -> None:
+        self._started: list[Part] = []
+        self._stopping: list[threading.Thread] = []
+
+    def start(self, parts: Sequence[Part]) -> None:
+        """Start one after the other."""
         for part in parts:
-            started.append(part)
+            self._started.append(part)
             part.start()
-        yield
-    finally:
-        threads = [threading.Thread(target=part.stop, name=f"stop-{part.name}", daemon=True) for part in started]
-        for thread in threads:
+
+    def begin_stopping(self) -> None:
+        """Ask each part to stop, in threads of their own; wait for none."""
+        while self._started:
+            part = self._started.pop()
+            thread = threading.Thread(target=part.stop, name=f"stop-{part.name}", daemon=True)
+            self._stopping.append(thread)
             thread.start()
-        for thread in threads:
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.begin_stopping()
+        for thread in self._stopping:
             thread.join(_STOP_SECONDS)
         _LOG.info("stopped")
 
 
-async def _run(listener: Listener, reload: Callable[[], None]) -> None:
+async def _run(listener: Listener, reload: Callable[[], None], begin_stopping: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     fault = Sparingly(_LOG)
@@ -163,8 +177,12 @@ async def _run(listener: Listener, reload: Callable[[], None]) -> None:
     def on_fault(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         fault(context["message"], f"{context['message']}: {context.get('exception')!r}", level=logging.ERROR)
 
+    def on_stop() -> None:
+        begin_stopping()
+        stop.set()
+
     loop.set_exception_handler(on_fault)
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, on_stop)
     loop.add_signal_handler(signal.SIGHUP, on_hangup)
     await listener.run(stop)

@@ -1,0 +1,87 @@
+import json
+import logging
+from collections.abc import Iterator
+from io import StringIO
+
+import pytest
+
+from fss_exporter.cli import logs
+
+HOSTILE = 'mount "x"\nts=2026 level=info msg=forged \x1b[31m\u2028'
+
+
+@pytest.fixture
+def stream() -> Iterator[StringIO]:
+    """Where the log goes; the logging of the test run is put back."""
+    root, own = logging.getLogger(), logging.getLogger("fss_exporter")
+    before = root.handlers[:], root.level, own.level
+    yield StringIO()
+    root.handlers[:], logging.raiseExceptions = before[0], True
+    root.setLevel(before[1])
+    own.setLevel(before[2])
+
+
+def test_logfmt_has_a_field_for_each_fact(stream: StringIO) -> None:
+    logs.configure("info", "logfmt", stream)
+
+    logging.getLogger("fss_exporter.web.listener").warning("too %s", "many")
+
+    ts, *fields = stream.getvalue().split(" ", 3)
+    assert ts.startswith("ts=20")
+    assert ts.endswith("Z")
+    assert fields == ["level=warn", "component=web.listener", 'msg="too many"\n']
+
+
+def test_json_has_the_same_fields(stream: StringIO) -> None:
+    logs.configure("info", "json", stream)
+
+    logging.getLogger("fss_exporter.web.listener").error("broke")
+
+    read = json.loads(stream.getvalue())
+    assert list(read) == ["ts", "level", "component", "msg"]
+    assert (read["level"], read["component"], read["msg"]) == ("error", "web.listener", "broke")
+
+
+@pytest.mark.parametrize("form", logs.FORMATS)
+def test_a_name_from_outside_cannot_start_a_line_of_its_own(stream: StringIO, form: str) -> None:
+    logs.configure("info", form, stream)
+
+    logging.getLogger("fss_exporter.nfs").warning("%s", HOSTILE)
+
+    (line,) = stream.getvalue().splitlines()
+    assert line.isprintable()
+    assert (json.loads(line)["msg"] if form == "json" else json.loads(line.partition("msg=")[2])) == HOSTILE
+
+
+@pytest.mark.parametrize("form", logs.FORMATS)
+def test_a_stack_trace_is_one_line_too(stream: StringIO, form: str) -> None:
+    logs.configure("info", form, stream)
+
+    try:
+        _ = [][0]
+    except IndexError:
+        logging.getLogger("fss_exporter.nfs").exception("broke")
+
+    (line,) = stream.getvalue().splitlines()
+    assert "IndexError: list index out of range" in line
+    assert "trace" in line
+
+
+@pytest.mark.parametrize(("level", "expected"), [("debug", 4), ("info", 3), ("warn", 2), ("error", 1)])
+def test_lines_below_the_level_are_left_out(stream: StringIO, level: str, expected: int) -> None:
+    logs.configure(level, "logfmt", stream)
+
+    for number in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR):
+        logging.getLogger("fss_exporter.oci").log(number, "line")
+
+    assert len(stream.getvalue().splitlines()) == expected
+
+
+def test_what_a_library_says_about_itself_is_left_out_even_when_debugging(stream: StringIO) -> None:
+    logs.configure("debug", "logfmt", stream)
+
+    logging.getLogger("oci.base_client").info("Authorization: secret")
+    logging.getLogger("asyncio").warning("worth knowing")
+
+    (line,) = stream.getvalue().splitlines()
+    assert "worth knowing" in line

@@ -3,12 +3,14 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 import click
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -90,6 +92,25 @@ def say(out: Console, text: str, style: str = "") -> None:
 def note(text: str) -> None:
     """Tell the reader something that is no part of the output: to stderr."""
     click.echo(f"note: {printable(text)}", err=True)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[], None]]:
+    """Count steps on a terminal's standard error while something takes its time; pipes and logs see nothing of it."""
+    out = Console(stderr=True, highlight=False, markup=False)
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        status.update(f"{what}: {done}")
+
+    status = Status(what, console=out)
+    if not out.is_terminal:
+        yield lambda: None
+        return
+    with status:
+        yield step
 
 
 def as_json(document: Any, *, one_line: bool = False) -> str:

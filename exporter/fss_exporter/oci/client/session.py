@@ -149,8 +149,8 @@ class Session:
             response = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
             answer = Answer(response.data, response.headers)
         except Exception as error:
-            compartment_id = str(options.get("compartment_id", ""))
-            known = translate(error, name, self.region, auth=self._held.auth, compartment_id=compartment_id)
+            asked_of = _compartment_of(arguments, options)
+            known = translate(error, name, self.region, auth=self._held.auth, compartment_id=asked_of)
             if known is None:
                 raise
             outcome = "" if isinstance(error, CircuitBreakerError) else known.outcome
@@ -193,6 +193,13 @@ class Session:
             own = client.base_client
             own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)
         return client
+
+
+def _compartment_of(arguments: tuple[object, ...], options: Mapping[str, object]) -> str:
+    """OCID of the compartment a call is about; empty where it is about something else."""
+    given = (options.get("compartment_id"), *arguments)
+    kinds = ("ocid1.compartment.", "ocid1.tenancy.")
+    return next((one for one in given if isinstance(one, str) and one.startswith(kinds)), "")
 
 
 def api_name(operation: str) -> str:

@@ -1,0 +1,186 @@
+"""`fss-exporter discover`: the mount targets of an account as a table, for service discovery, or as a configuration."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from fss_exporter.cli import tables, units
+from fss_exporter.cli.account_options import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.cloud import view_of
+from fss_exporter.cli.tables import Column, Row
+from fss_exporter.config import Settings
+from fss_exporter.errors import CloudError, SourceError
+from fss_exporter.oci.client import Session
+from fss_exporter.oci.discovery import Found, found_in, http_sd, sharing_an_address
+from fss_exporter.oci.inventory import Tags
+from fss_exporter.oci.survey import Survey
+
+_NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
+
+
+@click.command()
+@account_options
+@click.option(
+    "--output",
+    type=click.Choice(("table", "json", "http_sd", "config")),
+    default="table",
+    show_default=True,
+    help="For people, for programs, for Prometheus' http_sd or file_sd, as a configuration of this exporter.",
+)
+def discover(config_file: Path | None, *, output: str, **flags: Any) -> int:
+    """Mount targets with their exports, addresses, shapes and ceilings, asked of OCI.
+
+    Exit code 1: something could not be listed; what could be is shown.
+    """
+    settings = account_settings(config_file, **flags)
+    sessions = sessions_of(settings, credentials_of(settings))
+    found: list[Found] = []
+    failures: list[str] = []
+    for session in sessions:
+        part, wrong = _ask(session, settings)
+        found += part
+        failures += wrong
+    for failure in dict.fromkeys(failures):
+        tables.note(f"incomplete: {failure}")
+    if failures and not found:
+        raise SourceError("no mount target could be listed")
+    if output == "table":
+        _show(found)
+    elif output == "json":
+        click.echo(tables.as_json({"mount_targets": [_document(one) for one in found]}))
+    elif output == "http_sd":
+        click.echo(tables.as_json(http_sd(found)))
+    else:
+        click.echo(configuration(settings, [session.region for session in sessions], found), nl=False)
+    return 1 if failures else 0
+
+
+def _ask(session: Session, settings: Settings) -> tuple[list[Found], list[str]]:
+    """What is in one region, and what could not be listed."""
+    failures: dict[str, str] = {}
+
+    def complain(what: str, error: Exception | None) -> None:
+        if error is not None and what not in _NOT_SHOWN:
+            failures.setdefault(what, str(error))
+
+    oci = settings.oci
+    tags = Tags(oci.include.tags, oci.exclude.tags)
+    survey = Survey(session, oci.compartments, tags, now=time.time, complain=complain)
+    try:
+        with tables.progress(f"listing {session.region}") as step:
+            for _ in survey.steps():
+                step()
+    except CloudError as error:
+        complain(error.operation, error)
+    inventory = survey.found.inventory
+    found = [] if inventory is None else found_in(session.region, inventory, view_of(settings).ceilings)
+    return found, list(failures.values())
+
+
+_COLUMNS = (
+    Column("mount target", left=True),
+    Column("region", 6, left=True),
+    Column("address", left=True),
+    Column("shape", 1, left=True),
+    Column("IOPS", 2),
+    Column("read MB/s", 2),
+    Column("write MB/s", 3),
+    Column("connections", 7),
+    Column("state", 4, left=True),
+    Column("compartment", 5, left=True),
+    Column("availability domain", 8, left=True),
+    Column("exports", 3, left=True),
+)
+
+
+def _show(found: Sequence[Found]) -> None:
+    out = tables.console()
+    rows = [
+        Row(
+            (
+                one.target.name,
+                one.region,
+                one.target.address or units.NOT_KNOWN,
+                one.shape,
+                units.number(one.limits.iops),
+                units.megabytes(one.limits.read_bytes_per_second),
+                units.megabytes(one.limits.write_bytes_per_second),
+                units.number(one.limits.connections),
+                one.target.state,
+                one.compartment,
+                one.target.availability_domain,
+                ", ".join(f"{path} ({system})" for path, system in one.exports.items()),
+            )
+        )
+        for one in found
+    ]
+    tables.show(out, _COLUMNS, rows)
+    tables.say(out, f"{len(found)} mount targets; - is a ceiling nobody has published, or an address not known", "dim")
+    for one in sharing_an_address(found):
+        tables.note(f"{one.target.name}: {one.target.address} is also another mount target's; see --output config")
+
+
+def _document(one: Found) -> dict[str, Any]:
+    target = one.target
+    return {
+        "region": one.region,
+        "id": target.id,
+        "name": target.name,
+        "compartment": one.compartment,
+        "availability_domain": target.availability_domain,
+        "state": target.state,
+        "address": target.address or None,
+        "fqdn": target.fqdn or None,
+        "shape": one.shape,
+        "limits": asdict(one.limits),
+        "exports": [{"path": path, "file_system": system} for path, system in one.exports.items()],
+    }
+
+
+def configuration(settings: Settings, regions: Sequence[str], found: Sequence[Found]) -> str:
+    """A configuration for `serve` that polls what was found, as YAML."""
+    oci: dict[str, Any] = {"auth": settings.oci.auth}
+    if settings.oci.auth == "config_file":
+        oci |= {"config_file": str(settings.oci.config_file), "profile": settings.oci.profile}
+    oci["regions"] = list(regions)
+    chosen = {
+        "tenancy": settings.oci.tenancy,
+        "compartments": list(settings.oci.compartments),
+        "endpoint": settings.oci.endpoint,
+        "endpoints": settings.oci.endpoints.model_dump(exclude_none=True),
+        "include": settings.oci.include.model_dump() if settings.oci.include.tags else None,
+        "exclude": settings.oci.exclude.model_dump() if settings.oci.exclude.tags else None,
+    }
+    oci |= {name: value for name, value in chosen.items() if value}
+    parts = [
+        "# Made by fss-exporter discover. Use it: fss-exporter serve --collector.oci --config.file THIS_FILE\n",
+        yaml.safe_dump({"oci": oci}, sort_keys=False, allow_unicode=True),
+        "".join(_about_ceilings(found)),
+        "".join(_about_addresses(sharing_an_address(found))),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _about_ceilings(found: Sequence[Found]) -> list[str]:
+    shapes = sorted({one.shape for one in found if one.limits.iops is None})
+    if not shapes:
+        return []
+    lines = ["# No IOPS ceiling is published for these shapes. Where you know one, take the # away:\n", "# limits:\n"]
+    lines.append("#   shapes:\n")
+    lines += [f"#     {shape}: {{iops: FIGURE}}\n" for shape in shapes]
+    return lines
+
+
+def _about_addresses(shared: Sequence[Found]) -> list[str]:
+    """Only the operator knows what the clients of each call it, so these lines wait for an edit."""
+    if not shared:
+        return []
+    lines = ["# These mount targets share an address. Say what the clients of each mount, and take the # away:\n"]
+    lines.append("# addresses:\n")
+    lines += [f"#   {one.target.id}: {one.target.address}\n" for one in shared]
+    return lines

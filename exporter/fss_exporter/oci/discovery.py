@@ -1,0 +1,87 @@
+"""The inventory as what other programs are fed with: rows of a table, `http_sd` targets, a configuration. Pure.
+
+`http_sd`: https://prometheus.io/docs/prometheus/latest/http_sd/; labels that begin with `__meta_` are there for relabelling only.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fss_exporter.model.limits import Limits, shape_of
+from fss_exporter.oci.ceilings import Ceilings
+from fss_exporter.oci.inventory import Inventory, MountTarget
+
+NFS_PORT: Final = 2049
+ACTIVE: Final = "ACTIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One mount target.
+
+    Attributes:
+        region: the region's name.
+        target: the mount target.
+        compartment: name of its compartment.
+        shape: name of its shape.
+        limits: its ceilings.
+        exports: path to name of the file system behind it.
+    """
+
+    region: str
+    target: MountTarget
+    compartment: str
+    shape: str
+    limits: Limits
+    exports: Mapping[str, str]
+
+
+def found_in(region: str, inventory: Inventory, ceilings: Ceilings) -> list[Found]:
+    """Every mount target of a region, by name."""
+    paths: dict[str, dict[str, str]] = {}
+    for export in inventory.exports:
+        system = inventory.file_systems[export.file_system_id]
+        paths.setdefault(export.mount_target_id, {})[export.path] = system.name
+    return [
+        Found(
+            region,
+            target,
+            inventory.compartment(target.compartment_id),
+            shape_of(target.observed_throughput_gbps).name,
+            ceilings.limits(target),
+            dict(sorted(paths.get(target.id, {}).items())),
+        )
+        for target in sorted(inventory.mount_targets.values(), key=lambda one: (one.name, one.id))
+    ]
+
+
+def http_sd(found: Iterable[Found]) -> list[dict[str, Any]]:
+    """Every active mount target with an address as a target on its NFS port."""
+    return [
+        {
+            "targets": [_endpoint(one.target.address)],
+            "labels": {
+                "__meta_fss_region": one.region,
+                "__meta_fss_mount_target": one.target.name,
+                "__meta_fss_mount_target_id": one.target.id,
+                "__meta_fss_compartment": one.compartment,
+                "__meta_fss_availability_domain": one.target.availability_domain,
+                "__meta_fss_fqdn": one.target.fqdn,
+                "__meta_fss_shape": one.shape,
+                "__meta_fss_address": one.target.address,
+            },
+        }
+        for one in found
+        if one.target.address and one.target.state == ACTIVE
+    ]
+
+
+def _endpoint(address: str) -> str:
+    return f"[{address}]:{NFS_PORT}" if ":" in address else f"{address}:{NFS_PORT}"
+
+
+def sharing_an_address(found: Sequence[Found]) -> list[Found]:
+    """Mount targets whose address another one has as well (overlapping networks): clients cannot be told apart."""
+    uses = Counter(one.target.address for one in found)
+    return [one for one in found if one.target.address and uses[one.target.address] > 1]

@@ -1,0 +1,185 @@
+"""`fss-exporter discover`: the mount targets of an account, over the real SDK against a loopback region."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.cli.prompt import ask, ask_process
+
+from fss_exporter.cli.discover import configuration
+from fss_exporter.config import Settings, load
+from fss_exporter.demo.region import Region, small
+from fss_exporter.model.limits import STANDARD, Limits
+from fss_exporter.oci.discovery import Found, http_sd, sharing_an_address
+from fss_exporter.oci.inventory import MountTarget
+
+Flags = tuple[str, ...]
+NAMES = sorted(target.name for target in small().mount_targets)
+
+
+# What cannot be asked
+
+
+def test_without_credentials_it_says_which_file_is_missing(tmp_path: Path) -> None:
+    answer = ask("discover", "--oci.config-file", tmp_path / "none")
+    assert answer.code == 2
+    assert f"oci.config_file {tmp_path / 'none'}, profile DEFAULT" in answer.err
+
+
+def test_a_configuration_with_a_mistake_is_refused(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yml"
+    settings.write_text("oci: {regoins: [x]}\n")
+    answer = ask("discover", "--config.file", settings)
+    assert answer.code == 2
+    assert "did you mean regions?" in answer.err
+
+
+def test_a_region_that_does_not_answer_is_a_failure(keys: Path) -> None:
+    answer = ask("discover", "--oci.endpoint", "http://127.0.0.1:1", "--oci.config-file", keys)
+    assert answer.code == 1
+    assert answer.out == ""
+    assert "ListAvailabilityDomains in eu-frankfurt-1: no answer" in answer.err
+
+
+def test_a_missing_permission_names_its_statement(region: Region, account: Flags) -> None:
+    region.add_fault("deny:ListMountTargets")
+    answer = ask("discover", *account, "--oci.compartment", "batch")
+    assert answer.code == 1
+    batch = next(one.id for one in small().compartments if one.name == "batch")
+    assert f"Allow group <group> to inspect mount-targets in compartment id {batch}" in answer.err
+    assert "no mount target could be listed" in answer.err
+
+
+def test_missing_addresses_leave_the_rest_and_say_so(region: Region, account: Flags) -> None:
+    region.add_fault("deny:GetPrivateIp")
+    answer = ask("discover", *account, "--output", "json")
+    assert answer.code == 1
+    assert "incomplete: GetPrivateIp" in answer.err
+    assert {one["address"] for one in answer.document["mount_targets"]} == {None}
+    assert ask("discover", *account, "--output", "http_sd").document == []
+
+
+def test_what_is_not_shown_may_be_missing(region: Region, account: Flags) -> None:
+    region.add_fault("deny:ListReplications")
+    answer = ask("discover", *account)
+    assert answer.code == 0
+    assert answer.err == ""
+
+
+# What is found
+
+
+def test_the_table_has_every_mount_target_with_its_ceilings(account: Flags) -> None:
+    answer = ask("discover", *account)
+    assert answer.code == 0
+    rows = {line.split()[0]: line for line in answer.out.splitlines()[1:-1]}
+    assert sorted(rows) == NAMES
+    assert "10.80.1.10" in rows["mt-home"]
+    assert "/export/a (homes), /export/b (projects)" in rows["mt-home"]
+    assert "50,000" in rows["mt-home"]
+    assert "hpmt-20" in rows["mt-media"]
+    assert "50,000" not in rows["mt-media"]
+
+
+def test_json_has_the_same_with_units(account: Flags) -> None:
+    found = {one["name"]: one for one in ask("discover", *account, "--output", "json").document["mount_targets"]}
+    assert sorted(found) == NAMES
+    home = found["mt-home"]
+    assert home["limits"] == {
+        "iops": 50_000,
+        "read_bytes_per_second": 1e9,
+        "write_bytes_per_second": 1e9,
+        "connections": 100_000,
+    }
+    assert home["fqdn"] == "mt-home.office.fssdemo.oraclevcn.com"
+    assert found["mt-media"]["limits"]["iops"] is None
+    assert found["mt-media"]["fqdn"] is None
+
+
+def test_prometheus_can_read_the_targets(account: Flags) -> None:
+    groups = ask("discover", *account, "--output", "http_sd").document
+    assert sorted(group["targets"][0] for group in groups) == sorted(
+        f"{target.address}:2049" for target in small().mount_targets
+    )
+    for group in groups:
+        assert all(name.startswith("__meta_fss_") for name in group["labels"])
+        assert all(isinstance(value, str) for value in group["labels"].values())
+
+
+def test_the_configuration_can_be_used_as_it_is(region: Region, account: Flags, tmp_path: Path) -> None:
+    made = tmp_path / "made.yml"
+    made.write_text(ask("discover", *account, "--output", "config").out)
+    settings = load(made)
+    assert settings.oci.regions == ("eu-frankfurt-1",)
+    assert settings.oci.endpoint == region.url
+    again = ask("discover", "--config.file", made)
+    assert again.code == 0
+    assert sorted(line.split()[0] for line in again.out.splitlines()[1:-1]) == NAMES
+
+
+def test_a_missing_ceiling_waits_for_a_figure_in_the_configuration(account: Flags, tmp_path: Path) -> None:
+    out = ask("discover", *account, "--output", "config").out
+    assert "#     hpmt-20: {iops: FIGURE}" in out
+    made = tmp_path / "made.yml"
+    hint = out[out.index("# limits:") :].replace("# ", "", 1).replace("\n# ", "\n").replace("FIGURE", "150000")
+    made.write_text(out[: out.index("# limits:")] + hint.replace("\n#", "\n"))
+    assert load(made).limits.shapes["hpmt-20"].iops == 150_000
+
+
+def test_ceilings_and_tags_of_the_configuration_hold(account: Flags, tmp_path: Path) -> None:
+    settings = tmp_path / "own.yml"
+    settings.write_text("oci: {include: {tags: {team: it}}}\nlimits: {mount_targets: {mt-home: {iops: 80000}}}\n")
+    flags = ("--config.file", settings, *account)
+    (only,) = ask("discover", *flags, "--output", "json").document["mount_targets"]
+    assert only["name"] == "mt-home"
+    assert only["limits"]["iops"] == 80_000
+    made = yaml.safe_load(ask("discover", *flags, "--output", "config").out)
+    assert made["oci"]["include"] == {"tags": {"team": "it"}}
+
+
+def test_one_compartment_can_be_chosen(account: Flags) -> None:
+    found = ask("discover", *account, "--oci.compartment", "batch", "--output", "json").document["mount_targets"]
+    assert {one["name"] for one in found} == {"mt-idle", "mt-scratch"}
+
+
+def test_it_runs_as_a_process(account: Flags) -> None:
+    answer = ask_process("discover", *account, "--oci.compartment", "batch", COLUMNS="70")
+    assert answer.code == 0
+    assert all(name in answer.out for name in ("mt-idle", "mt-scratch"))
+    assert "left out, the terminal is too narrow" in answer.out
+
+
+# Pure
+
+
+def found(name: str, address: str, state: str = "ACTIVE") -> Found:
+    target = MountTarget(f"ocid1.mounttarget.oc1..{name}", name, "c", "AD-1", state, "s", "n", "p", 1, address)
+    return Found("r", target, "c", STANDARD.name, STANDARD.limits, {})
+
+
+def test_only_active_mount_targets_with_an_address_are_probed() -> None:
+    given = [found("a", "10.0.0.1"), found("b", ""), found("c", "10.0.0.3", "CREATING"), found("d", "fd00::4")]
+    assert [group["targets"] for group in http_sd(given)] == [["10.0.0.1:2049"], ["[fd00::4]:2049"]]
+
+
+def test_mount_targets_that_share_an_address_wait_for_the_operator() -> None:
+    given = [found("a", "10.0.0.1"), found("b", "10.0.0.1"), found("c", ""), found("d", "")]
+    assert [one.target.name for one in sharing_an_address(given)] == ["a", "b"]
+    text = configuration(Settings(), ["r"], given)
+    assert "#   ocid1.mounttarget.oc1..a: 10.0.0.1\n" in text
+    assert yaml.safe_load(text).keys() == {"oci"}
+
+
+@pytest.mark.parametrize("name", ['x"\n- evil: true', "x\x1b[2J", "{{x}}"])
+def test_a_hostile_name_stays_a_name(name: str) -> None:
+    one = found(name, "10.0.0.1")
+    assert json.loads(json.dumps(http_sd([one])))[0]["labels"]["__meta_fss_mount_target"] == name
+    assert yaml.safe_load(configuration(Settings(), ["r"], [one])).keys() == {"oci"}
+
+
+def test_a_shape_without_a_ceiling_of_iops_is_all_that_is_hinted_at() -> None:
+    target = found("a", "10.0.0.1").target
+    fast = Found("r", target, "c", "hpmt-80", Limits(), {})
+    assert "hpmt-80" in configuration(Settings(), ["r"], [fast])
+    assert "limits" not in configuration(Settings(), ["r"], [found("a", "10.0.0.1")])

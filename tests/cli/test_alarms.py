@@ -101,6 +101,46 @@ class TestTheWayOfWork:
         assert answer.code == 2, answer.err
 
 
+class TestASavedPlan:
+    def test_is_carried_out_exactly_by_somebody_who_needs_to_say_nothing_else(
+        self, operator: Operator, tmp_path: Path
+    ) -> None:
+        plan = tmp_path / "plan.json"
+        shown = operator.alarms("plan", "--out", str(plan))
+        applied = ask("alarms", "apply", *operator.account(), plan)
+        assert applied.code == 0
+        assert applied.out.startswith(shown.out)
+        assert operator.alarms("plan", "--detailed-exitcode").code == 0
+
+    def test_is_refused_whole_once_it_is_stale(self, operator: Operator, tmp_path: Path) -> None:
+        plan = tmp_path / "plan.json"
+        operator.alarms("plan", "--out", str(plan))
+        operator.alarms("apply")
+        calls = operator.region.calls["CreateAlarm"]
+        again = ask("alarms", "apply", *operator.account(), plan)
+        assert again.code == 2
+        assert "was created after this plan was made; plan again" in again.err
+        assert operator.region.calls["CreateAlarm"] == calls
+
+    @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2}', '{"version": 1, "plan": {"steps": 3}}'])
+    def test_a_file_that_is_no_plan_is_refused(self, operator: Operator, tmp_path: Path, content: str) -> None:
+        (tmp_path / "plan.json").write_text(content)
+        answer = ask("alarms", "apply", *operator.account(), tmp_path / "plan.json")
+        assert answer.code == 2
+        assert "not a plan of this version" in answer.err
+
+    def test_a_plan_of_another_region_is_refused(self, operator: Operator, tmp_path: Path) -> None:
+        plan = tmp_path / "plan.json"
+        operator.alarms("plan", "--out", str(plan))
+        answer = ask("alarms", "apply", *operator.account(), "--oci.region", "eu-zurich-1", plan)
+        assert answer.code == 2
+        assert "a plan for eu-frankfurt-1, and this is eu-zurich-1" in answer.err
+
+    def test_a_missing_or_unwritable_file_is_told(self, operator: Operator, tmp_path: Path) -> None:
+        assert "cannot read" in ask("alarms", "apply", *operator.account(), tmp_path / "none.json").err
+        assert "--out: cannot write" in operator.alarms("plan", "--out", str(tmp_path / "no" / "plan")).err
+
+
 class TestWhatIsThereDecides:
     def test_the_high_performance_mount_target_is_left_out_of_the_standard_alarm(self, operator: Operator) -> None:
         operator.alarms("apply")
@@ -192,6 +232,10 @@ class TestBadInput:
         assert "no shape 'hpmt-30'; there are standard, hpmt-20, hpmt-40, hpmt-80" in answer.err
         operator.configure("limits: {shapes: {hpmt-x: {iops: 1}}}")
         assert operator.alarms("plan").code == 2
+
+    @pytest.mark.parametrize("name", ["", "a b", "x" * 41, "${HOME}", "1st"])
+    def test_a_name_that_makes_no_good_first_word(self, name: str) -> None:
+        assert ask("alarms", "render", "--name", name).code == 2
 
     @pytest.mark.parametrize("mistake", [["--no-such-flag"], ["--topic"], ["--in-subtree"]])
     def test_with_detailed_exit_codes_a_mistake_never_looks_like_changes(

@@ -1,5 +1,6 @@
 """The flags all `alarms` commands share, and what is made of them: where alarms go and what they are fitted to."""
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -42,6 +43,12 @@ class Options:
     pack_folder: Path | None
 
 
+def _word(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", value):
+        raise click.BadParameter("letters, digits, - and _, a letter first, at most 40")
+    return value
+
+
 _AUTH = ("config_file", "instance_principal", "resource_principal", "workload_identity")
 _ACCOUNT: Final = (
     click.option("--config.file", "config_file", type=click.Path(path_type=Path), help="Credentials and ceilings."),
@@ -59,7 +66,13 @@ _SCOPE: Final = (
     click.option("--alarm-compartment", metavar="OCID", help="Compartment of the alarms.  [default: --compartment]"),
     click.option("--topic", metavar="OCID", help="Notifications topic, in the same region."),
     click.option("--stream", metavar="OCID", help="Stream, beside or instead of a topic."),
-    click.option("--name", default="fss", show_default=True, help="First word of the names; tells packs apart."),
+    click.option(
+        "--name",
+        default="fss",
+        show_default=True,
+        callback=_word,
+        help="First word of the alarms' names; tells packs apart.",
+    ),
     click.option("--published", is_flag=True, help="Include the alarms on what serve --oci.publish publishes."),
     click.option(
         "--pack",
@@ -152,7 +165,7 @@ def planned_estate(options: Options, settings: Settings) -> Estate:
     return Estate(
         shape_limits={name: replace(shape.limits, **given.shapes.get(name, {})) for name, shape in SHAPES.items()},
         objectives=settings.latency_objectives.seconds,
-        published=options.published,
+        published=options.published or settings.oci.publish,
     )
 
 

@@ -20,11 +20,12 @@ from fss_exporter.cli.alarm_options import (
     stated_targets,
 )
 from fss_exporter.errors import FssError, UsageError
-from fss_exporter.oci.alarms import render as rendering, show
+from fss_exporter.oci.alarms import render as rendering, saved as saving, show
 from fss_exporter.oci.alarms.apply import apply as carry_out, survey
 from fss_exporter.oci.alarms.desired import Scope, desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
 from fss_exporter.oci.alarms.plan import Plan, plan as compare, removal
+from fss_exporter.oci.alarms.saved import SavedPlan
 from fss_exporter.oci.alarms.service import Alarms
 
 CHANGES: Final = 2
@@ -86,28 +87,35 @@ def render(
 @alarms.command(cls=_Planner)
 @shared
 @click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit with 0: no changes, 2: changes, 1: error.")
-def plan(*, detailed: bool, **flags: Any) -> int:
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the plan, for `apply FILE`.")
+def plan(*, detailed: bool, out: Path | None, **flags: Any) -> int:
     """Show what `apply` would do. Nothing is changed."""
     try:
-        planned, _ = _planned(Options(**flags))
+        saved, _ = _planned(Options(**flags))
+        _keep(saved, out)
     except UsageError as wrong:
         if detailed:
             raise FssError(str(wrong)) from wrong  # 2 means changes here
         raise
-    for line in show.plan_lines(planned):
+    for line in show.plan_lines(saved.plan):
         click.echo(line)
     if not detailed:
         return 0
-    return CHANGES if planned.changes else int(bool(planned.of("clash")))
+    return CHANGES if saved.plan.changes else int(bool(saved.plan.of("clash")))
 
 
 @alarms.command()
 @shared
+@click.argument("file", metavar="[PLAN]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask before deleting.")
-def apply(*, yes: bool, **flags: Any) -> int:
-    """Create, update and delete until the alarms are as they should be; a second run changes nothing."""
-    planned, service = _planned(Options(**flags))
-    return _carried_out(planned, service, yes=yes)
+def apply(*, file: Path | None, yes: bool, **flags: Any) -> int:
+    """Create, update and delete until the alarms are as they should be; a second run changes nothing.
+
+    With a PLAN that `plan --out` kept: exactly that plan, or nothing.
+    """
+    options = Options(**flags)
+    saved, service = _planned(options) if file is None else _kept(file, options)
+    return _carried_out(saved.plan, service, yes=yes)
 
 
 @alarms.command()
@@ -119,12 +127,13 @@ def destroy(*, yes: bool, **flags: Any) -> int:
     compartment = options.alarm_compartment or options.compartment
     if not compartment:
         raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
-    service = _service(options)
+    settings = settings_of(options)
+    service = Alarms(session_of(options, settings), settings.oci.auth)
     owned, _ = survey(service, compartment, options.name)
     return _carried_out(removal(owned), service, yes=yes)
 
 
-def _planned(options: Options) -> tuple[Plan, Alarms]:
+def _planned(options: Options) -> tuple[SavedPlan, Alarms]:
     pack = pack_of(options)
     settings = settings_of(options)
     session = session_of(options, settings)
@@ -134,12 +143,32 @@ def _planned(options: Options) -> tuple[Plan, Alarms]:
     _say_what_is_blind(wanted, estate.spellings)
     service = Alarms(session, settings.oci.auth)
     owned, foreign = survey(service, scope.alarm_compartment, scope.name)
-    return compare(wanted, owned, foreign), service
+    planned = compare(wanted, owned, foreign)
+    return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
 
 
-def _service(options: Options) -> Alarms:
+def _keep(saved: SavedPlan, out: Path | None) -> None:
+    if out is None:
+        return
+    try:
+        out.write_bytes(saving.dump(saved))
+    except OSError as error:
+        raise UsageError(f"--out: cannot write {out}: {error.strerror}") from error
+
+
+def _kept(file: Path, options: Options) -> tuple[SavedPlan, Alarms]:
+    try:
+        saved = saving.load(str(file), file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"PLAN: cannot read {file}: {error.strerror}") from error
     settings = settings_of(options)
-    return Alarms(session_of(options, settings), settings.oci.auth)
+    session = session_of(options, settings)
+    if saved.region != session.region:
+        raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}; give --oci.region")
+    service = Alarms(session, settings.oci.auth)
+    owned, _ = survey(service, saved.alarm_compartment, saved.name)
+    saving.check_current(saved, owned)
+    return saved, service
 
 
 def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:

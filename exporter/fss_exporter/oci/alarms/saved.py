@@ -1,0 +1,66 @@
+"""A plan in a file, to be looked at by one person and carried out by another: exactly that plan, or nothing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from fss_exporter.errors import UsageError
+from fss_exporter.oci.alarms.pack import KEY_TAG
+from fss_exporter.oci.alarms.plan import Existing, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """A plan and where it holds.
+
+    Attributes:
+        version: of this format.
+        region: region the alarms are in.
+        alarm_compartment: OCID of the compartment the alarms are in.
+        name: whose alarms they are.
+        plan: what to do.
+    """
+
+    version: Literal[1]
+    region: str
+    alarm_compartment: str
+    name: str
+    plan: Plan
+
+
+_FORMAT = TypeAdapter(SavedPlan)
+
+
+def dump(saved: SavedPlan) -> bytes:
+    """As JSON."""
+    return _FORMAT.dump_json(saved, indent=2) + b"\n"
+
+
+def load(source: str, content: bytes) -> SavedPlan:
+    """From JSON.
+
+    Raises:
+        UsageError: it is not a plan this version wrote.
+    """
+    try:
+        return _FORMAT.validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UsageError(
+            f"{source}: not a plan of this version: {place + ': ' if place else ''}{first['msg']}"
+        ) from None
+
+
+def check_current(saved: SavedPlan, owned: Iterable[Existing]) -> None:
+    """Refuse a plan whose creations were done meanwhile; updates and deletions are guarded by their etags.
+
+    Raises:
+        UsageError: there is an alarm by now that the plan would create.
+    """
+    present = {str(existing.body["freeformTags"][KEY_TAG]) for existing in owned}
+    for step in saved.plan.of("create"):
+        if step.body["freeformTags"][KEY_TAG] in present:
+            raise UsageError(f"{step.name} was created after this plan was made; plan again")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tools.dashboards.clients import clients
 from tools.dashboards.exporter import exporter
 from tools.dashboards.fleet import fleet
-from tools.dashboards.grafana import as_text
+from tools.dashboards.frame import as_text
 from tools.dashboards.mount_target import mount_target
 
 FOLDER = Path(__file__).parents[2] / "dashboards"

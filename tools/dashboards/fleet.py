@@ -1,6 +1,7 @@
 """fleet.json: how close is every mount target to its ceiling."""
 
-from tools.dashboards.grafana import (
+from tools.dashboards.frame import Section, dashboard, datasource_variable
+from tools.dashboards.panels import (
     CEILING_STEPS,
     NEUTRAL_STEPS,
     NOT_ZERO_CRITICAL_STEPS,
@@ -10,9 +11,6 @@ from tools.dashboards.grafana import (
     Json,
     Panel,
     Query,
-    Section,
-    dashboard,
-    datasource_variable,
     graph,
     stat,
     table,
@@ -30,7 +28,7 @@ from tools.dashboards.words import (
 
 from fss_exporter.model.thresholds import WARNING_RATIO
 
-_ALERTS = 'alertname=~"Fss.+"'
+_OURS = 'alertname=~"Fss.+"'
 
 
 def _utilisation(resource: str) -> str:
@@ -41,148 +39,145 @@ def _each(expr: str, *more: str) -> str:
     return f"max by ({', '.join((MOUNT_TARGET, *more))}) ({expr})"
 
 
-def _at_a_glance() -> Section:
-    return Section(
-        "At a glance",
-        [
-            stat(
-                "Mount targets",
-                "Mount targets in the inventory of the regions chosen above. Fewer than you own: a compartment is left out of the "
-                "exporter's configuration or its policy is missing.",
-                Query(f"count(group by (mount_target_id) (fss_mount_target_info{{{IN_REGION}}}))"),
-                unit="none",
-                steps=NEUTRAL_STEPS,
+_AT_A_GLANCE = Section(
+    "At a glance",
+    [
+        stat(
+            "Mount targets",
+            "Mount targets in the inventory of the regions chosen above. Fewer than you own: a compartment is left out of the "
+            "exporter's configuration or its policy is missing.",
+            Query(f"count(group by (mount_target_id) (fss_mount_target_info{{{IN_REGION}}}))"),
+            unit="none",
+            steps=NEUTRAL_STEPS,
+        ),
+        stat(
+            f"At or above {WARNING_RATIO:.0%} of a ceiling",
+            "Mount targets that use that much of their IOPS, read or write bandwidth or connections. They are at the top of "
+            "the table below; open one to see who loads it.",
+            Query(
+                f"count(max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}}) >= {WARNING_RATIO:g})"
+                " or vector(0)"
             ),
-            stat(
-                f"At or above {WARNING_RATIO:.0%} of a ceiling",
-                "Mount targets that use that much of their IOPS, read or write bandwidth or connections. They are at the top of "
-                "the table below; open one to see who loads it.",
-                Query(
-                    f"count(max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}}) >= {WARNING_RATIO:g})"
-                    " or vector(0)"
-                ),
-                unit="none",
-                steps=NOT_ZERO_STEPS,
+            unit="none",
+            steps=NOT_ZERO_STEPS,
+        ),
+        stat(
+            "Nearest to a ceiling",
+            "The highest share of any ceiling in use. Orange: plan a mount target or move load. Red: clients are being slowed down.",
+            Query(f"max(mount_target:fss_utilisation:ratio{{{IN_REGION}}})"),
+            unit="percentunit",
+            steps=CEILING_STEPS,
+        ),
+        stat(
+            "Worst latency of its objective",
+            "The slowest kind of request (read, write, metadata) as share of its objective; 100 % is the objective. Objectives are "
+            "set in the exporter's configuration.",
+            Query(f"max(mount_target:fss_latency_objective:ratio{{{IN_REGION}}})"),
+            unit="percentunit",
+            steps=OBJECTIVE_STEPS,
+        ),
+        stat(
+            "Critical alerts",
+            "Firing alerts of this pack somebody must act on now. They are listed at the end of this dashboard.",
+            Query(f'count(ALERTS{{{_OURS}, alertstate="firing", severity="critical"}}) or vector(0)'),
+            unit="none",
+            steps=NOT_ZERO_CRITICAL_STEPS,
+        ),
+        stat(
+            "Warnings",
+            "Firing alerts of this pack to act on within the working day. They are listed at the end of this dashboard.",
+            Query(f'count(ALERTS{{{_OURS}, alertstate="firing", severity="warning"}}) or vector(0)'),
+            unit="none",
+            steps=NOT_ZERO_STEPS,
+        ),
+        stat(
+            "Age of the data",
+            "How old the newest minute of any mount target metric is, in the region where it is oldest. One to three minutes is "
+            "normal for OCI. Red: everything here is stale; see the dashboard FSS exporter.",
+            Query(
+                "max(min by (region) (fss_oci_datapoint_age_seconds{"
+                f'oci_metric=~"(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))", {IN_REGION}}}))'
             ),
-            stat(
-                "Nearest to a ceiling",
-                "The highest share of any ceiling in use. Orange: plan a mount target or move load. Red: clients are being slowed down.",
-                Query(f"max(mount_target:fss_utilisation:ratio{{{IN_REGION}}})"),
-                unit="percentunit",
-                steps=CEILING_STEPS,
+            unit="s",
+            steps=DATA_AGE_STEPS,
+        ),
+        stat(
+            "API budget in use",
+            "Requests to OCI as share of what the exporter allows itself. At 100 % polls take longer and data get older: raise "
+            "the budget (the tenancy bears 10 a second) or leave out compartments.",
+            Query(
+                "max(sum by (job, instance) (rate(fss_oci_api_requests_total[$__rate_interval]))"
+                " / on (job, instance) fss_oci_api_budget_requests_per_second)"
             ),
-            stat(
-                "Worst latency of its objective",
-                "The slowest kind of request (read, write, metadata) as share of its objective; 100 % is the objective. Objectives are "
-                "set in the exporter's configuration.",
-                Query(f"max(mount_target:fss_latency_objective:ratio{{{IN_REGION}}})"),
-                unit="percentunit",
-                steps=OBJECTIVE_STEPS,
-            ),
-            stat(
-                "Critical alerts",
-                "Firing alerts of this pack somebody must act on now. They are listed at the end of this dashboard.",
-                Query(f'count(ALERTS{{{_ALERTS}, alertstate="firing", severity="critical"}}) or vector(0)'),
-                unit="none",
-                steps=NOT_ZERO_CRITICAL_STEPS,
-            ),
-            stat(
-                "Warnings",
-                "Firing alerts of this pack to act on within the working day. They are listed at the end of this dashboard.",
-                Query(f'count(ALERTS{{{_ALERTS}, alertstate="firing", severity="warning"}}) or vector(0)'),
-                unit="none",
-                steps=NOT_ZERO_STEPS,
-            ),
-            stat(
-                "Age of the data",
-                "How old the newest minute of any mount target metric is, in the region where it is oldest. One to three minutes is "
-                "normal for OCI. Red: everything here is stale; see the dashboard FSS exporter.",
-                Query(
-                    "max(min by (region) (fss_oci_datapoint_age_seconds{"
-                    f'oci_metric=~"(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))", {IN_REGION}}}))'
-                ),
-                unit="s",
-                steps=DATA_AGE_STEPS,
-            ),
-            stat(
-                "API budget in use",
-                "Requests to OCI as share of what the exporter allows itself. At 100 % polls take longer and data get older: raise "
-                "the budget (the tenancy bears 10 a second) or leave out compartments.",
-                Query(
-                    "max(sum by (job, instance) (rate(fss_oci_api_requests_total[$__rate_interval]))"
-                    " / on (job, instance) fss_oci_api_budget_requests_per_second)"
-                ),
-                unit="percentunit",
-                steps=CEILING_STEPS,
-            ),
-        ],
-    )
+            unit="percentunit",
+            steps=CEILING_STEPS,
+        ),
+    ],
+)
 
 
-def _ceilings() -> Panel:
-    return table(
-        "Mount targets against their ceilings",
-        "Shares of each mount target's own ceiling, the nearest first. An empty field has no published ceiling or no data, "
-        "which is not zero. Click a name for that mount target. The forecast is the busiest hour in four days if it goes on "
-        "growing as it does; it needs two days of history. Needed is how many mount targets of this shape would "
-        "carry the last hour's load at the warning line.",
-        Query(_each(f"fss_mount_target_info{{{IN_REGION}}}", "address", "shape"), "info"),
-        Query(_each(_utilisation("iops")), "iops"),
-        Query(_each(_utilisation("read_bandwidth")), "read"),
-        Query(_each(_utilisation("write_bandwidth")), "write"),
-        Query(_each(f"mount_target:fss_latency_objective:ratio{{{IN_REGION}}}"), "latency"),
-        Query(_each(_utilisation("connections")), "connections"),
-        Query(_each(f"mount_target:fss_utilisation:max{{{IN_REGION}}}"), "max"),
-        Query(_each(f'mount_target:fss_utilisation:forecast4d{{resource!="connections", {IN_REGION}}}'), "forecast"),
-        Query(_each(f"mount_target:fss_mount_targets_needed:count{{{IN_REGION}}}"), "needed"),
-        columns={
-            "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
-            "mount_target_id": Column(None),
-            "region": Column("Region", width=130),
-            "shape": Column("Shape", width=90),
-            "address": Column("Address", width=110),
-            "max": Column("Nearest", unit="percentunit", steps=CEILING_STEPS, width=90),
-            "iops": Column("IOPS", unit="percentunit", steps=CEILING_STEPS, bar=True),
-            "read": Column("Read", unit="percentunit", steps=CEILING_STEPS, bar=True),
-            "write": Column("Write", unit="percentunit", steps=CEILING_STEPS, bar=True),
-            "latency": Column("Latency of objective", unit="percentunit", steps=OBJECTIVE_STEPS, bar=True),
-            "connections": Column("Connections", unit="percentunit", steps=CEILING_STEPS, width=110),
-            "forecast": Column("In 4 days", unit="percentunit", steps=CEILING_STEPS, width=90),
-            "needed": Column("Needed", unit="none", width=80),
-        },
-        sort_by="Nearest",
-        height=12,
-    )
+_CEILINGS = table(
+    "Mount targets against their ceilings",
+    "Shares of each mount target's own ceiling, the nearest first. An empty field has no published ceiling or no data, "
+    "which is not zero. Click a name for that mount target. The forecast is the busiest hour in four days if it goes on "
+    "growing as it does; it needs two days of history. Needed is how many mount targets of this shape would "
+    "carry the last hour's load at the warning line.",
+    Query(_each(f"fss_mount_target_info{{{IN_REGION}}}", "address", "shape"), "info"),
+    Query(_each(_utilisation("iops")), "iops"),
+    Query(_each(_utilisation("read_bandwidth")), "read"),
+    Query(_each(_utilisation("write_bandwidth")), "write"),
+    Query(_each(f"mount_target:fss_latency_objective:ratio{{{IN_REGION}}}"), "latency"),
+    Query(_each(_utilisation("connections")), "connections"),
+    Query(_each(f"mount_target:fss_utilisation:max{{{IN_REGION}}}"), "max"),
+    Query(_each(f'mount_target:fss_utilisation:forecast4d{{resource!="connections", {IN_REGION}}}'), "forecast"),
+    Query(_each(f"mount_target:fss_mount_targets_needed:count{{{IN_REGION}}}"), "needed"),
+    columns={
+        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
+        "mount_target_id": Column(None),
+        "region": Column("Region", width=130),
+        "shape": Column("Shape", width=90),
+        "address": Column("Address", width=110),
+        "max": Column("Nearest", unit="percentunit", steps=CEILING_STEPS, width=90),
+        "iops": Column("IOPS", unit="percentunit", steps=CEILING_STEPS, bar=True),
+        "read": Column("Read", unit="percentunit", steps=CEILING_STEPS, bar=True),
+        "write": Column("Write", unit="percentunit", steps=CEILING_STEPS, bar=True),
+        "latency": Column("Latency of objective", unit="percentunit", steps=OBJECTIVE_STEPS, bar=True),
+        "connections": Column("Connections", unit="percentunit", steps=CEILING_STEPS, width=110),
+        "forecast": Column("In 4 days", unit="percentunit", steps=CEILING_STEPS, width=90),
+        "needed": Column("Needed", unit="none", width=80),
+    },
+    sort_by="Nearest",
+    height=12,
+)
 
 
-def _sources() -> Panel:
-    return table(
-        "Where each IOPS figure comes from",
-        "IOPS of a mount target by source, never mixed. Measured is MountTargetIOPS, where the tenancy has it. Estimated from OCI "
-        "leaves out operations OCI does not publish; estimated from clients leaves out clients that are not scraped. Used "
-        "is what shares and alerts are reckoned with: measured, else the larger estimate. Coverage far below 100 % means that "
-        "agents are missing on some clients.",
-        Query(_each(f"mount_target:fss_iops:best{{{IN_REGION}}}", "source"), "best"),
-        Query(_each(f"mount_target:fss_iops:measured{{{IN_REGION}}}"), "measured"),
-        Query(_each(f"fss_mount_target_estimated_iops_lower_bound{{{IN_REGION}}}"), "lower"),
-        Query(_each(f"mount_target:fss_estimated_iops:oci{{{IN_REGION}}}"), "oci"),
-        Query(_each(f"fss_mount_target_estimated_iops_upper_bound{{{IN_REGION}}}"), "upper"),
-        Query(_each(f"mount_target:fss_client_estimated_iops:rate5m{{{IN_REGION}}}"), "clients"),
-        Query(_each(f"mount_target:fss_client_coverage:ratio{{{IN_REGION}}}"), "coverage"),
-        columns={
-            "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
-            "mount_target_id": Column(None),
-            "best": Column("Used", unit="iops"),
-            "source": Column("Source", width=110),
-            "measured": Column("Measured", unit="iops"),
-            "lower": Column("From OCI, at least", unit="iops"),
-            "oci": Column("Estimated from OCI", unit="iops"),
-            "upper": Column("From OCI, at most", unit="iops"),
-            "clients": Column("Estimated from clients", unit="iops"),
-            "coverage": Column("Coverage", unit="percentunit", width=100),
-        },
-        sort_by="Used",
-    )
+_SOURCES = table(
+    "Where each IOPS figure comes from",
+    "IOPS of a mount target by source, never mixed. Measured is MountTargetIOPS, where the tenancy has it. Estimated from OCI "
+    "leaves out operations OCI does not publish; estimated from clients leaves out clients that are not scraped. Used "
+    "is what shares and alerts are reckoned with: measured, else the larger estimate. Coverage far below 100 % means that "
+    "agents are missing on some clients.",
+    Query(_each(f"mount_target:fss_iops:best{{{IN_REGION}}}", "source"), "best"),
+    Query(_each(f"mount_target:fss_iops:measured{{{IN_REGION}}}"), "measured"),
+    Query(_each(f"fss_mount_target_estimated_iops_lower_bound{{{IN_REGION}}}"), "lower"),
+    Query(_each(f"mount_target:fss_estimated_iops:oci{{{IN_REGION}}}"), "oci"),
+    Query(_each(f"fss_mount_target_estimated_iops_upper_bound{{{IN_REGION}}}"), "upper"),
+    Query(_each(f"mount_target:fss_client_estimated_iops:rate5m{{{IN_REGION}}}"), "clients"),
+    Query(_each(f"mount_target:fss_client_coverage:ratio{{{IN_REGION}}}"), "coverage"),
+    columns={
+        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
+        "mount_target_id": Column(None),
+        "best": Column("Used", unit="iops"),
+        "source": Column("Source", width=110),
+        "measured": Column("Measured", unit="iops"),
+        "lower": Column("From OCI, at least", unit="iops"),
+        "oci": Column("Estimated from OCI", unit="iops"),
+        "upper": Column("From OCI, at most", unit="iops"),
+        "clients": Column("Estimated from clients", unit="iops"),
+        "coverage": Column("Coverage", unit="percentunit", width=100),
+    },
+    sort_by="Used",
+)
 
 
 def _nearest(title: str, what: str, resource: str) -> Panel:
@@ -196,161 +191,154 @@ def _nearest(title: str, what: str, resource: str) -> Panel:
     )
 
 
-def _latency() -> Panel:
-    return graph(
-        "Latency of its objective: ten slowest",
-        "Mean latency by kind of request as share of its objective, as OCI measures it, weighted by requests. Above 100 % with "
-        "a busy mount target: treat the ceiling first. Above 100 % with an idle one: look at OCI's status page.",
-        Query(
-            nearest(f"mount_target:fss_latency_objective:ratio{{{IN_REGION}}}", "region, mount_target_id, kind"),
-            "{{mount_target}}, {{kind}}",
+_LATENCY = graph(
+    "Latency of its objective: ten slowest",
+    "Mean latency by kind of request as share of its objective, as OCI measures it, weighted by requests. Above 100 % with "
+    "a busy mount target: treat the ceiling first. Above 100 % with an idle one: look at OCI's status page.",
+    Query(
+        nearest(f"mount_target:fss_latency_objective:ratio{{{IN_REGION}}}", "region, mount_target_id, kind"),
+        "{{mount_target}}, {{kind}}",
+    ),
+    unit="percentunit",
+    steps=OBJECTIVE_STEPS,
+)
+
+
+_SPREAD = table(
+    "File systems behind several mount targets",
+    "Imbalance is the busiest mount target's share against their mean: 1 is even, 2 with two mount targets means one of them "
+    "does all the work. Remount clients from the busy address to an idle one before adding another. If the sum "
+    "is far below 100 %, one mount target would do and would cache again.",
+    Query(
+        f"max by (region, file_system_id, file_system) (file_system:fss_mount_targets:count{{{IN_REGION}}} > 1)",
+        "count",
+    ),
+    Query(
+        f"max by (region, file_system_id, file_system) (file_system:fss_utilisation_imbalance:ratio{{{IN_REGION}}})",
+        "imbalance",
+    ),
+    Query(
+        f"max by (region, file_system_id, file_system) (file_system:fss_utilisation:sum{{{IN_REGION}}}"
+        f" and on (region, file_system_id) file_system:fss_mount_targets:count > 1)",
+        "sum",
+    ),
+    columns={
+        "file_system": Column("File system"),
+        "count": Column("Mount targets", unit="none", width=120),
+        "imbalance": Column("Imbalance", unit="none", steps=IMBALANCE_STEPS, width=110),
+        "sum": Column("Sum of shares", unit="percentunit", width=120),
+    },
+    sort_by="Imbalance",
+    width=12,
+    height=9,
+)
+
+
+_GROWTH = graph(
+    "Busiest hour of each day: ten highest",
+    "The busiest hour of the last 24, by mount target and resource; its slope makes the forecast in the table. Choose a week "
+    "above. A line that climbs towards the orange one is a reason to plan now.",
+    Query(
+        nearest(
+            f'mount_target:fss_utilisation:busiest_hour1d{{resource!="connections", {IN_REGION}}}',
+            "region, mount_target_id, resource",
         ),
-        unit="percentunit",
-        steps=OBJECTIVE_STEPS,
-    )
+        "{{mount_target}}, {{resource}}",
+    ),
+    unit="percentunit",
+    steps=CEILING_STEPS,
+)
 
 
-def _spread() -> Panel:
-    return table(
-        "File systems behind several mount targets",
-        "Imbalance is the busiest mount target's share against their mean: 1 is even, 2 with two mount targets means one of them "
-        "does all the work. Remount clients from the busy address to an idle one before adding another. If the sum "
-        "is far below 100 %, one mount target would do and would cache again.",
-        Query(
-            f"max by (region, file_system_id, file_system) (file_system:fss_mount_targets:count{{{IN_REGION}}} > 1)",
-            "count",
+_REPLICATION = "region, replication_id, replication"
+_SERVICES = Section(
+    "Replication, space and quota",
+    [
+        graph(
+            "Recovery point age in intervals",
+            "Age of the last complete copy of each replication, in units of its interval. 1 is normal; above 2 it falls behind, and a "
+            "disaster would lose that much work.",
+            Query(
+                f"max by ({_REPLICATION}) (fss_replication_recovery_point_age_seconds{{{IN_REGION}}})\n"
+                f"/ max by ({_REPLICATION}) (fss_replication_interval_seconds{{{IN_REGION}}})",
+                "{{replication}}",
+            ),
+            unit="none",
+            steps=REPLICATION_STEPS,
+            width=8,
         ),
-        Query(
-            f"max by (region, file_system_id, file_system) (file_system:fss_utilisation_imbalance:ratio{{{IN_REGION}}})",
-            "imbalance",
+        graph(
+            "Space used: ten largest",
+            "Space used by file system. OCI File Storage has no size limit; a steep line is a bill or a runaway job.",
+            Query(
+                f"topk(10, max by (region, file_system_id, file_system) (fss_file_system_used_bytes{{{IN_REGION}}}))",
+                "{{file_system}}",
+            ),
+            unit="bytes",
+            width=8,
         ),
-        Query(
-            f"max by (region, file_system_id, file_system) (file_system:fss_utilisation:sum{{{IN_REGION}}}"
-            f" and on (region, file_system_id) file_system:fss_mount_targets:count > 1)",
-            "sum",
+        graph(
+            "Writes over quota",
+            "Write requests over a user's quota per second: over the hard one they fail, over the soft one they will.",
+            Query(
+                "sum by (region, file_system_id, file_system)"
+                f" (rate(fss_file_system_hard_quota_violations_total{{{IN_REGION}}}[$__rate_interval]))",
+                "{{file_system}}, hard",
+            ),
+            Query(
+                "sum by (region, file_system_id, file_system)"
+                f" (rate(fss_file_system_soft_quota_violations_total{{{IN_REGION}}}[$__rate_interval]))",
+                "{{file_system}}, soft",
+            ),
+            unit="reqps",
+            width=8,
         ),
-        columns={
-            "file_system": Column("File system"),
-            "count": Column("Mount targets", unit="none", width=120),
-            "imbalance": Column("Imbalance", unit="none", steps=IMBALANCE_STEPS, width=110),
-            "sum": Column("Sum of shares", unit="percentunit", width=120),
-        },
-        sort_by="Imbalance",
-        width=12,
-        height=9,
-    )
-
-
-def _growth() -> Panel:
-    return graph(
-        "Busiest hour of each day: ten highest",
-        "The busiest hour of the last 24, by mount target and resource; its slope makes the forecast in the table. Choose a week "
-        "above. A line that climbs towards the orange one is a reason to plan now.",
-        Query(
-            nearest(
-                f'mount_target:fss_utilisation:busiest_hour1d{{resource!="connections", {IN_REGION}}}',
-                "region, mount_target_id, resource",
+        table(
+            "Billed size by file system",
+            "What OCI bills, snapshots and metadata included, against the space in use. Much more billed than used: old snapshots.",
+            Query(
+                f"max by (region, file_system_id, file_system) (fss_file_system_metered_bytes{{{IN_REGION}}})",
+                "metered",
             ),
-            "{{mount_target}}, {{resource}}",
+            Query(f"max by (region, file_system_id, file_system) (fss_file_system_used_bytes{{{IN_REGION}}})", "used"),
+            columns={
+                "file_system": Column("File system"),
+                "region": Column("Region"),
+                "metered": Column("Billed", unit="bytes"),
+                "used": Column("Used", unit="bytes"),
+            },
+            sort_by="Billed",
+            height=8,
         ),
-        unit="percentunit",
-        steps=CEILING_STEPS,
-    )
+    ],
+)
 
 
-def _services() -> Section:
-    replication = "region, replication_id, replication"
-    return Section(
-        "Replication, space and quota",
-        [
-            graph(
-                "Recovery point age in intervals",
-                "Age of the last complete copy of each replication, in units of its interval. 1 is normal; above 2 it falls behind, and a "
-                "disaster would lose that much work.",
-                Query(
-                    f"max by ({replication}) (fss_replication_recovery_point_age_seconds{{{IN_REGION}}})\n"
-                    f"/ max by ({replication}) (fss_replication_interval_seconds{{{IN_REGION}}})",
-                    "{{replication}}",
-                ),
-                unit="none",
-                steps=REPLICATION_STEPS,
-                width=8,
+_ALERTS = Section(
+    "Alerts",
+    [
+        table(
+            "Firing alerts",
+            "Every firing alert of this pack. The runbook has one heading for each name: "
+            "https://github.com/fss-exporter/fss-exporter/blob/main/docs/runbook.md. Empty is good.",
+            Query(
+                "max by (alertname, severity, mount_target, mount_target_id, address, instance, resource)"
+                f' (ALERTS{{{_OURS}, alertstate="firing"}})',
+                "firing",
             ),
-            graph(
-                "Space used: ten largest",
-                "Space used by file system. OCI File Storage has no size limit; a steep line is a bill or a runaway job.",
-                Query(
-                    f"topk(10, max by (region, file_system_id, file_system) (fss_file_system_used_bytes{{{IN_REGION}}}))",
-                    "{{file_system}}",
-                ),
-                unit="bytes",
-                width=8,
-            ),
-            graph(
-                "Writes over quota",
-                "Write requests over a user's quota per second: over the hard one they fail, over the soft one they will.",
-                Query(
-                    "sum by (region, file_system_id, file_system)"
-                    f" (rate(fss_file_system_hard_quota_violations_total{{{IN_REGION}}}[$__rate_interval]))",
-                    "{{file_system}}, hard",
-                ),
-                Query(
-                    "sum by (region, file_system_id, file_system)"
-                    f" (rate(fss_file_system_soft_quota_violations_total{{{IN_REGION}}}[$__rate_interval]))",
-                    "{{file_system}}, soft",
-                ),
-                unit="reqps",
-                width=8,
-            ),
-            table(
-                "Billed size by file system",
-                "What OCI bills, snapshots and metadata included, against the space in use. Much more billed than used: old snapshots.",
-                Query(
-                    f"max by (region, file_system_id, file_system) (fss_file_system_metered_bytes{{{IN_REGION}}})",
-                    "metered",
-                ),
-                Query(
-                    f"max by (region, file_system_id, file_system) (fss_file_system_used_bytes{{{IN_REGION}}})", "used"
-                ),
-                columns={
-                    "file_system": Column("File system"),
-                    "region": Column("Region"),
-                    "metered": Column("Billed", unit="bytes"),
-                    "used": Column("Used", unit="bytes"),
-                },
-                sort_by="Billed",
-                height=8,
-            ),
-        ],
-    )
-
-
-def _alerts() -> Section:
-    return Section(
-        "Alerts",
-        [
-            table(
-                "Firing alerts",
-                "Every firing alert of this pack. The runbook has one heading for each name: "
-                "https://github.com/fss-exporter/fss-exporter/blob/main/docs/runbook.md. Empty is good.",
-                Query(
-                    "max by (alertname, severity, mount_target, mount_target_id, address, instance, resource)"
-                    f' (ALERTS{{{_ALERTS}, alertstate="firing"}})',
-                    "firing",
-                ),
-                columns={
-                    "alertname": Column("Alert"),
-                    "severity": Column("Severity", width=100),
-                    "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
-                    "mount_target_id": Column(None),
-                    "address": Column("Address", width=130),
-                    "instance": Column("Client or exporter"),
-                    "resource": Column("Resource", width=140),
-                },
-                height=8,
-            )
-        ],
-    )
+            columns={
+                "alertname": Column("Alert"),
+                "severity": Column("Severity", width=100),
+                "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
+                "mount_target_id": Column(None),
+                "address": Column("Address", width=130),
+                "instance": Column("Client or exporter"),
+                "resource": Column("Resource", width=140),
+            },
+            height=8,
+        )
+    ],
+)
 
 
 def fleet() -> Json:
@@ -362,8 +350,8 @@ def fleet() -> Json:
         variables=[datasource_variable(), region_variable()],
         alerts='alertname=~"FssMountTarget.+|FssReplication.+|FssFileSystem.+|Fss(Read|Write|Metadata)Latency.+"',
         sections=[
-            _at_a_glance(),
-            Section("How close", [_ceilings(), _sources()]),
+            _AT_A_GLANCE,
+            Section("How close", [_CEILINGS, _SOURCES]),
             Section(
                 "The nearest over time",
                 [
@@ -372,11 +360,11 @@ def fleet() -> Json:
                     _nearest(
                         "Write bandwidth: ten nearest to the ceiling", "Bytes written per second", "write_bandwidth"
                     ),
-                    _latency(),
+                    _LATENCY,
                 ],
             ),
-            Section("Spread and growth", [_spread(), _growth()]),
-            _services(),
-            _alerts(),
+            Section("Spread and growth", [_SPREAD, _GROWTH]),
+            _SERVICES,
+            _ALERTS,
         ],
     )

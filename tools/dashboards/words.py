@@ -1,6 +1,7 @@
 """What more than one dashboard says: variables, links, selectors, steps that equal an alert's."""
 
-from tools.dashboards.grafana import Json, Query, Steps, query_variable
+from tools.dashboards.frame import query_variable
+from tools.dashboards.panels import Json, Query, Steps
 
 IN_REGION = 'region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"

@@ -4,7 +4,7 @@ from tools.dashboards.frame import Section, dashboard, datasource_variable, quer
 from tools.dashboards.panels import NEUTRAL_STEPS, NOT_ZERO_STEPS, Column, Json, Query, graph, stat, table
 from tools.dashboards.words import RETRANSMISSION_STEPS, nearest, region_variable
 
-_CHOSEN = 'address=~"$address", instance=~"$instance"'
+_CHOSEN = 'address=~"$address", instance=~"$client"'
 _MOUNT = "instance, address, server, export"
 _IN_WORDS = "{{instance}}, {{mount_target}} {{address}}"
 _LARGEST_TRANSFER = "1048576"
@@ -321,7 +321,7 @@ def clients() -> Json:
                 regex='/mount_target="(?<text>[^"]+)|address="(?<value>[^"]+)/g',
             ),
             query_variable(
-                "instance",
+                "client",
                 "Client",
                 'label_values(fss_client_mount_info{address=~"$address"}, instance)',
                 description="Scraped clients that mount the chosen mount targets.",

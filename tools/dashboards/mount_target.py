@@ -319,7 +319,7 @@ _CLIENTS = [
         columns={
             "instance": Column(
                 "Client",
-                url="/d/fss-clients?var-address=${__data.fields.address}&var-instance=${__data.fields.instance}"
+                url="/d/fss-clients?var-address=${__data.fields.address}&var-client=${__data.fields.instance}"
                 "&${datasource:queryparam}&${__url_time_range}",
             ),
             "address": Column(None),

@@ -1,5 +1,6 @@
 """Plans carried out over HTTP by the real SDK against the demo region: what comes in between, and what it costs."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.demo.sdk import Clients, clients
+from tests.demo.sdk import Clients, Clock, clients
 
 from fss_exporter.demo.region import Account, Limits, Region, small
 from fss_exporter.errors import NotAuthorized
@@ -278,3 +279,23 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
     assert states["fss-mount-target-write-standard"] == "OK"
     assert states["fss-mount-target-connections"] == "OK"
     assert states["fss-mount-target-health"] == "FIRING"  # mt-media: 97.5 %
+
+
+def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
+    clock = Clock()
+    with Region(small(), account=account(), calls_per_second={}, now=clock, wall=time.time) as region:
+        service = Alarms(session_in(region), "config_file")
+        scope = replace(SCOPE, metric_compartment=next(one.id for one in small().compartments if one.name == "batch"))
+        absent = tuple(alarm for alarm in desired(PACK, scope, Estate()) if alarm.key == "mount-target-absent")
+        apply(planned(service, absent), service)
+
+        def status() -> str:
+            (one,) = clients(region).monitoring.list_alarms_status(STORAGE).data
+            return str(one.status)
+
+        assert status() == "OK"
+        region.delete("mt-idle")
+        clock.pass_minutes(25)
+        assert status() == "FIRING"
+        clock.pass_minutes(180)  # after the absence detection period OCI lets go of it
+        assert status() == "OK"

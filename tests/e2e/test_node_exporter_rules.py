@@ -1,0 +1,142 @@
+"""rules/node_exporter.yml on a real node_exporter, beside the agent on the same recorded procfs."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.processes import Prometheus, exporter, process, prometheus, require, wait_for
+from tests.recordings import RECORDINGS
+
+from fss_exporter.model.operations import NFS3_OPERATIONS
+
+ROOT = Path(__file__).parents[2]
+
+CONFIGURATION = """
+global: {{scrape_interval: 500ms, evaluation_interval: 500ms}}
+rule_files: ['{rules}/recording.yml', '{rules}/node_exporter.yml']
+scrape_configs:
+- job_name: agent
+  static_configs: [{{targets: ['{agent}']}}]
+- job_name: node
+  static_configs: [{{targets: ['{node}']}}]
+"""
+
+
+class Client:
+    """A procfs with one recorded client, before its workload and after."""
+
+    def __init__(self, root: Path, recording: Path) -> None:
+        self.root = root
+        self._recording = recording
+        (root / "1").mkdir(parents=True)
+        (root / "self").symlink_to("1")
+        shutil.copy(min(recording.glob("mountinfo*.txt")), root / "1" / "mountinfo")
+        self._show("before.txt")
+
+    def work(self) -> None:
+        """Let the workload have happened."""
+        self._show("after.txt")
+
+    def _show(self, name: str) -> None:
+        fresh = self.root / "1" / "mountstats.new"
+        shutil.copy(self._recording / name, fresh)
+        fresh.replace(self.root / "1" / "mountstats")
+
+
+@contextmanager
+def node_exporter(directory: Path, procfs: Path) -> Iterator[str]:
+    """A running node_exporter with nothing but mountstats; its address."""
+    log = directory / "node_exporter.log"
+    command = [
+        require("prometheus-node-exporter", "prometheus-node-exporter"),
+        "--collector.disable-defaults",
+        "--collector.mountstats",
+        f"--path.procfs={procfs}",
+        "--web.listen-address=127.0.0.1:0",
+    ]
+    with process(command, log):
+        yield wait_for(lambda: _address(log), f"node_exporter to listen, see {log}")
+
+
+def _address(log: Path) -> str:
+    for line in log.read_text().splitlines():
+        if 'msg="Listening on"' in line:
+            return line.rpartition("address=")[2].split()[0]
+    return ""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Estimated I/O operations of one operation, by operation."""
+
+    lower: dict[str, float]
+    point: dict[str, float]
+    upper: dict[str, float]
+
+
+def agent_costs(server: Prometheus) -> Costs:
+    """As the agent itself counts, over the whole workload."""
+    return Costs(
+        *(
+            _by_operation(
+                server,
+                f'sum by (operation) (increase(fss_client_estimated_io_operations{bound}_total{{job="agent"}}[5m]))'
+                ' / (sum by (operation) (increase(fss_client_operations_total{job="agent"}[5m])) > 0)',
+            )
+            for bound in ("_lower_bound", "", "_upper_bound")
+        )
+    )
+
+
+def node_costs(server: Prometheus) -> Costs:
+    """As rules/node_exporter.yml makes them from node_exporter's counters."""
+    return Costs(
+        *(
+            _by_operation(
+                server,
+                f'sum by (operation) (address_operation:fss_client_estimated_iops{bound}:rate5m{{agent="node_exporter"}})'
+                " / (sum by (operation) (rate(node_mountstats_nfs_operations_requests_total[5m])) > 0)",
+            )
+            for bound in ("_lower_bound", "", "_upper_bound")
+        )
+    )
+
+
+def _by_operation(server: Prometheus, expression: str) -> dict[str, float]:
+    return {row["metric"]["operation"]: float(row["value"][1]) for row in server.query(expression)}
+
+
+@pytest.mark.parametrize("recording", ["kernel-6.12/k_mixed", "kernel-6.1/d4_randwrite_36k"])
+def test_node_exporter_and_agent_agree_within_the_bounds_of_the_formulas(recording: str, tmp_path: Path) -> None:
+    client = Client(tmp_path / "proc", RECORDINGS / recording)
+    with (
+        exporter(tmp_path / "agent", f"--path.procfs={client.root}", "--nfs.tick=200ms") as agent,
+        node_exporter(tmp_path, client.root) as node,
+        prometheus(
+            CONFIGURATION.format(rules=ROOT / "rules", agent=agent.removeprefix("http://"), node=node),
+            tmp_path / "prometheus",
+        ) as server,
+    ):
+        wait_for(lambda: server.value("count(count_over_time(up[1m]) > 2)") == 2, "both to be scraped")
+        client.work()
+        # What is recorded is half a second older than what it is divided by: the share of that fades as seconds pass.
+        wait_for(lambda: exact_operations_agree(server), "operations of known cost to cost that")
+        own, made = agent_costs(server), node_costs(server)
+
+    sized = {"READ", "WRITE"} & own.point.keys()
+    assert sized
+    for name in sized:
+        assert made.lower[name] * 0.95 <= own.point[name] <= made.upper[name] * 1.05
+        assert own.lower[name] * 0.95 <= made.point[name] <= own.upper[name] * 1.05
+
+
+def exact_operations_agree(server: Prometheus) -> bool:
+    """Whether everything but READ and WRITE has the cost of the table in both, and something was done at all."""
+    own, made = agent_costs(server).point, node_costs(server).point
+    exact = {name: NFS3_OPERATIONS[name].io_operations for name in own.keys() - {"READ", "WRITE", "NULL"}}
+    return bool(exact) and all(
+        cost == pytest.approx(costs.get(name), rel=0.04) for costs in (own, made) for name, cost in exact.items()
+    )

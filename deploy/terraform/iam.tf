@@ -59,6 +59,7 @@ resource "oci_identity_policy" "provisioner" {
     "Allow ${var.provisioner_subject} to manage alarms in ${local.alarms}",
     "Allow ${var.provisioner_subject} to read metrics in ${local.storage}",
     "Allow ${var.provisioner_subject} to inspect mount-targets in ${local.storage}",
+    "Allow ${var.provisioner_subject} to inspect replications in ${local.storage}",
     "Allow ${var.provisioner_subject} to use ons-topics in ${local.alarms}",
     "Allow ${var.provisioner_subject} to inspect compartments in tenancy",
   ]

@@ -233,6 +233,18 @@ class TestOtherThresholds:
         assert bounds(queries["WARNING"]) == (REPLICATION_WARNING_INTERVALS * REPLICATION_DEFAULT_INTERVAL_SECONDS,)
         assert bounds(queries["CRITICAL"]) == (REPLICATION_CRITICAL_INTERVALS * REPLICATION_DEFAULT_INTERVAL_SECONDS,)
 
+    def test_the_text_on_replications_is_what_rescaling_looks_for(self) -> None:
+        for intervals, (_, rule) in zip((3, 2), BY_KEY["replication-age"].rules(), strict=True):
+            spelled = desired.spell_interval(intervals * REPLICATION_DEFAULT_INTERVAL_SECONDS)
+            assert f"{spelled} old or older, {intervals} times the interval of 60 minutes" in rule["body"]
+
+    def test_the_texts_on_latency_are_what_rescaling_looks_for(self) -> None:
+        for key, which in desired.LATENCIES.items():
+            objective = LATENCY_OBJECTIVES[which].seconds
+            body = BY_KEY[key].body["body"]
+            assert desired.spell_latency(LATENCY_WARNING_RATIO * objective) in body
+            assert desired.spell_latency(objective) in body
+
     def test_no_gauge_is_summed_up(self) -> None:
         counts = {"KerberosErrors", "LdapConnectionErrors", "LdapRequestErrors"}
         for alarm in PACK:

@@ -48,6 +48,7 @@ def test_the_provisioner_may_what_planning_and_applying_need() -> None:
         "manage alarms",
         "read metrics",
         "inspect mount-targets",
+        "inspect replications",
         "use ons-topics",
         "inspect compartments",
     }

@@ -143,6 +143,18 @@ class TestWhatThereShouldBe:
         assert [query.rsplit(" ", 1)[1] for query in queries(alarm)] == ["0.002", "0.0016"]
         assert "1.6 ms or longer on average for 10 minutes, 80 % of the objective of 2 ms" in alarm.body["body"]
 
+    def test_replications_of_one_interval_are_watched_without_being_named(self) -> None:
+        assert "resourceId =" not in queries(wanted(replications={FIRST: 3600.0})["replication-age"])[0]
+
+    def test_each_interval_of_replications_has_an_alarm_of_its_own(self) -> None:
+        alarms = wanted(replications={FIRST: 3600.0, SECOND: 900.0})
+        assert [key for key in alarms if key.startswith("replication")] == ["replication-age", "replication-age-15m"]
+        assert [query.rsplit(" ", 1)[1] for query in queries(alarms["replication-age-15m"])] == ["2700", "1800"]
+        assert f'{{resourceId = "{SECOND}"}}' in queries(alarms["replication-age-15m"])[0]
+        assert (
+            "30 minutes old or older, 2 times the interval of 15 minutes" in alarms["replication-age-15m"].body["body"]
+        )
+
     def test_utilization_is_watched_only_where_it_is_published(self) -> None:
         assert not [key for key in wanted() if key.startswith("utilization")]
         assert len([key for key in wanted(published=True) if key.startswith("utilization")]) == 5

@@ -17,7 +17,7 @@ from fss_exporter.oci.alarms.apply import Outcome, apply, survey
 from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
 from fss_exporter.oci.alarms.plan import Plan, plan, removal
 from fss_exporter.oci.alarms.service import Alarms
-from fss_exporter.oci.alarms.tenancy import event_types, mount_targets, spellings
+from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.budget import Budget
 from fss_exporter.oci.client import Credentials, Reach, Session
 from fss_exporter.oci.inventory import Tags
@@ -213,6 +213,7 @@ def test_a_quota_met_in_the_middle_says_what_was_done_and_what_was_not() -> None
         ("ListAlarms", "to inspect alarms in"),
         ("GetAlarm", "to read alarms in"),
         ("ListMountTargets", "to inspect mount-targets in"),
+        ("ListReplications", "to inspect replications in"),
         ("ListMetrics", "to read metrics in"),
     ],
 )
@@ -223,7 +224,7 @@ def test_a_missing_permission_is_named_with_its_statement_before_anything_change
     region.add_fault(f"deny:{operation}")
     with pytest.raises(NotAuthorized, match=statement):  # noqa: PT012  # whichever of the three asks for it
         survey(service, STORAGE, "fss")
-        mount_targets(session, STORAGE, in_subtree=False, tags=Tags())
+        watched(session, STORAGE, in_subtree=False, tags=Tags())
         spellings(session, STORAGE, in_subtree=False)
 
 
@@ -242,12 +243,16 @@ def test_a_refused_creation_names_all_three_statements_it_takes(service: Alarms,
 
 class TestAskingTheTenancy:
     def test_mount_targets_of_the_whole_tenancy_are_found(self, session: Session) -> None:
-        found = mount_targets(session, small().id, in_subtree=True, tags=Tags())
+        found = watched(session, small().id, in_subtree=True, tags=Tags()).mount_targets.values()
         assert {target.name for target in found} == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
 
     def test_mount_targets_left_out_of_the_poll_are_left_out_here(self, session: Session) -> None:
-        found = mount_targets(session, STORAGE, in_subtree=False, tags=Tags(include={"team": "it"}))
+        found = watched(session, STORAGE, in_subtree=False, tags=Tags(include={"team": "it"})).mount_targets.values()
         assert [target.name for target in found] == ["mt-home"]
+
+    def test_replications_come_with_their_intervals(self, session: Session) -> None:
+        (one,) = watched(session, STORAGE, in_subtree=False, tags=Tags()).replications.values()
+        assert one.interval_seconds == 3600
 
     def test_spellings_are_the_tenancys(self, session: Session, region: Region) -> None:
         assert spellings(session, STORAGE, in_subtree=False)["mounttargetiops"] == "MountTargetIOPS"
@@ -265,7 +270,7 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
     service: Alarms, session: Session, by_hand: Clients
 ) -> None:
     """The demo's mt-home is above 80 % of its IOPS; that is the truth the alarm has to find."""
-    found = mount_targets(session, STORAGE, in_subtree=False, tags=Tags())
+    found = watched(session, STORAGE, in_subtree=False, tags=Tags()).mount_targets.values()
     from fss_exporter.model.limits import shape_of
 
     targets = [

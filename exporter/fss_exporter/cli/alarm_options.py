@@ -15,9 +15,10 @@ from fss_exporter.cli.cloud import access_of, reach_of, view_of
 from fss_exporter.config import Settings, load
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
+from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.alarms.desired import Estate, Scope, Target
 from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
-from fss_exporter.oci.alarms.tenancy import event_types, mount_targets, spellings
+from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.budget import Budget
 from fss_exporter.oci.client import Session, read_credentials, region_of
 from fss_exporter.oci.inventory import MountTarget, Tags
@@ -150,10 +151,13 @@ def estate_of(options: Options, settings: Settings, session: Session, scope: Sco
     """What is there, asked of the tenancy."""
     where, subtree = scope.metric_compartment, scope.in_subtree
     tags = Tags(settings.oci.include.tags, settings.oci.exclude.tags)
-    found = mount_targets(session, where, in_subtree=subtree, tags=tags)
+    found = watched(session, where, in_subtree=subtree, tags=tags)
     return replace(
         planned_estate(options, settings),
-        targets=tuple(_target(target, settings) for target in found),
+        targets=tuple(_target(target, settings) for target in found.mount_targets.values()),
+        replications={
+            one.id: one.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS for one in found.replications.values()
+        },
         spellings=spellings(session, where, in_subtree=subtree),
         error_types=event_types(session, where, in_subtree=subtree),
     )

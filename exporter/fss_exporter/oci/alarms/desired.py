@@ -15,6 +15,9 @@ from fss_exporter.model.thresholds import (
     LATENCY_CRITICAL_RATIO,
     LATENCY_OBJECTIVES,
     LATENCY_WARNING_RATIO,
+    REPLICATION_CRITICAL_INTERVALS,
+    REPLICATION_DEFAULT_INTERVAL_SECONDS,
+    REPLICATION_WARNING_INTERVALS,
     WARNING_RATIO,
 )
 from fss_exporter.oci.alarms.fit import narrow, rekey, rescale, respell, widen
@@ -23,7 +26,7 @@ from fss_exporter.oci.metrics import is_success
 from fss_exporter.oci.publish import NAMESPACE as PUBLISHED
 
 MOST_IDS: Final = 50
-"""Mount targets named in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
+"""Mount targets or replications named in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
 
 Kind = Literal["iops", "read_bytes_per_second", "write_bytes_per_second", "connections"]
 
@@ -78,6 +81,10 @@ LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
 """Key of the alarm to kind and size of its objective."""
 
 
+REPLICATION: Final = "replication-age"
+"""Key of the alarm on replications of the default interval, the model for every other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A mount target as far as alarms care: its OCID, the name of its shape, its ceilings, configuration included."""
@@ -112,6 +119,7 @@ class Estate:
 
     Attributes:
         targets: the mount targets there are; none: the standard shape's alarms, for whatever comes.
+        replications: interval in seconds of each replication by its OCID; none: the default interval's alarm.
         shape_limits: ceilings of each shape, configuration included.
         objectives: latency objectives in seconds by kind and size; what is not named keeps its default.
         published: whether the exporter publishes utilization, so that the alarms on it have something to look at.
@@ -120,6 +128,7 @@ class Estate:
     """
 
     targets: Sequence[Target] = ()
+    replications: Mapping[str, float] = field(default_factory=dict)
     shape_limits: Mapping[str, Limits] = field(default_factory=dict)
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
     published: bool = False
@@ -134,7 +143,9 @@ def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm,
     for ceiling in CEILINGS:
         if ceiling.key in models:
             alarms += _of_ceiling(models[ceiling.key], ceiling, estate)
-    stems = tuple(ceiling.stem for ceiling in CEILINGS)
+    if REPLICATION in models:
+        alarms += _of_replications(models[REPLICATION], estate.replications)
+    stems = (REPLICATION, *(ceiling.stem for ceiling in CEILINGS))
     others = (alarm for alarm in pack if not alarm.key.startswith(stems))
     alarms += (
         _with_failures(_for_objective(alarm, estate.objectives), estate.error_types)
@@ -173,6 +184,24 @@ def _by_value(ceiling: Ceiling, targets: Sequence[Target]) -> dict[tuple[str, fl
     return groups
 
 
+def _of_replications(model: Alarm, intervals: Mapping[str, float]) -> Iterator[Alarm]:
+    """One alarm for each interval: two hours without a copy are late for one replication and early for another."""
+    by_interval: dict[float, list[str]] = {}
+    for ocid, interval in intervals.items():
+        by_interval.setdefault(interval, []).append(ocid)
+    usual = REPLICATION_DEFAULT_INTERVAL_SECONDS
+    for interval, ocids in sorted(by_interval.items()):
+        ratios = (REPLICATION_WARNING_INTERVALS, REPLICATION_CRITICAL_INTERVALS)
+        fitted = rescale(model, old=usual, new=interval, ratios=ratios, spell=spell_interval)
+        key = REPLICATION if interval == usual else f"{REPLICATION}-{interval / 60:.0f}m"
+        if len(by_interval) == 1:
+            yield rekey(fitted, key)
+        else:
+            yield from _narrowed(fitted, key, sorted(ocids))
+    if not intervals:
+        yield model
+
+
 def _narrowed(alarm: Alarm, key: str, ocids: Sequence[str]) -> Iterator[Alarm]:
     for number, start in enumerate(range(0, len(ocids), MOST_IDS), 1):
         part = narrow(alarm, ocids[start : start + MOST_IDS])
@@ -206,6 +235,11 @@ def _with_failures(alarm: Alarm, error_types: Mapping[str, Sequence[str]]) -> Al
 def spell_latency(seconds: float) -> str:
     """An objective as the texts of the pack write it: `8 ms`."""
     return f"{seconds * 1000:.12g} ms"
+
+
+def spell_interval(seconds: float) -> str:
+    """An age as the text of the pack writes it: `120 minutes`."""
+    return f"{seconds / 60:.12g} minutes"
 
 
 def _placed(alarm: Alarm, scope: Scope) -> Alarm:

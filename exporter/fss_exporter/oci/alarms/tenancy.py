@@ -1,4 +1,4 @@
-"""What the provisioner asks a tenancy before it plans: mount targets, spellings of metrics, event types seen.
+"""What the provisioner asks a tenancy before it plans: mount targets, replications, spellings, event types seen.
 
 Unlike the poller it has no earlier answer to keep: a listing that fails ends the run, because an alarm for a mount
 target that was only not listed would be planned away.
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from fss_exporter.errors import UsageError
-from fss_exporter.oci.inventory import Inventory, Listings, MountTarget, Tags, build
+from fss_exporter.oci.inventory import Inventory, Listings, Tags, build
 from fss_exporter.oci.metrics import METRICS, NAMESPACE
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
@@ -25,8 +25,8 @@ class Pages(Protocol):
         """Every page of a listing."""
 
 
-def mount_targets(session: Pages, compartment_id: str, *, in_subtree: bool, tags: Tags) -> tuple[MountTarget, ...]:
-    """The mount targets of a compartment, or of the whole tenancy."""
+def watched(session: Pages, compartment_id: str, *, in_subtree: bool, tags: Tags) -> Inventory:
+    """The mount targets and replications of a compartment, or of the whole tenancy; nothing else of the inventory."""
     compartments = [compartment_id]
     if in_subtree:
         listed = _rows(
@@ -38,23 +38,21 @@ def mount_targets(session: Pages, compartment_id: str, *, in_subtree: bool, tags
             lifecycle_state="ACTIVE",
         )
         compartments += [row["id"] for row in listed]
-    zones = [
-        row["name"]
-        for row in _rows(session, "identity", "list_availability_domains", compartment_id=session.tenancy_id)
-    ]
-    rows = [
-        row
-        for compartment in compartments
-        for zone in zones
-        for row in _rows(
-            session, "file_storage", "list_mount_targets", compartment_id=compartment, availability_domain=zone
+    domains = _rows(session, "identity", "list_availability_domains", compartment_id=session.tenancy_id)
+    places = [(compartment, row["name"]) for compartment in compartments for row in domains]
+
+    def listed_as(operation: str) -> tuple[Any, ...]:
+        return tuple(
+            row
+            for compartment, domain in places
+            for row in _rows(session, "file_storage", operation, compartment_id=compartment, availability_domain=domain)
         )
-    ]
-    found: Inventory
-    found, broken = build(Listings(mount_targets=tuple(rows)), {}, tags)
+
+    rows = Listings(mount_targets=listed_as("list_mount_targets"), replications=listed_as("list_replications"))
+    found, broken = build(rows, {}, tags)
     if broken:
-        raise UsageError(f"{session.region}: {broken} mount targets are not as the API documents; not planning on that")
-    return tuple(found.mount_targets.values())
+        raise UsageError(f"{session.region}: {broken} listed resources are not as documented; not planning on that")
+    return found
 
 
 def spellings(session: Pages, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:

@@ -164,6 +164,15 @@ _WHAT = Section(
 )
 
 
+def _whole_time(time_of: str, operations: str, name: str) -> Query:
+    """Times are exported for READ, WRITE and the rest together, so the rest's operations are added up to match."""
+    return Query(
+        f"sum(rate(fss_client_execute_seconds_total{{operation{time_of}, {_CHOSEN}}}[$__rate_interval]))\n"
+        f"/ (sum(rate(fss_client_operations_total{{operation{operations}, {_CHOSEN}}}[$__rate_interval])) > 0)",
+        name,
+    )
+
+
 def _slowest(what: str) -> Query:
     expr = f"client_mount_kind:fss_client_{what}_seconds:mean5m{{{_CHOSEN}}}"
     return Query(nearest(expr, f"{_MOUNT}, kind"), "{{instance}}, {{server}}:{{export}}, {{kind}}")
@@ -188,13 +197,11 @@ _SLOW = Section(
         ),
         graph(
             "Whole time of an operation by kind",
-            "Mean time of an operation from start to end over all chosen clients, by NFS operation: what an application waits for. Much more "
-            "than RTT and queue together: the client's processors are busy.",
-            Query(
-                f"sum by (operation) (rate(fss_client_execute_seconds_total{{{_CHOSEN}}}[$__rate_interval]))\n"
-                f"/ (sum by (operation) (rate(fss_client_operations_total{{{_CHOSEN}}}[$__rate_interval])) > 0)",
-                "{{operation}}",
-            ),
+            "Mean time of an operation from start to end over all chosen clients: what an application waits for. Much more than RTT and "
+            "queue together: the client's processors are busy.",
+            _whole_time('="READ"', '="READ"', "read"),
+            _whole_time('="WRITE"', '="WRITE"', "write"),
+            _whole_time('="OTHER"', '!~"READ|WRITE"', "all others"),
             unit="s",
         ),
         graph(

@@ -157,7 +157,8 @@ _OPERATIONS = [
     graph(
         "Operations by what they cost",
         "Estimated IOPS of the scraped clients by NFS operation. This is what uses up the ceiling: calm the widest area first. "
-        "Much GETATTR, ACCESS or LOOKUP: caching (actimeo, fewer listings). Much READ or WRITE at small sizes: larger I/O.",
+        "Much GETATTR, ACCESS or LOOKUP: caching (actimeo, fewer listings). Much READ or WRITE at small sizes: larger I/O. OTHER "
+        "are operations that are new to a mount; they get their names after five minutes.",
         Query(
             f"sum by (operation) (address_operation:fss_client_estimated_iops:rate5m{{{_ADDRESS}}}) > 0",
             "{{operation}}",

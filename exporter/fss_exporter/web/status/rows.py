@@ -34,7 +34,7 @@ class Quantity(StrEnum):
 
 MEASURED = "measured"
 ESTIMATED_FROM_OCI = "estimated from OCI"
-ESTIMATED_FROM_CLIENTS = "estimated from clients"
+ESTIMATED_FROM_CLIENTS = "estimated from this host's mounts"
 
 
 @dataclass(frozen=True, slots=True)

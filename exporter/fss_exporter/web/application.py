@@ -74,7 +74,7 @@ def build(
     """
 
     async def show_page(_: Request) -> Response:
-        html = await in_thread("page", page)
+        html = await in_thread(page)
         policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return Response(200, html.encode(), content_type=HTML, headers=(policy,))
 
@@ -104,7 +104,7 @@ def build(
 async def read_again(reload: Callable[[], None]) -> str:
     """Read the configuration again and log how it went; what is wrong with it, or an empty text."""
     try:
-        await in_thread("reload", reload)
+        await in_thread(reload)
     except FssError as wrong:
         mistake = f"kept the old configuration: {wrong}"
         _LOG.error("%s", mistake)

@@ -71,7 +71,7 @@ class Passwords:
             async with self._one_at_a_time:
                 stored = self._users.get(user, self._nobody)
                 # Longer passwords end here in every bcrypt, though this library would rather refuse them.
-                fits = await in_thread("bcrypt", lambda: bcrypt.checkpw(password[:_BCRYPT_BYTES], stored))
+                fits = await in_thread(lambda: bcrypt.checkpw(password[:_BCRYPT_BYTES], stored))
                 return fits and user in self._users
         finally:
             self._waiting -= 1

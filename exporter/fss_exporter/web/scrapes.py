@@ -37,7 +37,7 @@ class Scrapes:
 
         async def body() -> bytes:
             families = await self._shared("collection", self._collect)
-            return await in_thread("write", lambda: _write(families, form, names, compress=compress))
+            return await in_thread(lambda: _write(families, form, names, compress=compress))
 
         encoding = (("Content-Encoding", "gzip"),) if compress else ()
         return Response(
@@ -48,7 +48,7 @@ class Scrapes:
         )
 
     async def _collect(self) -> list[Family]:
-        return await in_thread("collect", lambda: list(self._registry.collect()))
+        return await in_thread(lambda: list(self._registry.collect()))
 
     async def _shared(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         running = self._running.get(key)

@@ -14,6 +14,7 @@ from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
+from tests.processes import get, process, wait_for
 
 import fss_exporter
 
@@ -102,6 +103,25 @@ def test_the_installed_command_writes_the_shipped_files(command: Path, tmp_path:
         shipped = {path.relative_to(ROOT / source): path.read_bytes() for path in (ROOT / source).rglob("*.*")}
         assert written == shipped
         assert shipped
+
+
+def test_the_installed_command_demonstrates_itself(command: Path, tmp_path: Path) -> None:
+    """Recorded clients, a loopback region, the poller and the web server, all out of the wheel."""
+    log = tmp_path / "demo.log"
+    with process([str(command), "demo", "--listen-address=127.0.0.1:0"], log):
+        url, *_ = wait_for(
+            lambda: re.findall(r"http://[\d.:]+/metrics", log.read_text()), f"the demo to listen, see {log}"
+        )
+        metrics = wait_for(lambda: demonstrated(get(url)), "clients and mount targets on /metrics")
+    assert f'version="{VERSION}"' in metrics
+
+
+def demonstrated(metrics: str) -> str:
+    """The metrics once both sides have something to show, empty before."""
+    shown = all(
+        f"\n{name}{{" in metrics for name in ("fss_client_estimated_io_operations_total", "fss_mount_target_iops")
+    )
+    return metrics if shown else ""
 
 
 def test_every_command_of_the_installed_package_starts(command: Path) -> None:

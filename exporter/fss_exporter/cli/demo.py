@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,22 +19,24 @@ from fss_exporter.errors import UsageError
 UTILISATION = "fss_mount_target_iops / fss_mount_target_iops_limit"
 """The PromQL that answers the first question: how close is each mount target to its IOPS ceiling."""
 
-_KINDS = "\n\n".join(
-    f"{title}\n\n\b\n" + "\n".join(f"  {kind:<12}{what}" for kind, what in kinds.items())
-    for title, kinds in (("Faults of an answer:", WIRE_KINDS), ("Faults of the data:", DATA_KINDS))
-)
+
+def _listed(title: str, kinds: Mapping[str, str]) -> str:
+    return "\n".join((f"\b\n{title}", *(f"  {kind:<12} {what}" for kind, what in kinds.items())))
 
 
-@click.command(
-    help=f"""Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.
+_HELP = f"""Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.
 
-    A fault is KIND[:OPERATION][,NAME=VALUE]..., as in 429:SummarizeMetricsData,times=3 or slow:List*,seconds=20. `times`
-    heals it after so many answers, `match` limits it to requests that hold a text. More can be set while it runs, with
-    POST to /control/faults of the region.
+A fault is KIND[:OPERATION][,NAME=VALUE]..., as in 429:SummarizeMetricsData,times=3 or slow:List*,seconds=20. `times`
+heals it after so many answers, `match` limits it to requests that hold a text. More can be set while it runs: POST
+{{"fault": "..."}} to /control/faults of the region.
 
-    {_KINDS}
-    """
-)
+{_listed("Faults of an answer:", WIRE_KINDS)}
+
+{_listed("Faults of the data, from now on:", DATA_KINDS)}
+"""
+
+
+@click.command(help=_HELP)
 @click.option(
     "--listen-address",
     default="127.0.0.1:10949",

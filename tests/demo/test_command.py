@@ -1,0 +1,176 @@
+"""`fss-exporter demo` as an operator runs it: a process of its own, stopped by a signal."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.cli.prompt import ask, ask_process
+from tests.processes import get, wait_for
+
+import oci
+
+PATIENCE_S = 60
+SHOWN = ("fss_client_peak_estimated_iops{", 'fss_mount_target_info{address="10.', "fss_mount_target_iops{")
+
+
+@dataclass
+class Demo:
+    """A running demo. `said()` is its standard output so far."""
+
+    process: subprocess.Popen[str]
+    out: Path
+    err: Path
+    temporary: Path
+
+    def said(self) -> str:
+        return self.out.read_text()
+
+    def found(self, pattern: str) -> str:
+        """What the first group of a pattern matches in the output, once it is there."""
+
+        def look() -> str:
+            assert self.process.poll() is None, self.err.read_text()
+            match = re.search(pattern, self.said())
+            return match[1] if match else ""
+
+        return wait_for(look, f"{pattern} in {self.out}", PATIENCE_S)
+
+    def stop(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(10)
+
+
+@contextmanager
+def running(tmp_path: Path, *flags: str) -> Iterator[Demo]:
+    out, err, temporary = tmp_path / "out", tmp_path / "err", tmp_path / "temporary"
+    temporary.mkdir()
+    with out.open("w") as to_out, err.open("w") as to_err:
+        command = ["fss-exporter", "demo", *flags]
+        environment = os.environ | {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
+        with subprocess.Popen(command, stdout=to_out, stderr=to_err, text=True, env=environment) as process:
+            try:
+                yield Demo(process, out, err, temporary)
+            finally:
+                process.kill()
+
+
+def series(text: str, name: str) -> dict[str, float]:
+    """Values of a metric by everything in its braces."""
+    return {labels: float(value) for labels, value in re.findall(rf"^{name}\{{(.*)\}} (\S+)$", text, re.MULTILINE)}
+
+
+def of(values: dict[str, float], label: str) -> float:
+    found = [value for labels, value in values.items() if label in labels]
+    assert len(found) == 1, f"{label}: {values}"
+    return found[0]
+
+
+def mount_target_at(address: str, page: str) -> str:
+    """The mount_target label of the mount target with an address."""
+    infos = [labels for labels in series(page, "fss_mount_target_info") if f'address="{address}"' in labels]
+    assert len(infos) == 1, f"{len(infos)} mount targets have the address {address} of a recorded client"
+    label = re.search(r'mount_target="[^"]+"', infos[0])
+    assert label
+    return label[0]
+
+
+def test_measured_estimated_and_client_iops_of_one_mount_target_stand_side_by_side(tmp_path: Path) -> None:
+    with running(tmp_path, "--listen-address", "127.0.0.1:0") as demo:
+        url = demo.found(r"(http://127\.0\.0\.1:\d+/metrics)")
+        page = wait_for(
+            lambda: text if all(map((text := get(url)).__contains__, SHOWN)) else "",
+            "clients, measured IOPS and addresses on one page",
+            PATIENCE_S,
+        )
+        measured = series(page, "fss_mount_target_iops")
+        lower, estimated, upper = (
+            series(page, f"fss_mount_target_estimated_iops{bound}") for bound in ("_lower_bound", "", "_upper_bound")
+        )
+        assert 0.8 < of(measured, 'mount_target="mt-home"') / 50_000 < 0.96
+        assert of(measured, 'mount_target="mt-idle"') == of(estimated, 'mount_target="mt-idle"') == 0.0
+        for name in ("mt-home", "mt-home-b", "mt-scratch", "mt-media"):
+            label = f'mount_target="{name}"'
+            assert of(lower, label) <= of(estimated, label) <= of(upper, label)
+            assert of(lower, label) <= of(measured, label) * 1.001
+        for address in ("10.80.1.10", "10.80.1.11", "10.80.2.20", "10.80.3.30"):
+            label = mount_target_at(address, page)
+            clients = of(series(page, "fss_client_peak_estimated_iops"), f'address="{address}"')
+            assert 0 < clients < of(measured, label), "clients cause no more than is measured"
+        assert demo.stop(signal.SIGINT) == 0
+        assert demo.err.read_text() == ""
+        assert list(demo.temporary.iterdir()) == []
+
+
+def test_it_prints_the_query_that_matters_and_that_query_uses_metrics_there_are() -> None:
+    from fss_exporter.catalogue import CATALOGUE
+    from fss_exporter.cli.demo import UTILISATION
+
+    assert set(re.findall(r"fss_\w+", UTILISATION)) <= set(CATALOGUE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    with running(tmp_path, "--region-only", "--fault", "503:ListCompartments,times=1") as demo:
+        url = demo.found(r"(http://127\.0\.0\.1:\d+) ")
+        tenancy = demo.found(r"Tenancy +(\S+)")
+        credentials = demo.found(r"Credentials +(\S+)\n")
+        demo.found(r"(Ctrl-C)")
+        assert Path(credentials).stat().st_mode & 0o077 == 0
+        config = oci.config.from_file(credentials)
+        assert config["tenancy"] == tenancy
+        identity = oci.identity.IdentityClient(
+            config, service_endpoint=url, retry_strategy=oci.retry.NoneRetryStrategy()
+        )
+        with pytest.raises(oci.exceptions.ServiceError, match="503"):
+            identity.list_compartments(tenancy)
+        assert {one.name for one in identity.list_compartments(tenancy).data} == {"network", "storage", "batch"}
+        assert demo.stop(number) == 0
+        assert demo.err.read_text() == ""
+        assert list(demo.temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--fault", "418"], ["no kind '418'", "429"]),
+        (["--fault", "429", "--fault", "slow,seconds=x"], ["seconds=x"]),
+        (["--fault", "delete,resource=mt-nowhere"], ["--fault", "mt-nowhere"]),
+        (["--mount-targets", "0"], ["--mount-targets"]),
+        (["--region-port", "99999"], ["--region-port"]),
+        (["--listen-address", "nowhere"], ["nowhere"]),
+    ],
+)
+def test_a_wrong_flag_is_one_line_and_exit_code_2(flags: list[str], words: list[str], tmp_path: Path) -> None:
+    answer = ask_process("demo", *flags, TMPDIR=str(tmp_path))
+    assert answer.code == 2
+    assert answer.out == ""
+    assert len(answer.err.splitlines()) == 1
+    for word in words:
+        assert word in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        answer = ask_process("demo", "--region-only", "--region-port", port, TMPDIR=str(tmp_path))
+    assert answer.code == 2
+    assert f"--region-port={port}" in answer.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_names_every_kind_of_fault() -> None:
+    from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS
+
+    shown = ask("demo", "--help").out
+    for kind in (*WIRE_KINDS, *DATA_KINDS):
+        assert re.search(rf"^ +{kind} +\S", shown, re.MULTILINE), kind

@@ -1,6 +1,8 @@
 """`fss-exporter alarms` as an operator or a pipeline runs it, against the demo region over HTTP."""
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from functools import cache
@@ -282,3 +284,29 @@ class TestRender:
         answer = ask("alarms", "render", "--output", tmp_path / "file" / "below")
         assert answer.code == 2
         assert "--output: cannot write" in answer.err
+
+
+class TestThePage:
+    """docs/commands/alarms.md shows what the demo region and the shipped pack really give."""
+
+    page = MQL.parent / "docs" / "commands" / "alarms.md"
+
+    def blocks(self) -> list[tuple[str, str]]:
+        """Command lines of the `text` blocks and what the page says they print."""
+        found = re.findall(r"(?ms)^```text\n\$ (.*?)\n(.*?)^```$", self.page.read_text())
+        return [(command, output) for command, output in found]
+
+    def run(self, operator: Operator, command: str) -> str:
+        words = shlex.split(command.replace("$STORAGE", STORAGE).replace("$TOPIC", TOPIC))
+        words[words.index("fss-exporter.yml")] = str(operator.config)
+        return ask(*words[1:], "--oci.config-file", operator.key_file).out
+
+    def test_shows_what_really_happens(self, operator: Operator) -> None:
+        (create, created), (again, unchanged), (edited, diff) = self.blocks()
+        assert self.run(operator, create) == created
+        assert self.run(operator, again) == unchanged
+        sdk = clients(operator.region).monitoring
+        (connections,) = sdk.list_alarms(STORAGE, display_name="fss-mount-target-connections").data
+        sdk.update_alarm(connections.id, {"severity": "INFO", "pendingDuration": "PT1M"})
+        operator.configure("limits: {mount_targets: {mt-home: {connections: 4096}}}")
+        assert self.run(operator, edited) == diff

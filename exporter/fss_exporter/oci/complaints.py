@@ -33,7 +33,7 @@ class Complaints:
         """The round is over: tell what is new, and what is over."""
         for kind, (named, error) in self._round.items():
             if kind not in self._told:
-                log.warning("%s: %s failed: %s", self._region, _listed(named), error)
+                log.warning("%s: %s: %s", self._region, _listed(named), error)
         for kind, text in self._told.items():
             if kind not in self._round:
                 log.info("%s: %s works again", self._region, text)

@@ -1,0 +1,96 @@
+"""A demo region and an exporter that polls it with the real SDK over HTTP, on one clock that is turned by hand."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from fss_exporter.catalogue import Family
+from fss_exporter.cli.cloud import build_poller, view_of
+from fss_exporter.config import load
+from fss_exporter.demo.region import Region
+from fss_exporter.oci.collector import OciCollector
+from fss_exporter.oci.ledger import Ledger
+
+MIDNIGHT = 1_795_000_020 // 60 * 60.0
+SECONDS_INTO_THE_MINUTE = 20.0
+
+
+class Clock:
+    """Epoch seconds; waiting turns it."""
+
+    def __init__(self) -> None:
+        self.now = MIDNIGHT + SECONDS_INTO_THE_MINUTE
+        self.waited = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> bool:
+        """Nobody really waits, and the minute is not left by it."""
+        self.waited += seconds
+        return False
+
+
+class World:
+    """The region, the exporter, and what a scrape sees."""
+
+    def __init__(self, region: Region, clock: Clock, folder: Path, **settings: Any) -> None:
+        self.region = region
+        self.clock = clock
+        self.ledger = Ledger()
+        config = region.account.write_config(folder, region.tenancy.region)
+        flags = {"oci.config_file": str(config), "oci.endpoint": region.url}
+        self.settings = load(None, flags | {f"oci.{name}": value for name, value in settings.items()})
+        self.poller, self.budget = build_poller(self.settings, self.ledger, now=clock, clock=clock, wait=clock.wait)
+        self.collector = OciCollector(
+            self.poller, self.ledger, budget=self.budget, view=view_of(self.settings), now=clock
+        )
+
+    @property
+    def minute(self) -> int:
+        """The region's minute."""
+        return int(self.clock.now // 60)
+
+    def poll(self, *, survey: bool = False) -> None:
+        """One poll, and where asked for the survey that fits behind it."""
+        assert self.poller.poll_once()
+        if survey:
+            self.poller.work(float("inf"))
+
+    def pass_minutes(self, minutes: int = 1) -> None:
+        """Time passes."""
+        self.clock.now += 60.0 * minutes
+
+    def families(self) -> dict[str, Family]:
+        """What a scrape gets, by exported name."""
+        return {family.metric.name: family for family in self.collector.collect()}
+
+    def values(self, metric: str, *by: str) -> dict[str | tuple[str, ...], float]:
+        """Values of one metric by some of its labels; one label is a plain string."""
+        family = self.families().get(metric)
+        if family is None:
+            return {}
+        labelled = [dict(zip(family.metric.labels, one.labels, strict=True)) for one in family.series]
+        keys = [tuple(labels[name] for name in by) for labels in labelled]
+        return dict(zip([key[0] if len(key) == 1 else key for key in keys], family.values, strict=True))
+
+    def value(self, metric: str, **labels: str) -> float | None:
+        """The one value with these labels; None where there is none."""
+        found = [
+            value
+            for key, value in self.values(metric, *labels).items()
+            if key == (next(iter(labels.values())) if len(labels) == 1 else tuple(labels.values()))
+        ]
+        return found[0] if found else None
+
+    def requests(self, operation: str) -> float:
+        """Requests the exporter says it sent, whatever came of them."""
+        asked = self.ledger.sums()["fss_oci_api_requests_total"]
+        return sum(number for (_, name, _), number in asked.items() if name == operation)
+
+
+def in_background(work: Any) -> threading.Thread:
+    """Start something in a thread of its own."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread

@@ -128,3 +128,23 @@ def _serving_url(log: Path) -> str:
         if "listening on http" in line:
             return "http" + line.partition("listening on http")[2].rpartition("/")[0]
     return ""
+
+
+@contextmanager
+def demo(directory: Path, *flags: str) -> Iterator[str]:
+    """A running `fss-exporter demo` on a free port, after its first poll of the loopback region; its URL."""
+    directory.mkdir(parents=True, exist_ok=True)
+    log = directory / "demo.log"
+    command = [require("fss-exporter", "this project"), "demo", "--listen-address=127.0.0.1:0", *flags]
+    with process(command, log):
+        url = wait_for(lambda: _demo_url(log), f"the demo to say where it is, see {log}")
+        polled = "fss_mount_target_iops{"
+        wait_for(lambda: polled in get(f"{url}/metrics"), f"the first poll of the demo, see {log}", 2 * PATIENCE_S)
+        yield url
+
+
+def _demo_url(log: Path) -> str:
+    for line in log.read_text().splitlines():
+        if line.startswith("Metrics "):
+            return line.split()[1].removesuffix("/metrics")
+    return ""

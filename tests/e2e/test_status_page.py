@@ -1,6 +1,7 @@
 """The status page in a real browser, in front of a real exporter."""
 
 import http.server
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.browser import measured, visible_text, visit
-from tests.processes import exporter, get, wait_for
+from tests.processes import demo, exporter, get, wait_for
 
 from fss_exporter.demo.clients import ClientMount, Clients
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
@@ -129,3 +130,56 @@ def test_a_bar_is_as_long_as_the_share_it_stands_for(page: str, tmp_path: Path) 
     for shown, length in bars:
         share = 0.0 if shown.startswith("<") else float(shown.removesuffix(" %")) / 100
         assert length == pytest.approx(min(1.0, share), abs=0.011), shown
+
+
+@pytest.fixture(scope="module")
+def demo_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of the demo after a poll of its region, with rates."""
+    with demo(tmp_path_factory.mktemp("demo")) as url:
+        return page_with_rates(url)
+
+
+ROWS = """() => [...document.querySelectorAll(".targets tbody tr")].map(row => ({
+  name: row.querySelector("th bdi").innerText,
+  tag: row.querySelector(".tag")?.innerText ?? "",
+  cells: [...row.querySelectorAll("td")].map(cell => [...cell.querySelectorAll(".usage")].map(usage => usage.innerText.replace(/\\s+/g, " ")))
+}))"""
+
+
+def test_the_demo_shows_each_mount_target_against_its_ceilings(demo_page: str, tmp_path: Path) -> None:
+    rows = {row["name"]: row for row in measured(demo_page, ROWS, tmp_path, size=DESK)}
+    iops, read, write, latency, connections = range(5)
+
+    assert set(rows) == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
+    assert rows["mt-home"]["tag"] in {"warning", "critical"}
+    assert rows["mt-idle"]["tag"] == ""
+    measured_iops, from_oci, from_here = rows["mt-home"]["cells"][iops]
+    assert re.fullmatch(r"4\d,\d{3} of 50,000 [89]\d % measured, \d+ s old", measured_iops)
+    assert re.fullmatch(r"\d\d,\d{3} of 50,000 \d\d % estimated from OCI(, [\d,]+ to [\d,]+)?, \d+ s old", from_oci)
+    assert "estimated from this host's mounts" in from_here
+    assert re.match(r"\d+ MB/s of 1 GB/s [89]\d %", rows["mt-scratch"]["cells"][read][0])
+    assert "no published ceiling" in rows["mt-media"]["cells"][write][0]
+    assert "no published ceiling" in rows["mt-media"]["cells"][iops][0]
+    assert rows["mt-idle"]["cells"][latency] == [], "no latency while idle, which is not a latency of zero"
+    assert " of 100,000" in rows["mt-home"]["cells"][connections][0]
+
+
+def test_the_nearest_to_a_ceiling_is_what_a_person_sees_first(demo_page: str, tmp_path: Path) -> None:
+    names = [row["name"] for row in measured(demo_page, ROWS, tmp_path, size=PHONE)]
+
+    assert set(names[:2]) == {"mt-home", "mt-scratch"}
+    assert names[-1] == "mt-idle"
+
+
+def test_the_demo_says_that_its_monitoring_is_well(demo_page: str) -> None:
+    text = visible_text(demo_page)
+
+    assert "nfs works" in text
+    assert "oci works" in text
+    assert "eu-frankfurt-1 complete" in text
+    assert "The monitoring misses something" not in text
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_nothing_of_the_demo_is_wider_than_the_screen(demo_page: str, tmp_path: Path, size: tuple[int, int]) -> None:
+    assert measured(demo_page, OVERFLOW, tmp_path, size=size) == 0

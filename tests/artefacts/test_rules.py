@@ -9,13 +9,13 @@ from typing import Any
 
 import promql_parser
 import pytest
+from tests.artefacts.promql import Names, Series, selectors
+from tests.rules.pack import ROOT, RULE_FILES, RULES, Rule, rules_of
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.model.thresholds import CRITICAL_RATIO, LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO, WARNING_RATIO
-from tests.artefacts.promql import Names, Series, selectors
-from tests.rules.pack import ROOT, RULE_FILES, RULES, Rule, rules_of
 
 PACK = [rule for path in RULE_FILES for rule in rules_of(path)]
 ALERTS = [rule for rule in PACK if rule.is_alert]
@@ -94,7 +94,9 @@ def test_an_alert_tells_what_is_wrong_what_to_do_and_where_to_read_on(rule: Rule
 
 
 def test_an_alert_and_a_severity_occur_once() -> None:
-    twice = {key for key, count in Counter((rule.name, rule.labels["severity"]) for rule in ALERTS).items() if count > 1}
+    twice = {
+        key for key, count in Counter((rule.name, rule.labels["severity"]) for rule in ALERTS).items() if count > 1
+    }
 
     assert not twice
 
@@ -102,9 +104,10 @@ def test_an_alert_and_a_severity_occur_once() -> None:
 def test_every_alert_has_a_heading_in_the_runbook_and_every_heading_an_alert() -> None:
     kubernetes = {rule.name for rule in rules_of(RULES / "kubernetes.yml") if rule.is_alert}
 
-    assert set(re.findall(r"^### (\w+)$", RUNBOOK.read_text(encoding="utf-8"), re.MULTILINE)) == {
-        rule.name for rule in ALERTS
-    } | kubernetes
+    assert (
+        set(re.findall(r"^### (\w+)$", RUNBOOK.read_text(encoding="utf-8"), re.MULTILINE))
+        == {rule.name for rule in ALERTS} | kubernetes
+    )
 
 
 def compared(node: Any) -> Iterator[tuple[str, float, str]]:
@@ -122,21 +125,33 @@ def compared(node: Any) -> Iterator[tuple[str, float, str]]:
 
 @pytest.mark.parametrize(
     ("rule"),
-    [rule for rule in ALERTS if re.search(r":fss_(client_)?(utilisation|latency_objective|peak_utilisation):ratio", rule.expr)],
+    [
+        rule
+        for rule in ALERTS
+        if re.search(r":fss_(client_)?(utilisation|latency_objective|peak_utilisation):ratio", rule.expr)
+    ],
     ids=str,
 )
 def test_shares_of_a_ceiling_or_objective_are_compared_with_the_ratios_of_the_model(rule: Rule) -> None:
     severity = rule.labels["severity"]
     latency = "latency_objective:ratio" in rule.expr
     allowed = {
-        True: {"warning": {LATENCY_WARNING_RATIO}, "critical": {LATENCY_CRITICAL_RATIO}, "info": {LATENCY_WARNING_RATIO}},
+        True: {
+            "warning": {LATENCY_WARNING_RATIO},
+            "critical": {LATENCY_CRITICAL_RATIO},
+            "info": {LATENCY_WARNING_RATIO},
+        },
         False: {
             "warning": {WARNING_RATIO, CRITICAL_RATIO},
             "critical": {CRITICAL_RATIO},
             "info": {WARNING_RATIO, CRITICAL_RATIO, 0.1},  # a tenth: too little traffic to judge coverage by
         },
     }[latency][severity]
-    shares = {number for operator, number, of in compared(promql_parser.parse(rule.expr)) if re.search(r"fss_(client_)?(utilisation|latency_objective|peak_utilisation):ratio", of)}
+    shares = {
+        number
+        for operator, number, of in compared(promql_parser.parse(rule.expr))
+        if re.search(r"fss_(client_)?(utilisation|latency_objective|peak_utilisation):ratio", of)
+    }
 
     assert shares, rule
     assert shares <= allowed, f"{rule}: {shares}, thresholds.py says {allowed}"
@@ -151,7 +166,9 @@ def test_shares_of_a_ceiling_or_objective_are_compared_with_the_ratios_of_the_mo
     ],
 )
 def test_a_ceiling_warns_at_80_and_is_critical_at_95_per_cent(name: str, severity: str, ratio: float) -> None:
-    rule = next(rule for rule in ALERTS if rule.name == f"FssMountTarget{name}High" and rule.labels["severity"] == severity)
+    rule = next(
+        rule for rule in ALERTS if rule.name == f"FssMountTarget{name}High" and rule.labels["severity"] == severity
+    )
 
     assert [(operator, number) for operator, number, _ in compared(promql_parser.parse(rule.expr))] == [(">=", ratio)]
 
@@ -181,7 +198,11 @@ def test_every_operation_of_the_cost_table_is_in_one_class_and_only_there() -> N
     for prefix in ("fss-client-", "fss-operation-", "fss-node-"):
         counted: Counter[str] = Counter()
         for rule in PACK:
-            if rule.group.startswith(prefix) and "class" in rule.labels and rule.name.startswith(("client_mount_class", "address_operation")):
+            if (
+                rule.group.startswith(prefix)
+                and "class" in rule.labels
+                and rule.name.startswith(("client_mount_class", "address_operation"))
+            ):
                 counted.update(operations_of(rule) or [rule.labels["class"].upper()])
         made = 2 if prefix == "fss-node-" else 1  # node_exporter.yml makes both levels in one group
         expected = {name: made for name in NFS3_OPERATIONS if name != "NULL"}
@@ -215,7 +236,10 @@ def test_every_metric_is_used_by_a_rule_or_a_dashboard_or_marked_diagnostic() ->
         target["expr"]
         for path in sorted((ROOT / "dashboards").glob("*.json"))
         for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]
-        for target in (*panel.get("targets", ()), *(t for inner in panel.get("panels", ()) for t in inner.get("targets", ())))
+        for target in (
+            *panel.get("targets", ()),
+            *(t for inner in panel.get("panels", ()) for t in inner.get("targets", ())),
+        )
         if "expr" in target
     ]
     asked = " ".join(shown) + " ".join(rule.expr for rule in PACK)
@@ -231,9 +255,14 @@ def test_the_folder_holds_what_its_readme_lists() -> None:
 
 
 def test_the_table_of_alerts_in_the_readme_is_the_pack() -> None:
-    told = re.findall(r"^\| \[(Fss\w+)\]\([^)]*\) \| ([\w, ]+) \|", (RULES / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    told = re.findall(
+        r"^\| \[(Fss\w+)\]\([^)]*\) \| ([\w, ]+) \|", (RULES / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     real: dict[str, list[str]] = {}
     for rule in ALERTS:
         real.setdefault(rule.name, []).append(rule.labels["severity"])
 
-    assert dict(told) == {name: ", ".join(sorted(severities, key=["warning", "critical", "info"].index)) for name, severities in real.items()}
+    assert dict(told) == {
+        name: ", ".join(sorted(severities, key=["warning", "critical", "info"].index))
+        for name, severities in real.items()
+    }

@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from tests.cli.prompt import ask
 from tests.demo.sdk import Clients, Clock, clients
+from tests.processes import wait_for
 
-from fss_exporter.cli.cloud import build_poller, build_publisher
-from fss_exporter.config import load
+from fss_exporter.cli.cloud import Cloud, build_poller, build_publisher
+from fss_exporter.config import Settings, load
 from fss_exporter.demo.region import Account, Region, large, small
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.alarms import pack
@@ -231,3 +233,39 @@ def test_posts_go_to_the_ingestion_host_unless_told_otherwise(region: Region, tm
 def test_every_published_name_has_an_alarm_and_every_such_alarm_a_published_name() -> None:
     watched = {str(alarm.body["query"]).partition("[")[0] for alarm in PACK if alarm.body["namespace"] == NAMESPACE}
     assert watched == set(UTILIZATION)
+
+
+class TestInTheExporter:
+    """Wired as `serve` wires it."""
+
+    def settings(self, region: Region, directory: Path, **more: object) -> Settings:
+        key_file = region.account.write_config(directory, region.tenancy.region)
+        flags = {"oci.endpoint": region.url, "oci.config_file": str(key_file), "oci.calls_per_second": 9.9}
+        return load(None, {**flags, **more})
+
+    def test_shares_are_posted_after_a_poll_once_it_is_asked_for(self, tmp_path: Path) -> None:
+        with Region(small(), account=account(), calls_per_second={}) as region:
+            settings = self.settings(region, tmp_path, **{"oci.publish": True})
+            cloud = Cloud(lambda: settings)
+            cloud.start()
+            try:
+                wait_for(lambda: region.calls.get("PostMetricData"), "the first post")
+            finally:
+                cloud.stop()
+
+    def test_nothing_is_posted_unless_it_is_asked_for(self, tmp_path: Path) -> None:
+        with Region(small(), account=account(), calls_per_second={}) as region:
+            settings = self.settings(region, tmp_path)
+            cloud = Cloud(lambda: settings)
+            cloud.start()
+            try:
+                started = {thread.name for thread in threading.enumerate()}
+            finally:
+                cloud.stop()
+            assert "oci-poller" in started
+            assert "oci-publisher" not in started
+
+    def test_publishing_without_polling_is_refused(self) -> None:
+        answer = ask("serve", "--oci.publish")
+        assert answer.code == 2
+        assert "--oci.publish: there is nothing to publish without --collector.oci" in answer.err

@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint lint-rules types contracts deploy-check chart image image-check dist test-cli test-terraform accuracy bench bench-rules dashboards pages lock clean golden
+.PHONY: help demo test check format lint lint-rules types contracts deploy-check chart image image-check dist test-cli test-terraform accuracy bench bench-rules dashboards screenshots pages lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,10 @@ dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards
 
 pages: .venv/dev ## put the output of the commands into docs/commands and docs/capacity.md
 	@$(RUN) -m tools.command_pages
+
+screenshots: .venv/dev ## pictures of the demo's status page, into docs/images
+	@tools/ensure-tools chromium
+	@$(RUN) -m tests.e2e.screenshots
 
 lock: .venv/dev ## resolve the dependencies anew and write requirements/
 	@$(BIN)/python -m pip install --quiet uv

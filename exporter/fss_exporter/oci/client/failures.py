@@ -56,7 +56,7 @@ def _refused(error: ServiceError, operation: str, region: str, needed: str) -> C
     if error.status == 429:
         return Throttled(message, **about)
     if error.status == 401:
-        return NotAuthorized(f"{message} {_why_unauthenticated(error.headers)}", **about)
+        return NotAuthorized(f"{message} {_why_unauthenticated(said, error.headers)}", **about)
     if error.status in {403, 404}:
         return NotAuthorized(f"{message} Perhaps this is missing: {needed}" if needed else message, **about)
     if error.status == 400 and _TOO_MUCH.search(said):
@@ -64,13 +64,15 @@ def _refused(error: ServiceError, operation: str, region: str, needed: str) -> C
     return BrokenAnswer(message, **about) if error.status >= 500 else CloudError(message, **about)
 
 
-def _why_unauthenticated(headers: Mapping[str, str]) -> str:
+def _why_unauthenticated(said: str, headers: Mapping[str, str]) -> str:
     try:
         ahead = (datetime.now(UTC) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
     except (TypeError, ValueError):
         ahead = 0.0
     if abs(ahead) >= _CLOCK_SKEW_SECONDS:
         return f"This host's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} OCI's: set it."
+    if "clock" in said.lower():
+        return "This host's clock is not OCI's: set it."
     return "The key, fingerprint, user or tenancy of the credentials is wrong, or the key was deleted."
 
 

@@ -1,0 +1,307 @@
+"""The session against a region that misbehaves: every failure of the SDK becomes one of this project's, and nothing waits for long."""
+
+import inspect
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oci.exceptions import ClientError
+
+import oci
+from fss_exporter.demo.region import Region
+from fss_exporter.errors import (
+    BrokenAnswer,
+    CloudError,
+    NotAuthorized,
+    Throttled,
+    TooMuchData,
+    Unreachable,
+    UsageError,
+)
+from fss_exporter.oci.budget import Budget, Stopped
+from fss_exporter.oci.client import Access, Reach, Session, read_credentials
+from fss_exporter.oci.client.network import NetworkClient
+from fss_exporter.oci.ledger import Ledger
+
+SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")
+LIST = ("file_storage", "list_mount_targets")
+
+Make = Callable[..., Session]
+
+
+class Waits:
+    """Remembers waits and does not wait."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.now = 0.0
+
+    def __call__(self, seconds: float) -> bool:
+        self.seconds.append(seconds)
+        self.now += seconds
+        return False
+
+    @property
+    def pauses(self) -> list[float]:
+        return [seconds for seconds in self.seconds if seconds > 0.2]
+
+
+@pytest.fixture
+def region(regions: Callable[..., Region]) -> Region:
+    return regions(now=time.time)
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return Waits()
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger()
+
+
+@pytest.fixture
+def make(region: Region, tmp_path: Path, waits: Waits, ledger: Ledger) -> Make:
+    def session(url: str = "", config: Path | None = None, **options: Any) -> Session:
+        path = config or region.account.write_config(tmp_path, region.tenancy.region)
+        reach = Reach(dict.fromkeys(SERVICES, url or region.url), **{"read_timeout_seconds": 5.0} | options)
+        budget = Budget(9.9, clock=lambda: waits.now, wait=waits)
+        return Session(
+            read_credentials(Access(config_file=path)),
+            region.tenancy.region,
+            reach,
+            budget=budget,
+            record=ledger.request,
+            jitter=lambda: 0.5,
+        )
+
+    return session
+
+
+def listed(session: Session, region: Region) -> list[Any]:
+    storage = next(one.id for one in region.tenancy.compartments if one.name == "storage")
+    zone = region.tenancy.availability_domains[0]
+    return [row for page in session.pages(*LIST, storage, zone, limit=1) for row in page]
+
+
+def outcomes(ledger: Ledger) -> dict[str, float]:
+    found = ledger.sums().get("fss_oci_api_requests_total", {})
+    return {outcome: number for (_, _, outcome), number in found.items()}
+
+
+def test_answers_are_plain_json_of_all_pages(make: Make, region: Region) -> None:
+    rows = listed(make(), region)
+    assert {type(row) for row in rows} == {dict}
+    assert {row["displayName"] for row in rows} == {"mt-home", "mt-home-b", "mt-media"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "attempts"),
+    [
+        ("429", Throttled, 3),
+        ("500", BrokenAnswer, 3),
+        ("503", BrokenAnswer, 3),
+        ("cut-off", BrokenAnswer, 3),
+        ("not-json", BrokenAnswer, 3),
+        ("deny", NotAuthorized, 1),
+        ("clock-skew", NotAuthorized, 1),
+    ],
+)
+def test_each_fault_is_one_of_our_errors_after_a_bounded_number_of_attempts(
+    make: Make, region: Region, ledger: Ledger, *, fault: str, error: type[CloudError], attempts: int
+) -> None:
+    region.add_fault(fault)
+    with pytest.raises(error) as caught:
+        listed(make(), region)
+    assert caught.value.operation == "ListMountTargets"
+    assert caught.value.__cause__ is not None or fault == "not-json"
+    assert "\n" not in str(caught.value)
+    assert outcomes(ledger) == {error.outcome: attempts}
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "cut-off", "not-json"])
+def test_a_fault_that_passes_costs_a_short_pause(make: Make, region: Region, waits: Waits, fault: str) -> None:
+    region.add_fault(f"{fault},times=2")
+    assert len(listed(make(), region)) == 3
+    assert len(waits.pauses) == 2
+    assert all(pause <= 4 for pause in waits.pauses)
+
+
+def test_a_throttled_call_waits_longer_than_a_broken_one(make: Make, region: Region, waits: Waits) -> None:
+    region.add_fault("429,times=1")
+    listed(make(), region)
+    throttled = waits.pauses
+    waits.seconds.clear()
+    region.add_fault("500,times=1")
+    listed(make(), region)
+    assert throttled[0] > waits.pauses[0]
+
+
+def test_the_budget_is_asked_before_every_attempt(make: Make, region: Region, waits: Waits) -> None:
+    region.add_fault("500,times=2")
+    listed(make(), region)
+    assert len(waits.seconds) == region.calls["ListMountTargets"] + 2
+
+
+def test_a_slow_answer_is_given_up_in_time(make: Make, region: Region) -> None:
+    region.add_fault("slow,seconds=20")
+    began = time.monotonic()
+    with pytest.raises(Unreachable, match="no answer"):
+        listed(make(read_timeout_seconds=0.3), region)
+    assert time.monotonic() - began < 3
+
+
+def test_nobody_listening_is_unreachable_and_says_where(make: Make) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    with pytest.raises(Unreachable, match="ListAvailabilityDomains in eu-frankfurt-1"):
+        make(f"http://127.0.0.1:{port}").call("identity", "list_availability_domains", compartment_id="ocid1.tenancy.x")
+
+
+def test_the_wrong_key_is_told_apart_from_a_wrong_clock(make: Make, region: Region, tmp_path: Path) -> None:
+    from fss_exporter.demo.region import Account
+
+    stranger = Account.generate(region.tenancy.id)
+    (tmp_path / "wrong").mkdir()
+    config = stranger.write_config(tmp_path / "wrong", region.tenancy.region)
+    with pytest.raises(NotAuthorized, match="key, fingerprint, user or tenancy"):
+        listed(make(config=config), region)
+    region.add_fault("clock-skew,seconds=900")
+    with pytest.raises(NotAuthorized, match=r"clock is .*OCI's: set it"):
+        listed(make(), region)
+
+
+def test_a_refusal_names_the_statement_that_may_be_missing(make: Make, region: Region) -> None:
+    region.add_fault("deny")
+    with pytest.raises(NotAuthorized, match=r"Allow group <group> to inspect mount-targets in compartment id ocid1\."):
+        listed(make(), region)
+
+
+def test_too_many_streams_is_an_error_of_its_own(regions: Callable[..., Region], make: Make) -> None:
+    from fss_exporter.demo.region import Limits
+
+    small_answers = regions(now=time.time, limits=Limits(streams=2))
+    with pytest.raises(TooMuchData):
+        make(small_answers.url).call(
+            "monitoring",
+            "summarize_metrics_data",
+            small_answers.tenancy.id,
+            {"namespace": "oci_filestorage", "query": "MountTargetConnections[1m].sum()"},
+            compartment_id_in_subtree=True,
+        )
+
+
+def test_one_clients_open_circuit_leaves_the_others_alone(make: Make, region: Region, ledger: Ledger) -> None:
+    region.add_fault("429:List*")
+    session = make()
+    for _ in range(5):
+        with pytest.raises(CloudError):
+            listed(session, region)
+    before = region.calls["ListMountTargets"]
+    with pytest.raises(Unreachable, match="not asked"):
+        listed(session, region)
+    assert region.calls["ListMountTargets"] == before, "nothing left"
+    assert outcomes(ledger) == {"throttled": 10}, "what did not leave is not counted"
+    subnet = region.tenancy.subnets[0].id
+    assert session.call("virtual_network", "get_subnet", subnet).data["id"] == subnet
+
+
+def test_a_stop_cuts_the_wait_for_the_budget_off(region: Region, tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    path = region.account.write_config(tmp_path, region.tenancy.region)
+    budget = Budget(1, clock=time.monotonic, wait=stop.wait)
+    session = Session(
+        read_credentials(Access(config_file=path)),
+        "eu-frankfurt-1",
+        Reach(dict.fromkeys(SERVICES, region.url)),
+        budget=budget,
+    )
+    with pytest.raises(Stopped):
+        listed(session, region)
+    assert region.calls["ListMountTargets"] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "DEFAULT"),
+        ("[OTHER]\nuser=x\n", "DEFAULT"),
+        ("[DEFAULT]\nuser=ocid1.user.oc1..x\n", "missing"),
+        (
+            "[DEFAULT]\nkey_file=/nowhere\nsecurity_token_file=/nowhere\nregion=r\ntenancy=ocid1.tenancy.oc1..x\n",
+            "nowhere",
+        ),
+    ],
+    ids=["an empty file", "no such profile", "half a profile", "a token that is not there"],
+)
+def test_a_configuration_file_that_cannot_be_used_names_itself(tmp_path: Path, content: str, says: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=says) as caught:
+        read_credentials(Access(config_file=path))
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_configuration_file_and_a_key_that_is_none_are_told(region: Region, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="absent"):
+        read_credentials(Access(config_file=tmp_path / "absent"))
+    path = region.account.write_config(tmp_path, "eu-frankfurt-1")
+    (tmp_path / "key.pem").write_text("rubbish")
+    with pytest.raises(UsageError, match="profile DEFAULT"):
+        read_credentials(Access(config_file=path))
+
+
+def test_no_secret_is_in_any_message(region: Region, tmp_path: Path) -> None:
+    path = region.account.write_config(tmp_path, "eu-frankfurt-1")
+    secret = (tmp_path / "key.pem").read_text().splitlines()[3]
+    (tmp_path / "key.pem").write_text((tmp_path / "key.pem").read_text()[:200])
+    with pytest.raises(UsageError) as caught:
+        read_credentials(Access(config_file=path))
+    assert secret not in str(caught.value)
+    assert "BEGIN" not in str(caught.value)
+
+
+def test_every_error_of_the_sdk_for_clients_is_a_usage_error() -> None:
+    """What reading credentials may raise is one family; were there another, it would pass unmapped."""
+    families = {
+        error
+        for _, error in inspect.getmembers(oci.exceptions, inspect.isclass)
+        if issubclass(error, Exception) and "oci" in error.__module__
+    }
+    about_configuration = {error for error in families if "Config" in error.__name__ or "Key" in error.__name__}
+    assert about_configuration
+    assert all(issubclass(error, ClientError) for error in about_configuration)
+
+
+@pytest.fixture
+def generated(region: Region, tmp_path: Path) -> tuple[NetworkClient, Any]:
+    """Our client for two look-ups, and the SDK's own for all of networking."""
+    from oci.core import VirtualNetworkClient
+
+    config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
+    held = read_credentials(Access(config_file=tmp_path / "config"))
+    return NetworkClient(config, signer=held.signer), VirtualNetworkClient(config, signer=held.signer)
+
+
+def test_the_look_ups_go_where_the_generated_client_goes(
+    generated: tuple[NetworkClient, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = generated
+    asked: list[tuple[str, str, Any, Any]] = []
+
+    def note(_: Any, request: Any, *_more: object, **_options: object) -> None:
+        asked.append((request.method, request.url, request.query_params, request.header_params["accept"]))
+
+    monkeypatch.setattr(type(theirs.base_client), "request", note)
+    for client in (ours, theirs):
+        client.base_client.__dict__.pop("request", None)  # the circuit breaker's
+        client.get_private_ip("ocid1.privateip.oc1..x")
+        client.get_subnet("ocid1.subnet.oc1..x")
+    assert asked[:2] == asked[2:]

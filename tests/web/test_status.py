@@ -125,7 +125,15 @@ def test_a_mount_target_without_a_published_ceiling_has_a_figure_and_no_bar() ->
 def test_a_mount_target_without_data_says_no_data_and_not_zero() -> None:
     html = render(page_of(*mount_target()))
 
-    assert html.count("<small>no data</small>") == len(Quantity)
+    assert html.count("<small>no data</small>") == len((Quantity.IOPS, Quantity.READ, Quantity.WRITE, Quantity.LATENCY))
+
+
+def test_connections_near_their_ceiling_stand_out() -> None:
+    few = render(page_of(*mount_target(connections=140, connections_limit=100_000)))
+    many = render(page_of(*mount_target(connections=99_000, connections_limit=100_000)))
+
+    assert "<small>140 connections, &lt;1 % of 100,000</small>" in few
+    assert '<small class="critical">99,000 connections, 99 % of 100,000</small>' in many
 
 
 def test_the_three_sources_of_iops_stand_apart() -> None:

@@ -88,6 +88,7 @@ _ENVIRONMENT.filters.update(
 _ENVIRONMENT.globals.update(
     Level=Level,
     Quantity=Quantity,
+    bars=(Quantity.IOPS, Quantity.READ, Quantity.WRITE, Quantity.LATENCY),
     style=Markup(STYLE),  # noqa: S704  our own file, not input
     warning=100 * WARNING_RATIO,
     critical=100 * CRITICAL_RATIO,

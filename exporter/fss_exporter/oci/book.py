@@ -129,19 +129,20 @@ class Book:
     def use(self, inventory: Inventory) -> None:
         """Names and owners are now these; series whose owner is gone are gone."""
         self._inventory = inventory
-        self._owners = {key: _Owner(key, self._named(key)) for key in (*self._points, *self._sums)}
+        owners = (_Owner(key, self._named(key)) for key in (*self._points, *self._sums))
+        self._owners = {owner.key: owner for owner in owners if owner.labels is not None}
         for key, (minute, series, value) in list(self._points.items()):
-            labels = self._owners[key].labels
-            if labels is None:
+            owner = self._owners.get(key)
+            if owner is None:
                 del self._points[key]
             else:
-                self._points[key] = minute, _named_anew(self.metric.gauge, series, labels), value
+                self._points[key] = minute, _named_anew(self.metric.gauge, series, owner), value
         for key, adding in list(self._sums.items()):
-            labels = self._owners[key].labels
-            if labels is None:
+            owner = self._owners.get(key)
+            if owner is None:
                 del self._sums[key]
             else:
-                adding.series = _named_anew(self.metric.counter, adding.series, labels)
+                adding.series = _named_anew(self.metric.counter, adding.series, owner)
 
     def open(self) -> None:
         """A new answer begins: what was held back counts from now on."""
@@ -251,5 +252,7 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def _named_anew(metric: Metric | None, series: SharedSeries, labels: Labels) -> SharedSeries:
-    return series if metric is None or series.labels == labels else SharedSeries(metric, labels)
+def _named_anew(metric: Metric | None, series: SharedSeries, owner: _Owner) -> SharedSeries:
+    if metric is None or owner.labels is None or series.labels == owner.labels:
+        return series
+    return SharedSeries(metric, owner.labels)

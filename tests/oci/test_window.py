@@ -1,0 +1,119 @@
+"""Which minutes are asked for, and that each counts once."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.oci.window import (
+    FURTHEST_MINUTES,
+    GAUGE_LEAST_MINUTES,
+    GAUGE_MOST_MINUTES,
+    MINUTE,
+    Minutes,
+    gauge_minutes,
+    newest_complete,
+    window,
+)
+
+NOON = 1_795_003_200
+moments = st.floats(min_value=NOON, max_value=NOON + 86_400, allow_nan=False)
+minutes = st.integers(min_value=-400, max_value=400).map(lambda at: NOON + at * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("now", "newest"),
+    [(NOON, NOON), (NOON + 0.1, NOON), (NOON + 59.999, NOON), (NOON + 60, NOON + 60), (NOON - 0.001, NOON - 60)],
+    ids=["on the minute", "just after", "just before the next", "on the next", "just before"],
+)
+def test_a_minute_is_complete_when_its_end_is_reached(now: float, newest: int) -> None:
+    assert newest_complete(now) == newest
+
+
+@pytest.mark.parametrize(
+    ("now", "answered", "start", "end"),
+    [
+        (NOON + 5, None, NOON - 4 * MINUTE, NOON + MINUTE),
+        (NOON + 5, NOON, NOON - 4 * MINUTE, NOON + MINUTE),
+        (NOON + 5, NOON - 20 * MINUTE, NOON - 24 * MINUTE, NOON + MINUTE),
+        (NOON + 5, NOON - 9_000 * MINUTE, NOON - (FURTHEST_MINUTES - 1) * MINUTE, NOON + MINUTE),
+        (NOON + 5, NOON + 50 * MINUTE, NOON - 4 * MINUTE, NOON + MINUTE),
+    ],
+    ids=["first", "steady", "after an outage", "after a long outage", "the clock went back"],
+)
+def test_the_window_reaches_from_the_last_answer_to_the_newest_complete_minute(
+    now: float, answered: int | None, start: int, end: int
+) -> None:
+    found = window(now, overlap_minutes=5, answered=answered)
+    assert (found.start, found.end) == (start, end)
+
+
+@given(moments, st.one_of(st.none(), minutes), st.integers(min_value=1, max_value=60))
+def test_windows_are_aligned_hold_the_newest_minute_and_are_bounded(
+    now: float, answered: int | None, overlap: int
+) -> None:
+    found = window(now, overlap_minutes=overlap, answered=answered)
+    assert found.start % MINUTE == found.end % MINUTE == 0
+    assert found.start <= newest_complete(now) < found.end
+    assert overlap <= found.minutes <= FURTHEST_MINUTES or overlap > FURTHEST_MINUTES
+
+
+@given(moments, st.lists(st.floats(min_value=0, max_value=7_000, allow_nan=False), min_size=2, max_size=12))
+def test_polls_however_spaced_leave_no_minute_unasked(now: float, pauses: list[float]) -> None:
+    asked: set[int] = set()
+    answered = None
+    for pause in pauses:
+        found = window(now, overlap_minutes=15, answered=answered)
+        asked |= set(range(found.start, found.end, MINUTE))
+        answered = newest_complete(now)
+        now += pause
+    assert asked == set(range(min(asked), max(asked) + MINUTE, MINUTE))
+
+
+@pytest.mark.parametrize(
+    ("newest", "expected"),
+    [
+        (None, GAUGE_MOST_MINUTES),
+        (NOON, GAUGE_LEAST_MINUTES),
+        (NOON - 1 * MINUTE, GAUGE_LEAST_MINUTES),
+        (NOON - 3 * MINUTE, 6),
+        (NOON - 500 * MINUTE, GAUGE_MOST_MINUTES),
+    ],
+    ids=["never seen", "fresh", "a minute late", "three minutes late", "silent for hours"],
+)
+def test_a_gauge_is_looked_for_further_back_the_later_its_points_are(newest: int | None, expected: int) -> None:
+    assert gauge_minutes(NOON + 30, newest) == expected
+
+
+@given(st.integers(min_value=0, max_value=12))
+def test_points_that_are_always_late_are_always_inside_the_window(late: int) -> None:
+    newest: int | None = None
+    for poll in range(5):
+        now = NOON + poll * MINUTE + 30
+        found = window(now, overlap_minutes=gauge_minutes(now, newest), answered=None)
+        there = newest_complete(now) - late * MINUTE
+        assert found.start <= there
+        newest = there
+
+
+@given(st.lists(minutes, max_size=60))
+def test_each_minute_behind_the_start_is_taken_exactly_once(offered: list[int]) -> None:
+    taken = Minutes(NOON)
+    accepted = [minute for minute in offered if taken.take(minute)]
+    assert sorted(accepted) == sorted({minute for minute in offered if minute > NOON})
+
+
+@given(st.lists(minutes, max_size=60), minutes)
+def test_what_is_forgotten_is_never_taken_again_and_the_rest_is_remembered(offered: list[int], before: int) -> None:
+    taken = Minutes(NOON)
+    first = {minute for minute in offered if taken.take(minute)}
+    taken.forget_before(before)
+    again = {minute for minute in offered if taken.take(minute)}
+    assert not again & first
+    assert all(minute > before for minute in again)
+
+
+def test_memory_of_minutes_does_not_grow_with_uptime() -> None:
+    taken = Minutes(NOON)
+    for at in range(1, 10_000):
+        assert taken.take(NOON + at * MINUTE)
+        taken.forget_before(NOON + (at - FURTHEST_MINUTES) * MINUTE)
+    assert taken._taken.bit_length() <= FURTHEST_MINUTES + 1

@@ -484,7 +484,6 @@ _POLLER = (
         "streams",
         "Metric streams in the last answers to the query of an OCI metric.",
         "SummarizeMetricsData",
-        diagnostic=True,
     ),
     Metric(
         "fss_oci_streams_skipped_total",
@@ -518,7 +517,6 @@ _POLLER = (
         "seconds",
         "Time spent in requests to OCI.",
         "the poller",
-        diagnostic=True,
     ),
     Metric(
         "fss_oci_api_budget_wait_seconds_total",
@@ -527,7 +525,6 @@ _POLLER = (
         "seconds",
         "Time spent waiting for the exporter's own call budget.",
         "the poller",
-        diagnostic=True,
     ),
     Metric(
         "fss_oci_api_budget_requests_per_second",
@@ -560,7 +557,6 @@ _POLLER = (
         "resources",
         "Resources in the inventory by kind (mount_target, file_system, export, replication, outbound_connector).",
         "File Storage API",
-        diagnostic=True,
     ),
     Metric(
         "fss_oci_ambiguous_addresses",

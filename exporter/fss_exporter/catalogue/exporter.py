@@ -10,7 +10,6 @@ EXPORTER = (
         "info",
         "The running version, value 1.",
         "the package",
-        diagnostic=True,
     ),
     Metric(
         "fss_collector_success",
@@ -43,7 +42,6 @@ EXPORTER = (
         "superblocks",
         "NFS superblocks (counter sets) seen at the last tick.",
         "major:minor of mountinfo",
-        diagnostic=True,
     ),
     Metric(
         "fss_nfs_unresolved_forwarder_addresses",
@@ -60,7 +58,6 @@ EXPORTER = (
         "ticks",
         "Readings of the kernel's NFS counters since the exporter started.",
         "the exporter",
-        diagnostic=True,
     ),
     Metric(
         "fss_nfs_tick_interval_seconds",
@@ -69,6 +66,5 @@ EXPORTER = (
         "seconds",
         "Time between the last two ticks; longer than --nfs.tick where the tick slows itself down.",
         "the exporter",
-        diagnostic=True,
     ),
 )

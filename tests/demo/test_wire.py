@@ -4,6 +4,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
@@ -168,6 +169,15 @@ def test_a_mistake_of_the_region_itself_is_a_500_and_a_log_line(
     with refused(500, "InternalServerError"):
         clients(region).summarize("MountTargetIOPS[1m].mean()")
     assert "summarizeMetricsData failed" in caplog.text
+
+
+def test_many_callers_at_once_all_get_their_answer_and_every_call_is_counted(sdk: Clients) -> None:
+    home = sdk.region.tenancy.named("mt-home")
+    client = sdk.file_storage
+    with ThreadPoolExecutor(16) as pool:
+        names = list(pool.map(lambda _: client.get_mount_target(home).data.display_name, range(200)))
+    assert names == ["mt-home"] * 200
+    assert sdk.region.calls["GetMountTarget"] == 200
 
 
 # -- pages

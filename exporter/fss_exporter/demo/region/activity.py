@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from fss_exporter.demo.region.tenancy import FileSystem, Link, MountTarget, Tenancy
+from fss_exporter.demo.region.tenancy import FileSystem, Link, Tenancy
 from fss_exporter.demo.region.traffic import wave
 from fss_exporter.model.limits import shape_of
 
@@ -90,7 +90,3 @@ class Activity:
         )
         pressure = max((demand / limit for demand, limit in asked if limit), default=0.0)
         return Service(share=min(1.0, 1 / pressure) if pressure else 1.0, pressure=pressure)
-
-    def mount_target_links(self, mount_target: MountTarget, minute: int) -> list[tuple[Link, float]]:
-        """The links of a mount target with what each is given."""
-        return [(link, self.served(link, minute)) for link in self.links_of[mount_target.id]]

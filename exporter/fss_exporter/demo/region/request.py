@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fss_exporter.demo.region.refusal import too_large
+from fss_exporter.demo.region.refusal import cannot_parse, too_large
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -39,9 +39,11 @@ class Request:
         """Read it from a WSGI server.
 
         Raises:
-            Refusal: 413, the body is too long.
+            Refusal: the body is too long, or of a length there is not.
         """
         length = int(environ.get("CONTENT_LENGTH") or 0)
+        if length < 0:
+            raise cannot_parse("Content-Length is negative.")
         if length > LARGEST_BODY:
             raise too_large(f"A body of {length} bytes is longer than {LARGEST_BODY}.")
         return cls(

@@ -123,6 +123,7 @@ class Application:
         self._gate = gate
         self._throttle = throttle
         self._faults = faults
+        self._lock = threading.Lock()
         self.calls: Counter[str] = Counter()
         self.stopping = threading.Event()
 
@@ -134,7 +135,8 @@ class Application:
         try:
             request = Request.read(environ)
             operation, path = self._route(request)
-            self.calls[operation.name] += 1
+            with self._lock:
+                self.calls[operation.name] += 1
             answer = self._answer(operation, path, request)
         except Refusal as no:
             answer = _refused(no)

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from tests.processes import get, require, wait_for
 
+from fss_exporter.demo.clients import ClientMount, Clients
+
 STARTS_IN_S = 2.0  # the goal is 0.5 s on a quiet machine, which `make bench` measures; this finds what is grossly wrong
 
 
@@ -36,12 +38,13 @@ def serve(directory: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[bytes
         command.append("--web.listen-address=127.0.0.1:0")
     with log.open("wb") as stderr, subprocess.Popen(command, stdout=stderr, stderr=stderr) as running:
         try:
-            yield running, wait_for(lambda: url_in(log), f"the exporter to listen, see {log}"), log
+            yield running, wait_for(lambda: url_of(running, log), f"the exporter to listen, see {log}"), log
         finally:
             running.kill()
 
 
-def url_in(log: Path) -> str:
+def url_of(running: subprocess.Popen[bytes], log: Path) -> str:
+    assert running.poll() is None, log.read_text()
     found = [line for line in log.read_text().splitlines() if "listening on " in line]
     return found[0].partition("listening on ")[2].rpartition("/")[0] if found else ""
 
@@ -162,6 +165,20 @@ def test_reload_by_request_and_by_signal(tmp_path: Path) -> None:
         wait_for(lambda: log.read_text().count("configuration read again") > before, "the configuration to be read")
         with urllib.request.urlopen(f"{url}/-/healthy", timeout=10) as response:
             assert response.headers["X-Frame-Options"] == "deny"
+
+
+def test_a_changed_address_map_is_told_to_take_a_restart(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.yml"
+    settings.write_text("address_map: {192.168.255.9: 10.80.2.20}")
+    clients = Clients(tmp_path / "proc", (ClientMount("c_randread_1m", "192.168.255.9", "/export/a"),))
+    with serve(tmp_path, f"--config.file={settings}", "--nfs.tick=50ms") as (running, url, log):
+        clients.advance()
+        assert 'fss_client_mount_info{address="10.80.2.20"' in get(f"{url}/metrics")
+
+        settings.write_text("address_map: {192.168.255.9: 10.80.3.30}")
+        running.send_signal(signal.SIGHUP)
+        wait_for(lambda: "address_map has changed, which takes a restart" in log.read_text(), "the log to say so")
+        assert "10.80.3.30" not in get(f"{url}/metrics")
 
 
 def test_the_first_answer_comes_quickly(tmp_path: Path) -> None:

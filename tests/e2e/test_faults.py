@@ -70,12 +70,15 @@ def serve(directory: Path, *flags: str, address: str = "127.0.0.1:0") -> Iterato
     command += [f"--web.listen-address={address}", *flags]
     with log.open("wb") as stderr, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr) as process:
         try:
-            yield Running(process, wait_for(lambda: _url_in(log), f"the exporter to listen, see {log}"), log, procfs)
+            yield Running(
+                process, wait_for(lambda: _url_of(process, log), f"the exporter to listen, see {log}"), log, procfs
+            )
         finally:
             process.kill()
 
 
-def _url_in(log: Path) -> str:
+def _url_of(process: subprocess.Popen[bytes], log: Path) -> str:
+    assert process.poll() is None, log.read_text()
     found = re.search(r"listening on (http://\S+)/metrics", log.read_text())
     return found[1] if found else ""
 

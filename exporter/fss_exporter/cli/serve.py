@@ -197,8 +197,15 @@ def _nfs(options: Options, settings: "Settings | None") -> Part:
     from fss_exporter.nfs.ticker import Ticker  # noqa: PLC0415
 
     address_map = settings.address_map if settings else {}
+
+    def reload() -> None:
+        # A series keeps its address for as long as its mount lives, and joins would break if its info moved on alone.
+        fresh = _settings(options)
+        if fresh is not None and fresh.address_map != address_map:
+            raise UsageError(f"{options.config_file}: address_map has changed, which takes a restart")
+
     ticker = Ticker(Procfs(options.procfs, options.pid, address_map).read, options.tick_s)
-    return Part(name="nfs", source=NfsCollector(ticker), start=ticker.start, stop=ticker.stop)
+    return Part(name="nfs", source=NfsCollector(ticker), start=ticker.start, stop=ticker.stop, reload=reload)
 
 
 def _oci(options: Options) -> Part:

@@ -194,6 +194,8 @@ def test_hundreds_of_mount_targets_show_the_nearest_and_fold_the_rest() -> None:
 
     assert "475 more, all at or below 94 % of every ceiling" in html
     assert html.index("mt-499") < html.index("<details>") < html.index("mt-0<")
+    assert '<strong class="fine">20 %</strong> IOPS, 10,000' in html
+    assert len(html) < 250_000, "a phone on the move loads it too"
 
 
 def test_rates_are_over_the_time_since_the_earlier_look() -> None:

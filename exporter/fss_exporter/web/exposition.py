@@ -18,8 +18,8 @@ from fss_exporter.catalogue import text
 from fss_exporter.web.sparingly import Sparingly
 
 _unwritable = Sparingly(logging.getLogger(__name__))
-# Level 1 costs a fifth of the CPU of the customary 9 and a few bytes more; scrapes are paid on every host.
-_COMPRESSION_LEVEL = 1
+# Level 6 takes a third of the CPU of the customary 9 for the same size; level 1 a third less CPU and a quarter more bytes.
+_COMPRESSION_LEVEL = 6
 _GZIP_WINDOW = 31
 
 

@@ -104,9 +104,14 @@ class MountTargetRow:
         return _worst(self.usages)
 
     @property
+    def nearest(self) -> Usage | None:
+        """The usage that is nearest to its ceiling; None where no ceiling or no value is known."""
+        return max((usage for usage in self.usages if usage.limit), key=lambda usage: usage.ratio or 0.0, default=None)
+
+    @property
     def utilisation(self) -> float:
         """The highest share of any ceiling, the order of the page; 0 where nothing is known."""
-        return max((usage.ratio or 0.0 for usage in self.usages), default=0.0)
+        return (self.nearest and self.nearest.ratio) or 0.0
 
     def of(self, quantity: Quantity) -> tuple[Usage, ...]:
         """The usages of one quantity."""

@@ -33,9 +33,12 @@ OPERATIONS = (
     "READDIRPLUS FSSTAT FSINFO PATHCONF COMMIT"
 ).split()
 
+FAILING = ("LOOKUP", "REMOVE")
+# What fails in ordinary work: names that are not there.
+
 
 class Host:
-    """A procfs tree with that many NFS mounts on a hundred servers, every operation in use."""
+    """A procfs tree with that many NFS mounts, twenty exports to a mount target, every operation in use."""
 
     def __init__(self, root: Path, mounts: int) -> None:
         self.root = root
@@ -56,7 +59,7 @@ class Host:
         fresh.replace(self.root / "1" / "mountstats")
 
     def _names(self, number: int) -> tuple[str, str, str]:
-        return f"10.20.{number % 100}.7", f"/export/volume-{number:04d}", f"/mnt/volume-{number:04d}"
+        return f"10.20.{number // 20}.7", f"/export/volume-{number:04d}", f"/mnt/volume-{number:04d}"
 
     def _mountinfo(self, number: int) -> str:
         address, export, mount_point = self._names(number)

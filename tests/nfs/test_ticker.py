@@ -3,10 +3,11 @@
 import threading
 import time
 
+import pytest
 from tests.processes import wait_for
 
 from fss_exporter.nfs.superblocks import Reading
-from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.nfs.ticker import LARGEST_CPU_SHARE, Ticker
 
 EMPTY = Reading((), frozenset(), (), frozenset())
 
@@ -56,3 +57,13 @@ def test_the_reasons_of_skipped_records_add_up() -> None:
     ticker.tick()
 
     assert ticker.skipped == {"truncated": 4, "malformed_age": 2}
+
+
+def test_a_dear_tick_makes_the_ticks_fewer_instead_of_taking_more_of_the_host() -> None:
+    cpu = iter((10.0, 10.2, 20.0, 20.0001))
+    ticker = Ticker(lambda: EMPTY, 1.0, cpu_clock=lambda: next(cpu))
+
+    ticker.tick()
+    assert ticker.wanted_interval_s == pytest.approx(0.2 / LARGEST_CPU_SHARE)
+    ticker.tick()
+    assert ticker.wanted_interval_s == 1.0

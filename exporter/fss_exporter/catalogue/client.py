@@ -9,8 +9,8 @@ from fss_exporter.catalogue.metric import Metric
 MOUNT = ("address", "server", "export")
 MOUNT_OPERATION = (*MOUNT, "operation")
 
-_RARE = "An operation that never happened on a mount has no series; one that begins to happen counts as OTHER for five minutes, so that rate() misses nothing."
-_COARSE = "operation is READ, WRITE, or OTHER for all others together."
+_RARE = "One that begins to happen counts as OTHER for five minutes."
+_COARSE = "OTHER: all but READ and WRITE."
 
 CLIENT = (
     Metric(
@@ -136,7 +136,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        "Operations that ended with an error status, names that were not found included; absent before kernel 5.3.",
+        "Operations that ended with an error status, names that were not found included; absent before kernel 5.3. One that begins to fail counts as OTHER for five minutes.",
         "column 9 of the per-op statistics of mountstats",
     ),
     Metric(
@@ -144,7 +144,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "seconds",
-        "Time operations waited in the client before they were sent.",
+        f"Time operations waited in the client before they were sent; {_COARSE}",
         "column 6 of the per-op statistics of mountstats",
     ),
     Metric(
@@ -160,7 +160,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "seconds",
-        "Time from start to end of operations: queue, RTT and the client's own work.",
+        f"Time from start to end of operations: queue, RTT and the client's own work; {_COARSE}",
         "column 8 of the per-op statistics of mountstats",
     ),
     Metric(

@@ -6,8 +6,9 @@ a superblock first seen old never enters; one born since the last reading counts
 
 The cost of READ and WRITE is not linear in what the kernel counts, so it is computed for each difference and added up.
 
-An operation that never happened on a mount has no totals. One that begins to happen gets totals of its own at zero, and
-for `announce_s` what it does is added to OTHER, so that a reader who takes rates has seen the zero before the growth.
+An operation that never happened on a mount has no totals, and one that never failed no errors. What begins to happen
+gets a total of its own at zero, and for `announce_s` it is added to OTHER, so that a reader who takes rates has seen the
+zero before the growth.
 """
 
 import math
@@ -28,6 +29,12 @@ ANNOUNCE_SECONDS = 300.0
 """How long OTHER stands for an operation that begins to happen: longer than anybody's scrape interval."""
 
 _ALWAYS = (READ, WRITE, OTHER)
+_ERRORS_ALWAYS = frozenset((READ, WRITE, "COMMIT", OTHER))
+# Operations that do not fail in ordinary work; a first failure of theirs is told at once.
+
+_EXACT_COSTS = {
+    name: operation.io_operations for name, operation in NFS3_OPERATIONS.items() if operation.io_operations is not None
+}
 _ZERO = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 _REMOTE_LOCKS = frozenset(("none", "flock"))
 _ESTIMATED_FSTYPE = "nfs"
@@ -38,10 +45,11 @@ _LONG_AGO = -math.inf
 class OperationTotals:
     """What one operation of one mount has added up to; times in milliseconds.
 
-    `cost` is None where no cost is known (NFSv4), `errors` where the kernel does not count them.
+    `cost` is None where no cost is known (NFSv4), `errors` where there were none or the kernel does not count them.
     """
 
     announced_at: float = _LONG_AGO
+    errors_announced_at: float = _LONG_AGO
     operations: int = 0
     retransmissions: int = 0
     timeouts: int = 0
@@ -174,8 +182,10 @@ def _announce(totals: MountTotals, record: NfsRecord) -> None:
 
 def _at_zero(name: str, record: NfsRecord, announced_at: float) -> OperationTotals:
     estimated = record.fstype == _ESTIMATED_FSTYPE and (name == OTHER or name in NFS3_OPERATIONS)
-    errors_counted = record.operations[READ].errors is not None
-    return OperationTotals(announced_at, errors=0 if errors_counted else None, cost=NOTHING if estimated else None)
+    counters = record.operations.get(name, _ZERO)
+    counted = record.operations[READ].errors is not None
+    failed = name in _ERRORS_ALWAYS or bool(counters.errors)
+    return OperationTotals(announced_at, errors=0 if counted and failed else None, cost=NOTHING if estimated else None)
 
 
 def _add_difference(
@@ -200,10 +210,10 @@ def _add_difference(
         if target.announced_at > at - announce_s:
             target = totals.operations[OTHER]
         _add_operation(totals, target, old, counters)
-        cost = _cost(name, old, counters, payload.get(name, 0), now) if now.fstype == _ESTIMATED_FSTYPE else None
-        if cost is not None:
-            target.cost = _sum(target.cost or NOTHING, cost)
-            whole_cost += cost.point
+        if counters.errors:
+            _add_errors(totals, target, _errors(old, counters), at, announce_s)
+        if now.fstype == _ESTIMATED_FSTYPE:
+            whole_cost += _add_cost(target, name, old, counters, payload.get(name, 0), now.options)
     return whole_cost
 
 
@@ -224,12 +234,20 @@ def _add_operation(
         target.rtt_ms += rtt_ms
     if (execute_ms := new.execute_ms - old.execute_ms) > 0:
         target.execute_ms += execute_ms
-    if new.errors is not None:
-        target.errors = (target.errors or 0) + max(0, new.errors - (old.errors or 0))
     if (sent := new.sent_bytes - old.sent_bytes) > 0:
         totals.sent_bytes += sent
     if (received := new.received_bytes - old.received_bytes) > 0:
         totals.received_bytes += received
+
+
+def _add_errors(totals: MountTotals, target: OperationTotals, errors: int, at: float, announce_s: float) -> None:
+    if errors and target.errors is None:
+        target.errors = 0
+        target.errors_announced_at = at
+    if target.errors_announced_at > at - announce_s:
+        target = totals.operations[OTHER]
+    if errors:
+        target.errors = (target.errors or 0) + errors
 
 
 def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) -> None:
@@ -240,20 +258,29 @@ def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) ->
     totals.lock_io_operations = (totals.lock_io_operations or 0) + locks * NLM_IO_OPERATIONS
 
 
-def _cost(
-    name: str, old: OperationCounters, new: OperationCounters, payload_bytes: int, record: NfsRecord
-) -> Bounds | None:
-    options = record.options
+def _add_cost(
+    target: OperationTotals,
+    name: str,
+    old: OperationCounters,
+    new: OperationCounters,
+    payload_bytes: int,
+    options: Mapping[str, str],
+) -> float:
+    """Add what an operation's difference costs; return it."""
     count = max(0, new.operations - old.operations)
+    lower, point, upper = target.cost or NOTHING
+    if name in _EXACT_COSTS:
+        exact = count * _EXACT_COSTS[name]
+        target.cost = Bounds(lower + exact, point + exact, upper + exact)
+        return exact
     if name == READ:
-        return estimate_reads(count, payload_bytes, _size_cap(options, "rsize"), _read_wire(old, new, options))
-    if name == WRITE:
-        return estimate_writes(count, payload_bytes, _size_cap(options, "wsize"), _write_wire(old, new, options))
-    operation = NFS3_OPERATIONS.get(name)
-    if operation is None or operation.io_operations is None:
-        return None
-    exact = float(count * operation.io_operations)
-    return Bounds(exact, exact, exact)
+        cost = estimate_reads(count, payload_bytes, _size_cap(options, "rsize"), _read_wire(old, new, options))
+    elif name == WRITE:
+        cost = estimate_writes(count, payload_bytes, _size_cap(options, "wsize"), _write_wire(old, new, options))
+    else:
+        return 0.0
+    target.cost = Bounds(lower + cost.lower, point + cost.point, upper + cost.upper)
+    return cost.point
 
 
 def _read_wire(old: OperationCounters, new: OperationCounters, options: Mapping[str, str]) -> Wire | None:
@@ -284,7 +311,3 @@ _LARGEST_TRANSFER_BYTES = 1024 * 1024
 def _size_cap(options: Mapping[str, str], name: str) -> int:
     stated = options.get(name, "")
     return int(stated) if stated.isdecimal() and int(stated) > 0 else _LARGEST_TRANSFER_BYTES
-
-
-def _sum(left: Bounds, right: Bounds) -> Bounds:
-    return Bounds(left.lower + right.lower, left.point + right.point, left.upper + right.upper)

@@ -18,9 +18,7 @@ _OPERATION_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
     "fss_client_operations_total": lambda totals: totals.operations,
     "fss_client_estimated_io_operations_total": lambda totals: totals.cost and round(totals.cost.point, 1),
     "fss_client_errors_total": lambda totals: totals.errors,
-    "fss_client_queue_seconds_total": lambda totals: totals.queue_ms / 1000,
     "fss_client_rtt_seconds_total": lambda totals: totals.rtt_ms / 1000,
-    "fss_client_execute_seconds_total": lambda totals: totals.execute_ms / 1000,
 }
 
 _COARSE_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
@@ -28,6 +26,8 @@ _COARSE_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
     "fss_client_estimated_io_operations_upper_bound_total": lambda totals: totals.cost and totals.cost.upper,
     "fss_client_retransmissions_total": lambda totals: totals.retransmissions,
     "fss_client_timeouts_total": lambda totals: totals.timeouts,
+    "fss_client_queue_seconds_total": lambda totals: totals.queue_ms / 1000,
+    "fss_client_execute_seconds_total": lambda totals: totals.execute_ms / 1000,
 }
 
 _MOUNT_VALUES: dict[str, Callable[[MountTotals], float | None]] = {

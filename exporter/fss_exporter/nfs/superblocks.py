@@ -96,7 +96,7 @@ class Layout:
         self._unresolved = frozenset(
             mount.address
             for mount in mountinfo.mounts
-            if _is_forwarder(mount.address) and mount.address not in address_map
+            if is_forwarder(mount.address) and mount.address not in address_map
         )
 
     def join(self, mountstats: Mountstats) -> Reading:
@@ -144,7 +144,7 @@ def _place(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str]) -> _Pla
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
     server, export = split_device(device)
     key = SeriesKey(address_map.get(address, address) or server, server, export)
-    encrypted = _is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
+    encrypted = is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
     return _Place(key, encrypted, mounts)
 
 
@@ -157,7 +157,8 @@ def split_device(device: str) -> tuple[str, str]:
     return server, f"/{export}" if slash else ""
 
 
-def _is_forwarder(address: str) -> bool:
+def is_forwarder(address: str) -> bool:
+    """Whether an address is that of a TLS forwarder on this host."""
     try:
         return ip_address(address) in FORWARDER_NETWORK
     except ValueError:

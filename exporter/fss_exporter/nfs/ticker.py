@@ -12,6 +12,9 @@ from fss_exporter.nfs.superblocks import Reading
 
 log = logging.getLogger(__name__)
 
+LARGEST_CPU_SHARE = 0.02
+"""What ticking may take of one core: on a host with very many mounts the ticks get fewer instead."""
+
 
 class Ticker:
     """Reads, accounts, waits.
@@ -22,10 +25,15 @@ class Ticker:
         read: one look at the client; raises SourceError.
         interval_s: seconds between two looks.
         clock: a monotonic clock, seconds.
+        cpu_clock: CPU time of the calling thread, seconds.
     """
 
     def __init__(
-        self, read: Callable[[], Reading], interval_s: float, clock: Callable[[], float] = time.monotonic
+        self,
+        read: Callable[[], Reading],
+        interval_s: float,
+        clock: Callable[[], float] = time.monotonic,
+        cpu_clock: Callable[[], float] = time.thread_time,
     ) -> None:
         self.lock = threading.Lock()
         self.accounts = Accounts()
@@ -37,6 +45,8 @@ class Ticker:
         self._read = read
         self._interval_s = interval_s
         self._clock = clock
+        self._cpu_clock = cpu_clock
+        self._cpu_s = 0.0
         self._last_at: float | None = None
         self._failing = False
         self._stopping = threading.Event()
@@ -55,7 +65,7 @@ class Ticker:
 
     def tick(self) -> None:
         """Take one reading and account for it. A source that cannot be read leaves the accounts as they are."""
-        began = self._clock()
+        began, cpu_began = self._clock(), self._cpu_clock()
         try:
             reading = self._read()
         except SourceError as error:
@@ -69,6 +79,7 @@ class Ticker:
             self.ticks += 1
             self._last_at = began
             self.duration_s = self._clock() - began
+        self._cpu_s = self._cpu_clock() - cpu_began
         if self._failing:
             self._failing = False
             log.info("NFS counters can be read again")
@@ -81,10 +92,15 @@ class Ticker:
             self._failing = True
             log.error("no NFS counters: %s", error)
 
+    @property
+    def wanted_interval_s(self) -> float:
+        """Time to the next tick: as asked for, or longer where the last tick was too dear for that."""
+        return max(self._interval_s, self._cpu_s / LARGEST_CPU_SHARE)
+
     def _run(self) -> None:
         next_at = self._clock()
         while True:
-            next_at = max(next_at + self._interval_s, self._clock())
+            next_at = max(next_at + self.wanted_interval_s, self._clock())
             if self._stopping.wait(max(0.0, next_at - self._clock())):
                 return
             self.tick()

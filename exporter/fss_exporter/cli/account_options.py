@@ -4,14 +4,15 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from fss_exporter.cli.cloud import access_of, reach_of, regions_of
 from fss_exporter.config import Settings, load
 from fss_exporter.oci.budget import Budget
-from fss_exporter.oci.client import Credentials, Session, read_credentials
+
+if TYPE_CHECKING:
+    from fss_exporter.oci.client import Credentials, Session
 
 _AUTH: Final = ("config_file", "instance_principal", "resource_principal", "workload_identity")
 _FLAGS: Final = (
@@ -53,22 +54,28 @@ def account_settings(config_file: Path | None, **flags: Any) -> Settings:
     return load(config_file, {_PLACES[name]: value or None for name, value in flags.items()})
 
 
-def credentials_of(settings: Settings) -> Credentials:
+def credentials_of(settings: Settings) -> "Credentials":
     """What the settings say to sign with.
 
     Raises:
         UsageError: the credentials cannot be used.
         Unreachable: a principal has nobody to give it a token.
     """
+    from fss_exporter.cli.cloud import access_of  # noqa: PLC0415  # an agent has no OCI SDK
+    from fss_exporter.oci.client import read_credentials  # noqa: PLC0415
+
     return read_credentials(access_of(settings))
 
 
-def sessions_of(settings: Settings, held: Credentials) -> tuple[Session, ...]:
+def sessions_of(settings: Settings, held: "Credentials") -> "tuple[Session, ...]":
     """One session for each region that is meant, all under one budget.
 
     Raises:
         UsageError: no region is named.
     """
+    from fss_exporter.cli.cloud import reach_of, regions_of  # noqa: PLC0415  # an agent has no OCI SDK
+    from fss_exporter.oci.client import Session  # noqa: PLC0415
+
     budget = Budget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
     reach = reach_of(settings)
     return tuple(Session(held, region, reach, budget=budget) for region in regions_of(settings, held))

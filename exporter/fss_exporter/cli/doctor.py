@@ -1,0 +1,237 @@
+"""`fss-exporter doctor`: what is wrong with this client and this account, and what to do."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from fss_exporter import __version__
+from fss_exporter.cli import tables
+from fss_exporter.cli.account_options import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.ceilings import judge, shape_option
+from fss_exporter.cli.fetch import check_url
+from fss_exporter.cli.units import latency
+from fss_exporter.config import Settings
+from fss_exporter.doctor import probes
+from fss_exporter.doctor.client_facts import ClientFacts
+from fss_exporter.doctor.findings import Finding, Severity, exit_code
+from fss_exporter.doctor.mounts import check_mounts
+from fss_exporter.doctor.network import LARGE_DIRECTORY, NFS_PORT, check_directories, check_network
+from fss_exporter.errors import CloudError, SourceError, UsageError
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.superblocks import Reading, is_forwarder
+
+if TYPE_CHECKING:
+    from fss_exporter.doctor.account_facts import RegionFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The flags that say what is looked at; times in seconds."""
+
+    directories: tuple[str, ...]
+    client: bool
+    account: bool | None
+    connect: bool
+    deadline: float
+    metadata_url: str
+    procfs: Path
+    pid: str
+    fstab: Path
+    record: Path | None
+    shape: str
+
+
+@click.command()
+@click.argument("directories", nargs=-1, metavar="[DIRECTORY]...")
+@click.option("--client/--no-client", default=True, show_default=True, help="Look at this client.")
+@click.option("--account/--no-account", default=None, help="Ask OCI.  [default: where there are credentials]")
+@click.option(
+    "--connect/--no-connect", default=True, show_default=True, help="Open a TCP connection to each mount target."
+)
+@click.option("--deadline", type=latency, default="2s", show_default=True, help="For each probe of this client.")
+@click.option(
+    "--metadata-url", default=probes.METADATA_URL, show_default=True, help="Instance metadata; empty: do not ask."
+)
+@click.option(
+    "--path.procfs",
+    "procfs",
+    type=click.Path(path_type=Path),
+    default=Path("/proc"),
+    show_default=True,
+    help="Where procfs is mounted.",
+)
+@click.option(
+    "--path.pid", "pid", default="1", show_default=True, help="Process whose mounts are read: a number or self."
+)
+@click.option("--path.fstab", "fstab", type=click.Path(path_type=Path), default=Path("/etc/fstab"), show_default=True)
+@click.option(
+    "--record", type=click.Path(path_type=Path), help="Write what the account has, without OCIDs and names, to a file."
+)
+@shape_option
+@account_options
+@tables.output_option
+def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
+    """Check this client and this account, and say what to do.
+
+    Each DIRECTORY is counted, in a process of its own, and nothing else of any file system is touched.
+
+    Exit code 0 fine, 1 warnings, 2 problems.
+    """
+    names = Options.__dataclass_fields__
+    options = Options(**{name: value for name, value in flags.items() if name in names})
+    given = {name: value for name, value in flags.items() if name not in names}
+    settings = account_settings(config_file, **given)
+    if options.metadata_url:
+        check_url("--metadata-url", options.metadata_url)
+    if options.record is not None and options.account is False:
+        raise UsageError("--record writes what the account has: leave out --no-account")
+    findings: list[tuple[str, Finding]] = []
+    regions, about_account = _account(options, settings, asked=config_file is not None or any(given.values()))
+    if options.client:
+        domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
+        facts = replace(_client(options, settings), availability_domains=domains)
+        limits = judge(options.shape, config_file).limits
+        checks = (*check_mounts(facts), *check_network(facts, limits), *check_directories(facts))
+        findings += (("client", finding) for finding in checks)
+    findings += (("account", finding) for finding in about_account)
+    if options.record is not None:
+        _write(options.record, regions)
+    code = exit_code(finding for _, finding in findings)
+    if output == "json":
+        click.echo(tables.as_json({"exit_code": code, "findings": [_document(*one) for one in findings]}))
+    else:
+        _show(tables.console(), findings)
+    return code
+
+
+# -- this client
+
+
+def _client(options: Options, settings: Settings) -> ClientFacts:
+    reading, error = None, ""
+    try:
+        reading = Procfs(options.procfs, options.pid, settings.address_map).read()
+    except SourceError as failed:
+        error = str(failed)
+    places = _endpoints(reading) if options.connect and reading else ()
+    directories = options.directories
+    return ClientFacts(
+        reading=reading,
+        reading_error=error,
+        kernel=probes.read_text(options.procfs / "sys/kernel/osrelease").strip(),
+        fstab=probes.read_text(options.fstab),
+        sysctls=probes.read_sysctls(options.procfs),
+        connects={place: probes.connect(*place, options.deadline) for place in places},
+        directories=tuple(probes.count_entries(path, LARGE_DIRECTORY, options.deadline) for path in directories),
+        instance=probes.instance(options.metadata_url, options.deadline) if options.metadata_url else None,
+    )
+
+
+def _endpoints(reading: Reading) -> tuple[tuple[str, int], ...]:
+    """Address and port of each server; a TLS forwarder would tell the way to itself only."""
+    found = {
+        (mount.address, int(port) if (port := mount.options.get("port", "")).isdigit() else NFS_PORT)
+        for superblock in reading.superblocks
+        for mount in superblock.mounts
+        if mount.address and not is_forwarder(mount.address)
+    }
+    return tuple(sorted(found))
+
+
+# -- this account
+
+
+def _account(options: Options, settings: Settings, *, asked: bool) -> "tuple[list[RegionFacts], list[Finding]]":
+    """What the account answered; nothing where it is not to be asked, which is said."""
+    wanted = options.account
+    if wanted is None:
+        wanted = asked or options.record is not None or settings.oci.config_file.expanduser().is_file()
+        if not wanted:
+            tables.note(
+                "the account is not checked: no credentials; give --oci.auth or --oci.config-file, or --no-account"
+            )
+    if not wanted:
+        return [], []
+    try:
+        from fss_exporter.doctor.account import check_region  # noqa: PLC0415  # an agent has no OCI SDK
+        from fss_exporter.doctor.account_probe import Probe  # noqa: PLC0415
+        from fss_exporter.oci.inventory import Tags  # noqa: PLC0415
+
+        held = credentials_of(settings)
+        sessions = sessions_of(settings, held)
+    except ModuleNotFoundError as missing:
+        fix = "pip install 'fss-exporter[oci]', or leave the account out with --no-account"
+        message = f"the Python module {missing.name} is not installed, so OCI cannot be asked"
+        return [], [Finding("credentials", Severity.PROBLEM, "", message, fix)]
+    except (UsageError, CloudError) as error:
+        fix = "see docs/security.md for the ways to sign, or leave the account out with --no-account"
+        return [], [Finding("credentials", Severity.PROBLEM, "", str(error), fix)]
+    oci = settings.oci
+    tags = Tags(oci.include.tags, oci.exclude.tags)
+    regions = []
+    for session in sessions:
+        with tables.progress(f"asking {session.region}") as step:
+            regions.append(Probe(session, oci.compartments, tags, now=time.time, step=step).ask())
+    signed = Finding("credentials", Severity.OK, "", f"signed as {held.auth}")
+    return regions, [signed, *(finding for facts in regions for finding in check_region(facts))]
+
+
+def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
+    from fss_exporter.doctor.record import record  # noqa: PLC0415  # only where there is an account
+
+    try:
+        path.write_text(record(__version__, regions), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--record={path}: cannot be written: {error.strerror}") from error
+    tables.note(f"{path}: written; look through it before you attach it")
+
+
+# -- output
+
+_WORDS = {Severity.OK: "ok", Severity.ADVICE: "advice", Severity.WARNING: "warning", Severity.PROBLEM: "PROBLEM"}
+_STYLES = {Severity.OK: "green", Severity.ADVICE: "cyan", Severity.WARNING: "yellow", Severity.PROBLEM: "bold red"}
+
+
+def _show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
+    for about in dict.fromkeys(about for about, _ in findings):
+        tables.say(out, f"{about.capitalize()}", "bold")
+        own = [finding for where, finding in findings if where == about]
+        for finding in sorted(own, key=lambda finding: -finding.severity):
+            tables.say(
+                out, f"{_WORDS[finding.severity]:<8}{finding.check}: {_told(finding)}", _STYLES[finding.severity]
+            )
+            for line in _more(finding):
+                tables.say(out, f"        {line}")
+        tables.say(out, "")
+    counts = [sum(1 for _, finding in findings if finding.severity is severity) for severity in Severity]
+    tables.say(
+        out, f"{counts[3]} problems, {counts[2]} warnings, {counts[1]} pieces of advice, {counts[0]} fine", "bold"
+    )
+
+
+def _told(finding: Finding) -> str:
+    return f"{finding.subject}: {finding.message}" if finding.subject else finding.message
+
+
+def _more(finding: Finding) -> Iterator[str]:
+    if finding.fix:
+        yield f"do: {finding.fix}"
+    if finding.source and finding.severity is not Severity.OK:
+        yield f"source: {finding.source}"
+
+
+def _document(about: str, finding: Finding) -> dict[str, Any]:
+    return {
+        "about": about,
+        "check": finding.check,
+        "severity": finding.severity.name.lower(),
+        "subject": finding.subject,
+        "message": finding.message,
+        "fix": finding.fix or None,
+        "source": finding.source or None,
+    }

@@ -1,0 +1,83 @@
+"""What an account answered, before anybody judges it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Outcome(Enum):
+    """How a call ended."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    SILENT = "no answer"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One API operation; of several calls the first that did not end well.
+
+    Attributes:
+        outcome: how it ended.
+        error: the whole message, with the missing policy statement where one is known; empty where it went well.
+    """
+
+    outcome: Outcome
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFacts:
+    """One metric as the tenancy has it.
+
+    Attributes:
+        spelling: as ListMetrics gave it.
+        documented: the documented name it goes by; empty for one that is not documented.
+        listed: streams ListMetrics has of it; it remembers them for 90 days.
+        dimensions: values by dimension.
+        units: `metadata.unit` of its streams.
+        streams: streams with a point in the last minutes; None where the query failed.
+        newest_age_seconds: age of its newest point when it was asked for; None where there is none.
+        minutes: distinct minutes of those asked for that had a point.
+        error: why the query failed; empty where it did not.
+    """
+
+    spelling: str
+    documented: str
+    listed: int
+    dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    units: tuple[str, ...] = ()
+    streams: int | None = None
+    newest_age_seconds: float | None = None
+    minutes: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionFacts:
+    """One region.
+
+    Attributes:
+        region: its name.
+        tried: every API operation that was called.
+        clock_ahead_seconds: how far this host's clock is ahead of OCI's; None where there was no answer.
+        mount_targets: how many there are; None where they could not be listed.
+        observed_throughputs: `observedThroughput` of the mount targets and how often, `absent` for none.
+        availability_domains: of mount targets, by address.
+        metrics: every metric of the namespace.
+        asked_minutes: how many minutes each metric was asked for.
+        names_ignore_case: whether MQL takes a metric name in another case; None where that could not be tried.
+        arithmetic: what came of adding two metrics in one query; empty where that could not be tried.
+    """
+
+    region: str
+    tried: Mapping[str, Tried] = field(default_factory=dict)
+    clock_ahead_seconds: float | None = None
+    mount_targets: int | None = None
+    observed_throughputs: Mapping[str, int] = field(default_factory=dict)
+    availability_domains: Mapping[str, str] = field(default_factory=dict)
+    metrics: tuple[MetricFacts, ...] = ()
+    asked_minutes: int = 0
+    names_ignore_case: bool | None = None
+    arithmetic: str = ""

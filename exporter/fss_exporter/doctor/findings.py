@@ -1,0 +1,49 @@
+"""What a check found: how bad it is, about what, who says so and what to do."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Severity(IntEnum):
+    """How bad a finding is. Advice is about what could be better; nothing is wrong."""
+
+    OK = 0
+    ADVICE = 1
+    WARNING = 2
+    PROBLEM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a check found.
+
+    Attributes:
+        check: name of the check, stable, e.g. `soft-mount`.
+        severity: how bad it is.
+        subject: what it is about: a mount, an address, a region; empty for the host or the account.
+        message: what was found, with figures.
+        fix: what to do; empty where nothing is wrong.
+        source: who says that it matters.
+    """
+
+    check: str
+    severity: Severity
+    subject: str
+    message: str
+    fix: str = ""
+    source: str = ""
+
+
+WHITE_PAPER = "OCI File Storage Performance Characteristics, version 2.0, August 2023"
+MOUNTING = "OCI documentation, Mounting File Systems From UNIX-Style Instances, read 2026-09-05"
+MOUNT_TARGETS = "OCI documentation, Managing Mount Targets, read 2026-09-05"
+TLS = "OCI documentation, Using In-transit TLS Encryption, read 2026-09-05"
+KERNEL = "Linux 6.12, Documentation/admin-guide/kernel-parameters.txt and net/sunrpc"
+PROJECT = "assumption of fss-exporter, November 2026"
+
+
+def exit_code(findings: Iterable[Finding]) -> int:
+    """0 fine, 1 warnings, 2 problems."""
+    worst = max((finding.severity for finding in findings), default=Severity.OK)
+    return {Severity.PROBLEM: 2, Severity.WARNING: 1}.get(worst, 0)

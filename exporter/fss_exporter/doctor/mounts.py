@@ -1,0 +1,189 @@
+"""Checks of the mounts: found, readable, and mounted as OCI File Storage wants them. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from fss_exporter.doctor.client_facts import ClientFacts
+from fss_exporter.doctor.findings import KERNEL, MOUNT_TARGETS, MOUNTING, PROJECT, TLS, WHITE_PAPER, Finding, Severity
+from fss_exporter.nfs.superblocks import Superblock
+
+_LARGEST_TRANSFER: Final = 1 << 20
+_SHORTEST_SOFT_TIMEOUT: Final = 300  # deciseconds
+_NCONNECT_KERNEL: Final = (5, 3)
+_ATTRIBUTE_CACHES: Final = ("acregmin", "acregmax", "acdirmin", "acdirmax")
+_MUCH_QUEUEING: Final = 0.2
+"""Share of the time on the wire that a request may wait before it is sent. Assumption of this project, November 2026."""
+
+
+def check_mounts(facts: ClientFacts) -> Iterator[Finding]:
+    """Everything about the mounts of this client."""
+    yield from _found(facts)
+    if facts.reading is None:
+        return
+    for superblock in facts.reading.superblocks:
+        subject = f"{superblock.record.device} on {superblock.record.mount_point}"
+        for check in _OF_MOUNTS:
+            yield from check(superblock, subject, facts)
+    yield from _fstab(facts.fstab)
+
+
+def _found(facts: ClientFacts) -> Iterator[Finding]:
+    reading = facts.reading
+    if reading is None:
+        yield Finding("mounts", Severity.PROBLEM, "", facts.reading_error, "run it as root on the client")
+        return
+    for reason, count in Counter(reading.skipped).items():
+        message = f"{count} records of mountstats cannot be read: {reason}"
+        yield Finding("mounts", Severity.WARNING, "", message, "attach /proc/1/mountstats to a bug report", PROJECT)
+    count = len(reading.superblocks)
+    if not count:
+        yield Finding("mounts", Severity.WARNING, "", "no NFS mounts", "mount a file system, or run it on a client")
+        return
+    places = sum(len(superblock.mounts) for superblock in reading.superblocks)
+    yield Finding("mounts", Severity.OK, "", f"{count} NFS mounts readable, at {places} mount points")
+
+
+def _version(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    version = superblock.record.options.get("vers", "")
+    if superblock.record.fstype != "nfs" or not version.startswith("3"):
+        message = (
+            f"NFS version {version or superblock.record.fstype}: OCI File Storage speaks 3 only, nothing is estimated"
+        )
+        yield Finding(
+            "version", Severity.WARNING, subject, message, "if this is OCI File Storage, mount with vers=3", MOUNTING
+        )
+
+
+def _soft(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    options = superblock.record.options
+    if "soft" not in options and "softerr" not in options:
+        return
+    if "ro" not in options:
+        message = "soft and writable: a time-out loses writes without telling the program, files get corrupted"
+        yield Finding("soft-mount", Severity.PROBLEM, subject, message, "mount with hard", MOUNTING)
+    elif _whole(options.get("timeo")) < _SHORTEST_SOFT_TIMEOUT:
+        message = f"soft with timeo={options.get('timeo', 'unknown')}: gives up before a mount target has failed over"
+        yield Finding(
+            "soft-mount", Severity.WARNING, subject, message, "mount with hard, or with timeo=300 or more", MOUNTING
+        )
+
+
+def _transfer_sizes(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    options = superblock.record.options
+    small = [
+        f"{name}={options[name]}" for name in ("rsize", "wsize") if 0 < _whole(options.get(name)) < _LARGEST_TRANSFER
+    ]
+    if small:
+        message = f"{', '.join(small)}: less than the 1,048,576 that are negotiated by themselves, so large I/O costs more IOPS"
+        fix = "leave rsize and wsize out of the mount options"
+        yield Finding("transfer-size", Severity.WARNING, subject, message, fix, MOUNTING)
+
+
+def _nconnect(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
+    options = superblock.record.options
+    if superblock.record.fstype != "nfs" or options.get("proto", "tcp") not in {"tcp", "tcp6"}:
+        return
+    count = _whole(options.get("nconnect")) or len(superblock.record.transports) or 1
+    if count > 1:
+        yield Finding("nconnect", Severity.OK, subject, f"{count} connections")
+    elif _has_nconnect(facts.kernel):
+        message = "1 connection: its window and one flow of the network bound this client"
+        fix = "for high throughput mount with nconnect=16 (the first mount of a server decides for all)"
+        yield Finding("nconnect", Severity.ADVICE, subject, message, fix, f"{WHITE_PAPER}; {MOUNT_TARGETS}")
+    elif facts.kernel:
+        message = f"1 connection, and kernel {facts.kernel} is too old for nconnect (5.3, or 4.18 of el8)"
+        yield Finding(
+            "nconnect", Severity.ADVICE, subject, message, "use a newer kernel for high throughput", MOUNT_TARGETS
+        )
+
+
+def _has_nconnect(kernel: str) -> bool:
+    match = re.match(r"(\d+)\.(\d+)", kernel)
+    if not match:
+        return False
+    version = (int(match[1]), int(match[2]))
+    return version >= _NCONNECT_KERNEL or (version == (4, 18) and ".el8" in kernel)
+
+
+def _caching(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    options = superblock.record.options
+    share = _share(superblock, "GETATTR", "ACCESS", "LOOKUP")
+    if "noac" in options or all(options.get(name) == "0" for name in _ATTRIBUTE_CACHES):
+        message = (
+            f"attributes are not cached (noac or actimeo=0): GETATTR, ACCESS and LOOKUP are {share} of its operations"
+        )
+        fix = "leave noac and actimeo out unless several clients must see each other's changes at once"
+        yield Finding("attribute-cache", Severity.WARNING, subject, message, fix, f"{KERNEL}; cost: {WHITE_PAPER}")
+    if "sync" in options:
+        message = (
+            f"sync: every write waits for the mount target; WRITE is {_share(superblock, 'WRITE')} of its operations"
+        )
+        fix = "leave sync out; programs that need it call fsync"
+        yield Finding("sync", Severity.WARNING, subject, message, fix, KERNEL)
+
+
+def _forwarder(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
+    addresses = {mount.address for mount in superblock.mounts}
+    unresolved = addresses & (facts.reading.unresolved if facts.reading else frozenset())
+    for address in sorted(unresolved):
+        message = f"{address} is the forwarder of in-transit TLS, so the mount target behind it is not known"
+        fix = f"name it in the configuration: address_map: {{{address}: ADDRESS_OF_THE_MOUNT_TARGET}}"
+        yield Finding("tls-forwarder", Severity.WARNING, subject, message, fix, TLS)
+    if superblock.encrypted and not unresolved:
+        yield Finding(
+            "tls-forwarder", Severity.OK, subject, "in-transit TLS; a mount target has 4,096 such connections", "", TLS
+        )
+
+
+def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
+    """Slots grow by themselves up to a maximum; that they are short shows in the time requests wait for them."""
+    most = facts.sysctls.get("sunrpc.tcp_max_slot_table_entries")
+    first = facts.sysctls.get("sunrpc.tcp_slot_table_entries")
+    operations = superblock.record.operations.values()
+    queue, rtt = sum(one.queue_ms for one in operations), sum(one.rtt_ms for one in operations)
+    if rtt <= 0 or queue <= _MUCH_QUEUEING * rtt or first is None:
+        return
+    waits = f"requests wait {queue / rtt:.0%} of their time on the wire before they are sent"
+    if first < 128 or (most is not None and most < 128):
+        message = (
+            f"{waits}, and sunrpc.tcp_slot_table_entries is {first} (at most {most if most is not None else 'unknown'})"
+        )
+        fix = "set sunrpc.tcp_slot_table_entries=128 before mounting (options sunrpc in /etc/modprobe.d), or nconnect"
+        yield Finding("slot-table", Severity.WARNING, subject, message, fix, f"{KERNEL}; threshold: {PROJECT}")
+
+
+def _fstab(text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        if len(words) < 4 or words[0].startswith("#") or words[2] not in {"nfs", "nfs4"}:
+            continue
+        by_hand = [option for option in words[3].split(",") if option.startswith(("rsize=", "wsize="))]
+        if by_hand:
+            message = f"/etc/fstab line {number} sets {', '.join(by_hand)} by hand"
+            fix = "take them out: the largest are negotiated"
+            yield Finding("transfer-size", Severity.WARNING, f"{words[0]} on {words[1]}", message, fix, MOUNTING)
+
+
+def _share(superblock: Superblock, *names: str) -> str:
+    """Share of some operations in all since the mount."""
+    operations = superblock.record.operations
+    whole = sum(counters.operations for counters in operations.values())
+    part = sum(operations[name].operations for name in names if name in operations)
+    return f"{part / whole:.0%}" if whole else "none"
+
+
+def _whole(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() else 0
+
+
+_OF_MOUNTS: Final[tuple[Callable[[Superblock, str, ClientFacts], Iterator[Finding]], ...]] = (
+    _version,
+    _soft,
+    _transfer_sizes,
+    _nconnect,
+    _caching,
+    _forwarder,
+    _slots,
+)

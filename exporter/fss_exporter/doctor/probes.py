@@ -1,0 +1,109 @@
+"""Looking at this client. Every probe has a deadline, and none touches a mount point in this process."""
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+from fss_exporter.doctor.client_facts import Connect, Directory, Instance
+
+METADATA_URL: Final = "http://169.254.169.254/opc/v2/instance/"
+"""Instance metadata of OCI, version 2; it wants the header `Authorization: Bearer Oracle`."""
+
+SYSCTLS: Final = ("sunrpc.tcp_slot_table_entries", "sunrpc.tcp_max_slot_table_entries", "net.ipv4.tcp_rmem")
+
+_HANDSHAKES: Final = 3
+_LARGEST_METADATA: Final = 1 << 20
+_COUNTER: Final = """
+import os, sys
+count = 0
+with os.scandir(sys.argv[1]) as entries:
+    for _ in entries:
+        count += 1
+        if count > int(sys.argv[2]):
+            break
+print(count)
+"""
+
+
+def connect(address: str, port: int, deadline_s: float) -> Connect:
+    """Open a TCP connection and close it, thrice: the shortest handshake is one round trip. No call is sent.
+
+    A first failure ends it: a server that does not answer costs the deadline once.
+    """
+    shortest = deadline_s
+    for _ in range(_HANDSHAKES):
+        began = time.monotonic()
+        try:
+            with socket.create_connection((address, port), timeout=deadline_s):
+                shortest = min(shortest, time.monotonic() - began)
+        except TimeoutError:
+            return Connect(None, f"no answer within {deadline_s:g} s")
+        except OSError as error:
+            return Connect(None, error.strerror or str(error))
+    return Connect(shortest)
+
+
+def count_entries(path: str, limit: int, deadline_s: float) -> Directory:
+    """Count a directory up to `limit` and one, in a child process: a dead server hangs the child, not us.
+
+    A child that cannot even be killed is left behind; it goes when the server comes back.
+    """
+    child = subprocess.Popen(  # noqa: S603  # our own interpreter and text; the path is an argument
+        [sys.executable, "-I", "-S", "-c", _COUNTER, path, str(limit)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        out, err = child.communicate(timeout=deadline_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.communicate(timeout=1.0)
+        return Directory(path, None, f"no answer within {deadline_s:g} s")
+    if child.returncode or not out.strip().isdigit():
+        lines = err.strip().splitlines()
+        return Directory(path, None, lines[-1] if lines else "the listing failed")
+    return Directory(path, int(out))
+
+
+def instance(url: str, deadline_s: float) -> Instance | None:
+    """What the instance metadata say; None where there are none. Proxies are not asked: the address is link-local."""
+    request = urllib.request.Request(url, headers={"Authorization": "Bearer Oracle"})  # noqa: S310  # http, checked by the caller
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=deadline_s) as answer:
+            document = json.loads(answer.read(_LARGEST_METADATA))
+    except (urllib.error.URLError, OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    region = document.get("canonicalRegionName") or document.get("region")
+    return Instance(str(document.get("availabilityDomain") or ""), str(region or ""))
+
+
+def read_sysctls(procfs: Path) -> dict[str, int]:
+    """The figures of `SYSCTLS` that are there; the last one where there are several."""
+    found = {}
+    for name in SYSCTLS:
+        text = read_text(procfs / "sys" / name.replace(".", "/"))
+        words = text.split()
+        if words and words[-1].isdigit():
+            found[name] = int(words[-1])
+    return found
+
+
+def read_text(path: Path) -> str:
+    """The text of a small file of this host; empty if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

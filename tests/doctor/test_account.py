@@ -1,0 +1,112 @@
+"""Checks of an account, on facts."""
+
+from dataclasses import replace
+
+import pytest
+
+from fss_exporter.doctor.account import check_region
+from fss_exporter.doctor.account_facts import MetricFacts, Outcome, RegionFacts, Tried
+from fss_exporter.doctor.findings import Finding, Severity, exit_code
+
+OK = Tried(Outcome.OK)
+READS = MetricFacts("MountTargetReadThroughput", "MountTargetReadThroughput", 5, {}, ("bytes",), 5, 70.0, 14)
+IOPS = MetricFacts("MountTargetIOPS", "MountTargetIOPS", 5, {}, (), 5, 70.0, 14)
+FINE = RegionFacts(
+    "r", {"ListMountTargets": OK, "ListMetrics": OK}, 0.4, 3, {"1": 3}, {}, (READS, IOPS), 15, names_ignore_case=None
+)
+
+
+def found(facts: RegionFacts, check: str) -> list[Finding]:
+    return [finding for finding in check_region(facts) if finding.check == check]
+
+
+def test_a_region_that_answers_is_fine() -> None:
+    findings = list(check_region(FINE))
+    assert exit_code(findings) == 0
+    assert {finding.severity for finding in findings} == {Severity.OK}
+
+
+@pytest.mark.parametrize(
+    ("operation", "severity"),
+    [
+        ("ListMountTargets", Severity.PROBLEM),
+        ("SummarizeMetricsData", Severity.PROBLEM),
+        ("GetPrivateIp", Severity.WARNING),
+    ],
+)
+def test_a_refused_operation_is_as_bad_as_what_it_costs(operation: str, severity: Severity) -> None:
+    refused = Tried(Outcome.REFUSED, "404 Perhaps this is missing: Allow group <group> to ...")
+    (only,) = found(replace(FINE, tried={**FINE.tried, operation: refused}), "permissions")
+    assert (only.severity, only.subject) == (severity, f"r {operation}")
+    assert "Allow group" in only.message
+
+
+def test_no_answer_is_about_the_network() -> None:
+    silent = {"ListAvailabilityDomains": Tried(Outcome.SILENT, "no answer")}
+    findings = list(check_region(RegionFacts("r", silent)))
+    assert [finding.check for finding in findings] == ["api"]
+    assert "route, proxy, DNS" in findings[0].fix
+
+
+@pytest.mark.parametrize(
+    ("ahead", "severity", "words"),
+    [
+        (59.0, Severity.OK, "agrees"),
+        (-100.0, Severity.WARNING, "100 s behind"),
+        (600.0, Severity.PROBLEM, "600 s ahead of"),
+    ],
+)
+def test_a_clock_that_is_off_is_as_bad_as_it_is_far(ahead: float, severity: Severity, words: str) -> None:
+    (only,) = found(replace(FINE, clock_ahead_seconds=ahead), "clock")
+    assert only.severity is severity
+    assert words in only.message
+
+
+def test_no_mount_targets_is_a_warning() -> None:
+    assert [one.severity for one in found(replace(FINE, mount_targets=0), "inventory")] == [Severity.WARNING]
+    assert found(replace(FINE, mount_targets=None), "inventory") == []
+
+
+def test_no_metrics_is_a_warning_only_where_they_could_be_listed() -> None:
+    assert [one.severity for one in found(replace(FINE, metrics=()), "metrics")] == [Severity.WARNING]
+    refused = {"ListMetrics": Tried(Outcome.REFUSED, "x")}
+    assert found(replace(FINE, metrics=(), tried=refused), "metrics") == []
+
+
+def test_a_tenancy_without_mount_target_iops_is_told_what_that_means() -> None:
+    advice = [one for one in found(replace(FINE, metrics=(READS,)), "metrics") if one.severity is Severity.ADVICE]
+    assert [one.message.split(":")[0] for one in advice] == ["MountTargetIOPS is not there"]
+
+
+def test_a_metric_nobody_documented_is_worth_a_report() -> None:
+    unknown = MetricFacts("MountTargetThrottled", "", 5, {}, (), 5, 70.0, 14)
+    (only,) = [one for one in found(replace(FINE, metrics=(READS, IOPS, unknown)), "metrics") if one.fix]
+    assert only.subject == "r MountTargetThrottled"
+    assert "doctor --record" in only.fix
+
+
+def test_another_spelling_is_told() -> None:
+    other = replace(READS, spelling="MountTargetREADThroughput")
+    messages = [one.message for one in found(replace(FINE, metrics=(other, IOPS)), "metrics")]
+    assert "documented as MountTargetReadThroughput; asked for as it is spelt here" in messages
+
+
+def test_a_failed_query_is_a_warning() -> None:
+    failed = replace(READS, streams=None, error="HTTP 500")
+    warnings = [
+        one for one in found(replace(FINE, metrics=(failed, IOPS)), "metrics") if one.severity is Severity.WARNING
+    ]
+    assert [one.message for one in warnings] == ["HTTP 500"]
+
+
+def test_silence_of_a_metric_that_is_sent_while_idle_is_advice() -> None:
+    silent = replace(READS, streams=0, newest_age_seconds=None, minutes=0)
+    advice = [one for one in found(replace(FINE, metrics=(silent, IOPS)), "metrics") if one.severity is Severity.ADVICE]
+    assert [one.subject for one in advice] == ["r MountTargetReadThroughput"]
+
+
+@pytest.mark.parametrize(("age", "severity"), [(200.0, Severity.OK), (900.0, Severity.WARNING)])
+def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
+    (only,) = found(replace(FINE, metrics=(READS, replace(IOPS, newest_age_seconds=age))), "ingestion-lag")
+    assert only.severity is severity
+    assert f"70 s old (MountTargetReadThroughput) to {age:.0f} s (MountTargetIOPS)" in only.message

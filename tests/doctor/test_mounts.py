@@ -1,0 +1,133 @@
+"""Checks of mounts."""
+
+import pytest
+from tests.doctor.clients import KERNEL, client, found, reading, severities
+
+from fss_exporter.doctor.client_facts import ClientFacts
+from fss_exporter.doctor.findings import Finding, Severity, exit_code
+from fss_exporter.doctor.mounts import check_mounts
+from fss_exporter.nfs.superblocks import Reading
+
+SUBJECT = "10.80.1.10:/export/a on /mnt/a"
+
+
+def test_mounts_that_cannot_be_read_are_a_problem_and_the_only_finding() -> None:
+    (only,) = check_mounts(ClientFacts(None, "cannot read /proc/1/mountstats: Permission denied"))
+    assert only.severity is Severity.PROBLEM
+    assert "Permission denied" in only.message
+
+
+def test_a_host_without_nfs_is_a_warning() -> None:
+    (only,) = check_mounts(ClientFacts(Reading((), frozenset(), (), frozenset())))
+    assert only.severity is Severity.WARNING
+    assert only.message == "no NFS mounts"
+
+
+def test_records_that_cannot_be_read_are_counted_by_reason() -> None:
+    facts = ClientFacts(Reading((), frozenset(), ("malformed_age", "malformed_age", "truncated"), frozenset()))
+    messages = [finding.message for finding in check_mounts(facts)]
+    assert "2 records of mountstats cannot be read: malformed_age" in messages
+
+
+def test_a_mount_as_it_should_be_has_no_warning() -> None:
+    findings = list(check_mounts(client()))
+    assert exit_code(findings) == 0
+    assert findings[0] == Finding("mounts", Severity.OK, "", "1 NFS mounts readable, at 1 mount points")
+
+
+def test_a_soft_writable_mount_is_a_problem() -> None:
+    (only,) = found(client(("hard,", "soft,")), "soft-mount")
+    assert only.severity is Severity.PROBLEM
+    assert only.subject == SUBJECT
+
+
+def test_a_soft_readonly_mount_is_fine_unless_it_gives_up_early() -> None:
+    read_only = (("rw,vers=3", "ro,vers=3"), ("hard,", "soft,"))
+    assert found(client(*read_only), "soft-mount") == []
+    assert severities(found(client(*read_only, ("timeo=600", "timeo=100")), "soft-mount")) == [Severity.WARNING]
+
+
+def test_another_version_than_three_is_pointed_out() -> None:
+    facts = client(("fstype nfs ", "fstype nfs4 "), (" - nfs ", " - nfs4 "), ("vers=3,", "vers=4.1,"))
+    (only,) = found(facts, "version")
+    assert "NFS version 4.1" in only.message
+    assert found(facts, "nconnect") == []
+
+
+@pytest.mark.parametrize(("size", "count"), [("32768", 1), ("1048576", 0), ("0", 0), ("x", 0)])
+def test_small_transfers_are_a_warning(size: str, count: int) -> None:
+    assert len(found(client(("rsize=1048576", f"rsize={size}")), "transfer-size")) == count
+
+
+def test_sizes_set_by_hand_are_found_in_fstab_by_line() -> None:
+    fstab = (
+        "# 10.0.0.1:/a /a nfs rsize=1048576 0 0\n"
+        "\n"
+        "/dev/sda1 / ext4 defaults 0 1\n"
+        "10.0.0.1:/b /b nfs hard,rsize=1048576,wsize=65536 0 0\n"
+        "10.0.0.1:/c /c nfs hard 0 0\n"
+        "broken line\n"
+    )
+    (only,) = found(client(fstab=fstab), "transfer-size")
+    assert only.message == "/etc/fstab line 4 sets rsize=1048576, wsize=65536 by hand"
+    assert only.subject == "10.0.0.1:/b on /b"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (KERNEL, "mount with nconnect=16"),
+        ("6.12.1", "mount with nconnect=16"),
+        ("4.18.0-553.el8_10.x86_64", "mount with nconnect=16"),
+        ("4.14.35-2047.el7uek.x86_64", "use a newer kernel"),
+        ("5.2.9", "use a newer kernel"),
+    ],
+)
+def test_one_connection_is_advice_that_depends_on_the_kernel(kernel: str, words: str) -> None:
+    (only,) = found(client(kernel=kernel), "nconnect")
+    assert only.severity is Severity.ADVICE
+    assert words in only.fix
+
+
+def test_nothing_is_said_about_nconnect_where_the_kernel_is_not_known() -> None:
+    assert found(client(kernel=""), "nconnect") == []
+
+
+def test_several_connections_are_fine() -> None:
+    (only,) = found(client(("proto=tcp,timeo", "proto=tcp,nconnect=4,timeo")), "nconnect")
+    assert (only.severity, only.message) == (Severity.OK, "4 connections")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("noacl,", "noac,noacl,"),
+        ("acregmin=3,acregmax=60,acdirmin=30,acdirmax=60", "acregmin=0,acregmax=0,acdirmin=0,acdirmax=0"),
+    ],
+)
+def test_attributes_that_are_not_cached_are_a_warning_with_their_share(change: tuple[str, str]) -> None:
+    (only,) = found(client(change), "attribute-cache")
+    assert only.severity is Severity.WARNING
+    assert "% of its operations" in only.message
+
+
+def test_synchronous_writing_is_a_warning_with_its_share() -> None:
+    (only,) = found(client(("rw,vers=3", "rw,sync,vers=3")), "sync")
+    assert "WRITE is 17% of its operations" in only.message
+
+
+def test_a_forwarder_that_is_not_mapped_is_a_warning() -> None:
+    behind_tls = ("10.80.1.10", "192.168.255.2")
+    (only,) = found(client(behind_tls), "tls-forwarder")
+    assert "address_map: {192.168.255.2:" in only.fix
+    mapped = ClientFacts(reading(behind_tls, address_map={"192.168.255.2": "10.0.0.9"}))
+    assert severities(found(mapped, "tls-forwarder")) == [Severity.OK]
+
+
+def test_few_slots_matter_where_requests_wait_for_them() -> None:
+    few = {"sunrpc.tcp_slot_table_entries": 2, "sunrpc.tcp_max_slot_table_entries": 65536}
+    (only,) = found(client(sysctls=few), "slot-table")
+    assert "sunrpc.tcp_slot_table_entries is 2 (at most 65536)" in only.message
+    assert found(client(sysctls={"sunrpc.tcp_slot_table_entries": 128}), "slot-table") == []
+    assert found(client(), "slot-table") == []
+    assert found(client((" 320871 724161 ", " 871 724161 "), sysctls=few), "slot-table") == []

@@ -1,0 +1,132 @@
+"""Probes of this client, against loopback and a temporary directory."""
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from fss_exporter.doctor import probes
+from fss_exporter.doctor.client_facts import Instance
+
+
+@contextmanager
+def metadata(status: int, body: bytes) -> Iterator[str]:
+    """A server that answers like the instance metadata, and only to the header they want."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # http.server's name
+            allowed = self.headers.get("Authorization") == "Bearer Oracle"
+            self.send_response(status if allowed else 403)
+            self.end_headers()
+            self.wfile.write(body if allowed else b"")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's name
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/opc/v2/instance/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_listening_port_tells_the_round_trip() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        found = probes.connect("127.0.0.1", server.getsockname()[1], 2.0)
+    assert found.seconds is not None
+    assert 0 < found.seconds < 2
+
+
+def test_a_closed_port_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    found = probes.connect("127.0.0.1", port, 2.0)
+    assert found.seconds is None
+    assert found.error == "Connection refused"
+
+
+def test_no_answer_at_all_ends_at_the_deadline() -> None:
+    # A full backlog: the kernel drops further handshakes.
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(0)
+        waiting = [socket.socket() for _ in range(4)]
+        try:
+            for one in waiting:
+                one.settimeout(0)
+                one.connect_ex(server.getsockname())
+            found = probes.connect("127.0.0.1", server.getsockname()[1], 0.2)
+        finally:
+            for one in waiting:
+                one.close()
+    assert found.seconds is None
+    assert found.error == "no answer within 0.2 s"
+
+
+def test_a_directory_is_counted_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(7):
+        (tmp_path / str(number)).touch()
+    monkeypatch.setattr(os, "scandir", lambda _: pytest.fail("listed in this process"))
+    assert probes.count_entries(str(tmp_path), 10, 10.0).entries == 7
+    assert probes.count_entries(str(tmp_path), 3, 10.0).entries == 4
+
+
+@pytest.mark.parametrize(("path", "why"), [("none", "No such file"), ("file", "Not a directory")])
+def test_what_cannot_be_listed_says_why(tmp_path: Path, path: str, why: str) -> None:
+    (tmp_path / "file").touch()
+    found = probes.count_entries(str(tmp_path / path), 10, 10.0)
+    assert found.entries is None
+    assert why in found.error
+
+
+def test_a_directory_that_hangs_costs_the_deadline_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "_COUNTER", "import time; time.sleep(60)")
+    found = probes.count_entries(str(tmp_path), 10, 0.2)
+    assert found.entries is None
+    assert found.error == "no answer within 0.2 s"
+
+
+def test_a_path_that_looks_like_a_flag_is_a_path() -> None:
+    assert "No such file" in probes.count_entries("--version", 10, 10.0).error
+
+
+def test_the_metadata_tell_domain_and_region() -> None:
+    body = b'{"availabilityDomain": "Uocm:PHX-AD-1", "canonicalRegionName": "us-phoenix-1", "region": "phx"}'
+    with metadata(200, body) as url:
+        assert probes.instance(url, 2.0) == Instance("Uocm:PHX-AD-1", "us-phoenix-1")
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, b"{}"), (200, b""), (200, b"<html>"), (200, b"[1]"), (200, b"[" * 100_000), (500, b"{}")]
+)
+def test_other_answers_are_no_metadata(status: int, body: bytes) -> None:
+    with metadata(status, body) as url:
+        assert probes.instance(url, 2.0) is None
+
+
+def test_nobody_there_is_no_metadata() -> None:
+    assert probes.instance("http://127.0.0.1:1/", 2.0) is None
+
+
+def test_metadata_are_not_asked_of_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with metadata(200, b"{}") as url:
+        assert probes.instance(url, 2.0) == Instance()
+
+
+def test_figures_of_the_kernel_are_read_where_they_are(tmp_path: Path) -> None:
+    for name, text in (("sunrpc/tcp_slot_table_entries", "2\n"), ("net/ipv4/tcp_rmem", "4096\t131072\t6291456\n")):
+        path = tmp_path / "sys" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    assert probes.read_sysctls(tmp_path) == {"sunrpc.tcp_slot_table_entries": 2, "net.ipv4.tcp_rmem": 6291456}
+    assert probes.read_text(tmp_path / "gone") == ""

@@ -1,0 +1,49 @@
+"""What is written down for a bug report."""
+
+import json
+
+from hypothesis import given, strategies as st
+
+from fss_exporter.doctor.account_facts import MetricFacts, Outcome, RegionFacts, Tried
+from fss_exporter.doctor.record import record
+
+ONE = "ocid1.mounttarget.oc1.eu_frankfurt_1.aaaaaaaafuyipt4am32q"
+TWO = "ocid1.mounttarget.oc1.eu_frankfurt_1.bbbbbbbbfuyipt4am32q"
+SYSTEM = "ocid1.filesystem.oc1.eu_frankfurt_1.cccc"
+DIMENSIONS = {
+    "mountTargetId": (ONE, TWO),
+    "resourceId": (SYSTEM,),
+    "mtResourceName": ("mt-home",),
+    "size": ("0B_to_8KiB",),
+}
+FACTS = RegionFacts(
+    "eu-frankfurt-1",
+    {
+        "ListMountTargets": Tried(
+            Outcome.REFUSED, f"Allow group <group> to inspect mount-targets in compartment id {SYSTEM}"
+        )
+    },
+    metrics=(MetricFacts("MetadataIOPS", "MetadataIOPS", 2, DIMENSIONS), MetricFacts("X", "", 1, DIMENSIONS)),
+)
+
+
+def test_ocids_and_names_have_stand_ins_that_stay_the_same() -> None:
+    document = json.loads(record("1.0", (FACTS,)))
+    (region,) = document["regions"]
+    first, second = region["metrics"]
+    assert first["dimensions"]["mountTargetId"] == ["<mounttarget 1>", "<mounttarget 2>"]
+    assert first["dimensions"] == second["dimensions"]
+    assert first["dimensions"]["mtResourceName"] == ["<name 1>"]
+    assert first["dimensions"]["size"] == ["0B_to_8KiB"]
+    assert region["operations"]["ListMountTargets"]["error"].endswith("in compartment id <filesystem 1>")
+
+
+@given(st.from_regex(r"ocid1\.[a-z]{1,12}\.oc1\.[a-z_0-9]{0,10}\.[a-z0-9]{1,20}", fullmatch=True), st.text(max_size=20))
+def test_no_ocid_leaves_the_house_wherever_it_stands(ocid: str, around: str) -> None:
+    facts = RegionFacts(
+        "r",
+        {"GetSubnet": Tried(Outcome.FAILED, f"{around} {ocid} {around}")},
+        metrics=(MetricFacts("X", "", 1, {ocid: (ocid,), "resourceName": (ocid,)}, error=f"'{ocid}'"),),
+        arithmetic=ocid,
+    )
+    assert ocid not in record("1", (facts,))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from fss_exporter.errors import BrokenAnswer, CloudError, TooMuchData, Unreachable
+from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, TooMuchData, Unreachable
 from fss_exporter.oci.book import Book, Clockwork, Points, Taken
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.estimates import NEEDED, Watched
@@ -206,7 +206,7 @@ class Queries:
             rows = self._summarized(metric.query(spelling, part), request)
         except TooMuchData:
             raise
-        except CloudError as error:
+        except (CloudError, MqlError) as error:
             self._complaints.note(metric.name, error)
             self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
             return None

@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint lint-rules types contracts deploy-check chart image image-check dist test-cli test-terraform accuracy bench bench-rules dashboards screenshots pages lock clean golden
+.PHONY: help demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check dist test-cli test-terraform accuracy bench bench-rules dashboards screenshots pages lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ image: ## both container images with buildah, podman or docker (docs/install.md)
 
 image-check: .venv/dev ## build the images without a registry and start them read-only and without capabilities (root)
 	@tools/image-check $(ARGS)
+
+unit-check: .venv/dev ## start both units under a real systemd in its own namespaces (root, after image-check)
+	@tools/unit-check
 
 dist: .venv/dev ## wheel and sdist into dist/
 	@rm -rf dist && $(BIN)/python -m build --quiet --outdir dist .

@@ -13,11 +13,11 @@ zero before the growth.
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from fss_exporter.model.estimate import NOTHING, Bounds, Wire, estimate_reads, estimate_writes, read_wire, write_wire
+from fss_exporter.model.estimate import NOTHING, Bounds
 from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
+from fss_exporter.nfs.costs import cost, grown_errors
 from fss_exporter.nfs.peaks import Peaks
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
@@ -32,9 +32,6 @@ _ALWAYS = (READ, WRITE, OTHER)
 _ERRORS_ALWAYS = frozenset((READ, WRITE, "COMMIT", OTHER))
 # Operations that do not fail in ordinary work; a first failure of theirs is told at once.
 
-_EXACT_COSTS = {
-    name: operation.io_operations for name, operation in NFS3_OPERATIONS.items() if operation.io_operations is not None
-}
 _ZERO = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 _REMOTE_LOCKS = frozenset(("none", "flock"))
 _ESTIMATED_FSTYPE = "nfs"
@@ -211,9 +208,13 @@ def _add_difference(
             target = totals.operations[OTHER]
         _add_operation(totals, target, old, counters)
         if counters.errors:
-            _add_errors(totals, target, _errors(old, counters), at, announce_s)
+            _add_errors(totals, target, grown_errors(old, counters), at, announce_s)
         if now.fstype == _ESTIMATED_FSTYPE:
-            whole_cost += _add_cost(target, name, old, counters, payload.get(name, 0), now.options)
+            added = cost(name, old, counters, payload.get(name, 0), now.options)
+            if added is not None:
+                lower, point, upper = target.cost or NOTHING
+                target.cost = Bounds(lower + added.lower, point + added.point, upper + added.upper)
+                whole_cost += added.point
     return whole_cost
 
 
@@ -256,58 +257,3 @@ def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) ->
     old = 0 if before is None or before.vfs_locks is None else before.vfs_locks
     locks = max(0, now.vfs_locks - old)
     totals.lock_io_operations = (totals.lock_io_operations or 0) + locks * NLM_IO_OPERATIONS
-
-
-def _add_cost(
-    target: OperationTotals,
-    name: str,
-    old: OperationCounters,
-    new: OperationCounters,
-    payload_bytes: int,
-    options: Mapping[str, str],
-) -> float:
-    """Add what an operation's difference costs; return it."""
-    count = max(0, new.operations - old.operations)
-    lower, point, upper = target.cost or NOTHING
-    if name in _EXACT_COSTS:
-        exact = count * _EXACT_COSTS[name]
-        target.cost = Bounds(lower + exact, point + exact, upper + exact)
-        return exact
-    if name == READ:
-        cost = estimate_reads(count, payload_bytes, _size_cap(options, "rsize"), _read_wire(old, new, options))
-    elif name == WRITE:
-        cost = estimate_writes(count, payload_bytes, _size_cap(options, "wsize"), _write_wire(old, new, options))
-    else:
-        return 0.0
-    target.cost = Bounds(lower + cost.lower, point + cost.point, upper + cost.upper)
-    return cost.point
-
-
-def _read_wire(old: OperationCounters, new: OperationCounters, options: Mapping[str, str]) -> Wire | None:
-    if not _headers_known(options):
-        return None
-    return read_wire(max(0, new.received_bytes - old.received_bytes), _errors(old, new))
-
-
-def _write_wire(old: OperationCounters, new: OperationCounters, options: Mapping[str, str]) -> Wire | None:
-    sent_again = new.transmissions - old.transmissions > new.operations - old.operations
-    if sent_again or not _headers_known(options):
-        return None
-    return write_wire(max(0, new.sent_bytes - old.sent_bytes), _errors(old, new))
-
-
-def _headers_known(options: Mapping[str, str]) -> bool:
-    return options.get("sec") == "sys" and not options.get("proto", "").startswith("rdma")
-
-
-def _errors(old: OperationCounters, new: OperationCounters) -> int:
-    return max(0, (new.errors or 0) - (old.errors or 0))
-
-
-_LARGEST_TRANSFER_BYTES = 1024 * 1024
-# The kernel's own cap of rsize and wsize, NFS_MAX_FILE_IO_SIZE, for a record that states none.
-
-
-def _size_cap(options: Mapping[str, str], name: str) -> int:
-    stated = options.get(name, "")
-    return int(stated) if stated.isdecimal() and int(stated) > 0 else _LARGEST_TRANSFER_BYTES

@@ -228,6 +228,14 @@ class TestBadInput:
         assert query[finger.index("^") :] == "> 0"
         assert operator.region.calls == {}
 
+    def test_a_placeholder_nobody_can_fill_is_told_before_anything_is_sent(self, operator: Operator) -> None:
+        file = operator.pack / "fss-kerberos-errors.json"
+        file.write_text(file.read_text().replace("*eytab|", "${MY_OCID}|"))
+        answer = operator.alarms("apply")
+        assert answer.code == 2
+        assert "fss-kerberos-errors: nothing to put in for MY_OCID" in answer.err
+        assert "CreateAlarm" not in operator.region.calls
+
     def test_an_unknown_shape(self, operator: Operator) -> None:
         answer = ask("alarms", "render", "--mount-target", f"{HOME}=hpmt-30")
         assert answer.code == 2

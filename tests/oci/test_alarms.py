@@ -85,6 +85,12 @@ class TestReadingAFile:
         with pytest.raises(UsageError, match=r"one\.json:1: not JSON(?s:.)*two\.json: an alarm is a JSON object"):
             pack.load(tmp_path)
 
+    def test_two_files_of_one_alarm_are_refused(self, tmp_path: Path) -> None:
+        for name in ("one.json", "two.json"):
+            (tmp_path / name).write_text(json.dumps(self.good))
+        with pytest.raises(UsageError, match=f"fss-exporter-alarm: {PACK[0].key} is that of 2 files"):
+            pack.load(tmp_path)
+
     def test_a_folder_without_alarms_is_told(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"no \*\.json file"):
             pack.load(tmp_path)
@@ -182,6 +188,11 @@ class TestWhatThereShouldBe:
             assert alarm.body["metricCompartmentIdInSubtree"] is True
             assert alarm.name == f"prod-{alarm.key}"
             assert alarm.body["freeformTags"][pack.PACK_TAG] == "prod"
+
+    def test_an_alarm_of_ones_own_is_kept_whatever_its_name_begins_with(self) -> None:
+        own = pack.Alarm("mount-target-iops-of-mine", {**PACK[0].body, "displayName": "fss-mount-target-iops-of-mine"})
+        kept = desired([*PACK, own], SCOPE, Estate([target(FIRST)]))
+        assert "mount-target-iops-of-mine" in {alarm.key for alarm in kept}
 
     limits = st.builds(
         Limits,
@@ -350,6 +361,11 @@ class TestShowing:
             "  - fss-kerberos-errors                          delete: no longer wanted here",
             "Plan: 1 to create, 1 to update, 1 to delete, 0 unchanged.",
         ]
+
+    def test_control_characters_of_edited_alarms_do_not_reach_the_terminal(self) -> None:
+        hostile = edited(stored(self.alarms[:1])[0], displayName="\x1b[2J\nevil", body="a\nb\x07")
+        lines = [*show.plan_lines(plan(self.alarms[:1], [hostile], {})), *show.plan_lines(removal([hostile]))]
+        assert all(line.isprintable() for line in lines)
 
 
 class TestRendering:

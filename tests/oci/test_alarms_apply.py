@@ -88,6 +88,13 @@ def test_the_whole_pack_is_created_and_a_second_run_changes_nothing(service: Ala
     assert region.calls["CreateAlarm"] == len(WANTED)
 
 
+def test_a_stream_as_destination_leads_to_no_endless_updates(service: Alarms) -> None:
+    """OCI makes RAW of every message format then."""
+    wanted = desired(PACK, replace(SCOPE, destinations=(*small().topics, *small().streams)), Estate())[:2]
+    apply(planned(service, wanted), service)
+    assert planned(service, wanted).changes == ()
+
+
 def test_what_is_stored_is_what_the_pack_says(service: Alarms, by_hand: Clients) -> None:
     apply(planned(service, WANTED), service)
     stored = alarm_called(by_hand, "fss-mount-target-iops-standard")

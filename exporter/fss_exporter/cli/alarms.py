@@ -140,6 +140,7 @@ def _planned(options: Options) -> tuple[SavedPlan, Alarms]:
     scope = scope_of(options, session.region)
     estate = estate_of(options, settings, session, scope)
     wanted = desired(pack, scope, estate)
+    _check_filled(wanted)
     _say_what_is_blind(wanted, estate.spellings)
     service = Alarms(session, settings.oci.auth)
     owned, foreign = survey(service, scope.alarm_compartment, scope.name)
@@ -169,6 +170,12 @@ def _kept(file: Path, options: Options) -> tuple[SavedPlan, Alarms]:
     owned, _ = survey(service, saved.alarm_compartment, saved.name)
     saving.check_current(saved, owned)
     return saved, service
+
+
+def _check_filled(wanted: Sequence[Alarm]) -> None:
+    for alarm in wanted:
+        if left := sorted(placeholders(alarm)):
+            raise UsageError(f"{alarm.name}: nothing to put in for {', '.join(left)}; write the OCID into the file")
 
 
 def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:

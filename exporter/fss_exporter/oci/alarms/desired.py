@@ -145,8 +145,9 @@ def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm,
             alarms += _of_ceiling(models[ceiling.key], ceiling, estate)
     if REPLICATION in models:
         alarms += _of_replications(models[REPLICATION], estate.replications)
-    stems = (REPLICATION, *(ceiling.stem for ceiling in CEILINGS))
-    others = (alarm for alarm in pack if not alarm.key.startswith(stems))
+    derived = {f"{ceiling.stem}-{shape}" for ceiling in CEILINGS if ceiling.key in models for shape in SHAPES}
+    derived |= {REPLICATION, *(ceiling.key for ceiling in CEILINGS)}
+    others = (alarm for alarm in pack if alarm.key not in derived)
     alarms += (
         _with_failures(_for_objective(alarm, estate.objectives), estate.error_types)
         for alarm in others
@@ -251,5 +252,7 @@ def _placed(alarm: Alarm, scope: Scope) -> Alarm:
         "metricCompartmentIdInSubtree": scope.in_subtree,
     }
     body.setdefault("overrides", [])  # said, so that one made by hand is noticed
+    if any(".stream." in destination for destination in scope.destinations):
+        body["messageFormat"] = "RAW"  # what OCI makes of it for a stream
     body["freeformTags"] = {**(body.get("freeformTags") or {}), PACK_TAG: scope.name, KEY_TAG: alarm.key}
     return Alarm(alarm.key, body)

@@ -74,13 +74,16 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
     Raises:
         UsageError: a file that is not an alarm, or whose query does not parse; all of them at once.
     """
-    alarms, mistakes = [], []
+    alarms: list[Alarm] = []
+    mistakes: list[str] = []
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".json")), key=lambda item: item.name)
     for file in files:
         try:
             alarms.append(read(file.name, file.read_text(encoding="utf-8")))
         except UsageError as error:
             mistakes.append(str(error))
+    keys = [alarm.key for alarm in alarms]
+    mistakes += (f"{KEY_TAG}: {key} is that of {keys.count(key)} files" for key in set(keys) if keys.count(key) > 1)
     if not files:
         mistakes.append(f"{folder}: no *.json file here")
     if mistakes:

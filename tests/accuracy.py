@@ -1,6 +1,7 @@
 """`make accuracy`: the estimate against the packets, one line for each recorded workload.
 
-`python -m tests.accuracy [DIRECTORY]` takes other recordings of the same layout.
+`python -m tests.accuracy [DIRECTORY]` takes other recordings of the same layout; `--write` puts the table into
+docs/cost-model.md.
 """
 
 import sys
@@ -21,6 +22,10 @@ OUT_OF_REACH = {
 
 ADVERSARIAL = frozenset(("c4_randread_mix", "d6_randwrite_mix", "e_oddwrite_fsync", "k_mixed"))
 """Several sizes mixed within one second."""
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "cost-model.md"
+BEGIN = "<!-- accuracy: python -m tests.accuracy --write -->"
+END = "<!-- /accuracy -->"
 
 TARGET_ERROR = 0.03
 ADVERSARIAL_TARGET_ERROR = 0.06
@@ -87,20 +92,29 @@ def table(rows: list[Row]) -> str:
     worst = max((abs(row.error) for row in rows if row.name not in OUT_OF_REACH), default=0.0)
     lines += [
         "",
-        f"Mean error {mean_error(rows):.2%}, worst {worst:.1%}, over the recordings without a reason in the last column or with mixed sizes.",
+        f"Mean error {mean_error(rows):.2%}, worst {worst:.1%}, without the recordings that no counter can tell.",
     ]
     return "\n".join(lines)
 
 
+def documented(table_text: str) -> str:
+    """docs/cost-model.md with this table in its place."""
+    begin, _, rest = DOCUMENT.read_text().partition(BEGIN)
+    return f"{begin}{BEGIN}\n{table_text}\n{END}{rest.partition(END)[2]}"
+
+
 def main() -> None:
     """Print the table; exit 1 if a recording misses its target."""
-    rows = [measure(recording) for recording in load_all(Path(sys.argv[1]) if len(sys.argv) > 1 else RECORDINGS)]
+    arguments = sys.argv[1:]
+    if arguments == ["--write"]:
+        DOCUMENT.write_text(documented(table([measure(recording) for recording in load_all()])))
+        return
+    rows = [measure(recording) for recording in load_all(Path(arguments[0]) if arguments else RECORDINGS)]
     print(table(rows))
     misses = [row for row in rows if abs(row.error) > row.target or (row.outside and row.name not in OUT_OF_REACH)]
     for row in misses:
-        print(
-            f"missed: {row.kernel}/{row.name} error {row.error:+.1%}, outside the bounds: {', '.join(row.outside) or 'nothing'}"
-        )
+        outside = ", ".join(row.outside) or "nothing"
+        print(f"missed: {row.kernel}/{row.name} error {row.error:+.1%}, outside the bounds: {outside}")
     sys.exit(1 if misses or mean_error(rows) > MEAN_TARGET_ERROR else 0)
 
 

@@ -143,8 +143,8 @@ def graph(
         "thresholds": _thresholds(steps or NEUTRAL_STEPS),
         "unit": unit,
     }
-    if unit == "percentunit" and steps:
-        custom["axisSoftMax"] = 1
+    if unit == "percentunit" and steps and steps[-1][0]:
+        custom["axisSoftMax"] = round(1.05 * steps[-1][0], 4)
     if decimals is not None:
         defaults["decimals"] = decimals
     body: Json = {

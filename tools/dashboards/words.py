@@ -18,7 +18,6 @@ _KEEP = "${datasource:queryparam}&${__url_time_range}"
 TO_MOUNT_TARGET = (
     f"/d/fss-mount-target?var-mount_target=${{__data.fields.mount_target_id}}&${{region:queryparam}}&{_KEEP}"
 )
-TO_CLIENTS = f"/d/fss-clients?var-address=${{__data.fields.address}}&{_KEEP}"
 
 
 def nearest(expr: str, by: str) -> str:

@@ -1,0 +1,164 @@
+"""The configuration file: every mistake at once, with its line, and nothing half-read."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+from pydantic import BaseModel
+
+from fss_exporter.config import Settings, load
+from fss_exporter.errors import ConfigError, UsageError
+
+EXAMPLE = Path(__file__).parents[1] / "deploy" / "fss-exporter.example.yml"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "fss-exporter.yml"
+
+
+def mistakes(path: Path, text: str) -> tuple[str, ...]:
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert all(line.startswith(f"{path}: ") for line in str(caught.value).splitlines())
+    return caught.value.mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("oci: {", "line 1, column 7: not YAML"),
+        ("a: b: c", "line 1, column 5: not YAML"),
+        ("- oci", "line 1: must be a mapping"),
+        ("just text", "line 1: must be a mapping"),
+        ("oci:\n  auth: x\noci:\n  profile: y\n", "line 3: oci: given twice"),
+        ("oci:\n  auth: password\n", "line 2: oci.auth: should be 'config_file'"),
+        ("oci:\n  regoins: [a]\n", "line 2: oci.regoins: unknown key; did you mean regions?"),
+        ("ocu: {}\n", "line 1: ocu: unknown key; did you mean oci?"),
+        ("zzz: {}\n", "line 1: zzz: unknown key; known here: address_map, addresses"),
+        ("oci:\n  poll_interval: soon\n", "line 2: oci.poll_interval: 'soon' is not a length of time"),
+        ("oci:\n  poll_interval: -5\n", "line 2: oci.poll_interval: should be greater than 0"),
+        ("oci:\n  poll_interval: 5s\n", "line 1: oci: poll_interval must be at least 10 s"),
+        ("oci:\n  stale_after: 2m\n", "line 1: oci: stale_after must be at least poll_interval + 3m"),
+        ("oci:\n  calls_per_second: 10\n", "line 2: oci.calls_per_second: should be less than 10"),
+        ("oci:\n  calls_per_second: .nan\n", "line 2: oci.calls_per_second: should be"),
+        ("oci:\n  tenancy: mine\n", "line 2: oci.tenancy: must be an OCID"),
+        ("oci:\n  regions:\n  - eu-frankfurt-1\n  - 'Frankfurt!'\n", "line 4: oci.regions[1]: "),
+        ("oci:\n  endpoint: ftp://x\n", "line 2: oci.endpoint: must be a URL"),
+        ("oci:\n  endpoint: 'https://user:secret@x'\n", "line 2: oci.endpoint: must be a URL"),
+        ("oci:\n  endpoints:\n    identity: 'https://x/{realm}'\n", "line 3: oci.endpoints.identity: must be a URL"),
+        ("limits:\n  shapes:\n    hpmt-2O:\n      iops: 1\n", "line 3: limits.shapes.hpmt-2O: must be a shape"),
+        ("limits:\n  shapes:\n    hpmt-20:\n      iops: 0\n", "line 4: limits.shapes.hpmt-20.iops: should be greater"),
+        (
+            "limits:\n  mount_targets:\n    mt:\n      iop: 1\n",
+            "line 4: limits.mount_targets.mt.iop: unknown key; did you mean iops?",
+        ),
+        (
+            "latency_objectives:\n  read:\n    4KiB: 1ms\n",
+            "line 3: latency_objectives.read.4KiB: should be '0B_to_8KiB'",
+        ),
+        ("latency_objectives:\n  metadata: 0\n", "line 2: latency_objectives.metadata: should be greater than 0"),
+        ("address_map:\n  forwarder: 10.0.0.1\n", "line 2: address_map.forwarder: must be an IP address"),
+        ("addresses:\n  mt-home: 10.0.0.1\n", "line 2: addresses.mt-home: must be an OCID"),
+        ("oci: &a\n  include: *a\n", "line 2: oci.include"),
+    ],
+    ids=lambda value: value.splitlines()[0] if isinstance(value, str) else "",
+)
+def test_a_mistake_is_told_with_its_place(path: Path, text: str, expected: str) -> None:
+    assert any(mistake.startswith(expected) for mistake in mistakes(path, text))
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(path: Path) -> None:
+    text = "oci:\n  auth: x\n  profil: y\nlimits:\n  shapes:\n    slow: {}\naddress_map:\n  a: b\n"
+    lines = [mistake.split(":")[0] for mistake in mistakes(path, text)]
+    assert lines == ["line 2", "line 3", "line 6", "line 8"]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(b"\xff\xfe oci", "not UTF-8"), (b"a: 1\n" * 300_000, "larger than 1 MiB"), (b"a: \x07\n", "not YAML")],
+    ids=["another encoding", "another file", "control characters"],
+)
+def test_what_is_no_configuration_is_told(path: Path, content: bytes, says: str) -> None:
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=says):
+        load(path)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        load(tmp_path / "absent.yml")
+    with pytest.raises(ConfigError, match="Is a directory"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nothing yet\n", "{}"])
+def test_an_empty_file_is_the_defaults(path: Path, text: str) -> None:
+    path.write_text(text)
+    assert load(path) == Settings() == load(None)
+
+
+def test_the_shipped_example_is_correct_and_is_the_defaults() -> None:
+    example, defaults = load(EXAMPLE), Settings()
+    assert example.oci == defaults.oci
+    assert example.limits == defaults.limits
+    assert example.latency_objectives.seconds == defaults.latency_objectives.seconds
+    assert (example.address_map, example.addresses) == ({}, {})
+
+
+def test_the_shipped_example_shows_every_key() -> None:
+    text = EXAMPLE.read_text()
+
+    def keys(model: type[BaseModel]) -> set[str]:
+        found = set()
+        for name, field in model.model_fields.items():
+            found.add(name)
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+                found |= keys(field.annotation)
+        return found
+
+    assert [key for key in sorted(keys(Settings)) if f"{key}:" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90.0), ("90s", 90.0), ("1m30s", 90.0), ("1.5m", 90.0), ("90000ms", 90.0)]
+)
+def test_durations_are_seconds_or_text_with_a_unit(path: Path, text: str, seconds: float) -> None:
+    path.write_text(f"oci:\n  poll_interval: {text}\n")
+    assert load(path).oci.poll_interval == seconds
+
+
+def test_a_ceiling_that_is_null_is_given_and_one_that_is_absent_is_not(path: Path) -> None:
+    path.write_text("limits:\n  shapes:\n    standard:\n      iops: null\n      connections: 64\n")
+    assert load(path).limits.shapes["standard"].given == {"iops": None, "connections": 64.0}
+
+
+def test_objectives_replace_the_assumed_ones_one_by_one(path: Path) -> None:
+    path.write_text("latency_objectives:\n  read:\n    0B_to_8KiB: 2ms\n  metadata: 5ms\n")
+    before, after = Settings().latency_objectives.seconds, load(path).latency_objectives.seconds
+    changed = {key: value for key, value in after.items() if before[key] != value}
+    assert changed == {("read", "0B_to_8KiB"): 0.002, ("metadata", ""): 0.005}
+
+
+def test_flags_win_over_the_file_and_absent_flags_do_not(path: Path) -> None:
+    path.write_text("oci:\n  auth: instance_principal\n  profile: FILE\n")
+    oci = load(path, {"oci.profile": "FLAG", "oci.auth": None, "oci.regions": ("eu-zurich-1",)}).oci
+    assert (oci.auth, oci.profile, oci.regions) == ("instance_principal", "FLAG", ("eu-zurich-1",))
+
+
+def test_a_wrong_flag_is_told_without_a_line() -> None:
+    with pytest.raises(UsageError, match=r"flags: oci\.auth: should be"):
+        load(None, {"oci.auth": "password"})
+
+
+@given(st.text(max_size=60))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", suffix=".yml", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(text)
+        file.flush()
+        with suppress(ConfigError):
+            assert isinstance(load(Path(file.name)), Settings)

@@ -213,6 +213,11 @@ class TestBadInput:
         assert "no such destination" in answer.out
         assert "Stopped: 0 done, 1 failed, 1 not tried." in answer.out
 
+    def test_more_than_one_region(self, operator: Operator) -> None:
+        answer = operator.alarms("plan", "--oci.region", "eu-frankfurt-1", "--oci.region", "eu-zurich-1")
+        assert answer.code == 2
+        assert "--oci.region: say which of eu-frankfurt-1, eu-zurich-1" in answer.err
+
     def test_a_compartment_below_the_tenancy_has_no_subtree(self, operator: Operator) -> None:
         answer = operator.alarms("plan", "--in-subtree")
         assert answer.code == 2

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fss_exporter.oci.client import Credentials, Session
 
 _AUTH: Final = ("config_file", "instance_principal", "resource_principal", "workload_identity")
-_FLAGS: Final = (
+_CREDENTIALS: Final = (
     click.option("--config.file", "config_file", type=click.Path(path_type=Path), help="Credentials, ceilings, tags."),
     click.option("--oci.auth", "auth", type=click.Choice(_AUTH), help="Who asks.  [default: config_file]"),
     click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
@@ -23,10 +23,10 @@ _FLAGS: Final = (
     click.option(
         "--oci.region", "regions", multiple=True, help="Region; may be repeated.  [default: the credentials']"
     ),
-    click.option(
-        "--oci.compartment", "compartments", multiple=True, help="Compartment, OCID or name; may be repeated."
-    ),
     click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests."),
+)
+_COMPARTMENTS: Final = click.option(
+    "--oci.compartment", "compartments", multiple=True, help="Compartment, OCID or name; may be repeated."
 )
 _PLACES: Final = {
     "auth": "oci.auth",
@@ -38,11 +38,16 @@ _PLACES: Final = {
 }
 
 
-def account_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags to a command; it takes them as keywords, for `account_settings`."""
-    for option in reversed(_FLAGS):
+def credential_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags that say who asks where; the command takes them as keywords, for `account_settings`."""
+    for option in reversed(_CREDENTIALS):
         command = option(command)
     return command
+
+
+def account_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Those flags, and which compartments are meant."""
+    return credential_options(_COMPARTMENTS(command))
 
 
 def account_settings(config_file: Path | None, **flags: Any) -> Settings:

@@ -1,39 +1,32 @@
 """The flags all `alarms` commands share, and what is made of them: where alarms go and what they are fitted to."""
 
 import re
-import threading
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from fss_exporter.cli.cloud import access_of, reach_of, view_of
-from fss_exporter.config import Settings, load
+from fss_exporter.cli.account_options import account_settings, credential_options, credentials_of, sessions_of
+from fss_exporter.cli.cloud import view_of
+from fss_exporter.config import Settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.alarms.desired import Estate, Scope, Target
 from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
-from fss_exporter.oci.budget import Budget
-from fss_exporter.oci.client import Session, read_credentials, region_of
+from fss_exporter.oci.client import Session, region_of
 from fss_exporter.oci.inventory import MountTarget, Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The flags; None where one is not given."""
+    """The flags; None where one is not given. `account` are those of `account_settings`."""
 
-    config_file: Path | None
-    auth: str | None
-    api_key_file: str | None
-    profile: str | None
-    endpoint: str | None
-    region: str | None
+    account: Mapping[str, Any]
     compartment: str | None
     in_subtree: bool
     alarm_compartment: str | None
@@ -50,17 +43,6 @@ def _word(_context: click.Context, _parameter: click.Parameter, value: str) -> s
     return value
 
 
-_AUTH = ("config_file", "instance_principal", "resource_principal", "workload_identity")
-_ACCOUNT: Final = (
-    click.option("--config.file", "config_file", type=click.Path(path_type=Path), help="Credentials and ceilings."),
-    click.option("--oci.auth", "auth", type=click.Choice(_AUTH), help="Who asks.  [default: config_file]"),
-    click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
-    click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]"),
-    click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests."),
-    click.option(
-        "--oci.region", "region", help="Region of mount targets and alarms.  [default: that of the credentials]"
-    ),
-)
 _SCOPE: Final = (
     click.option("--compartment", metavar="OCID", help="Compartment of the mount targets."),
     click.option("--in-subtree", is_flag=True, help="With the tenancy as compartment: all compartments below as well."),
@@ -85,21 +67,22 @@ _SCOPE: Final = (
 
 
 def shared(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags to a command; it takes them as keywords."""
-    for option in reversed((*_ACCOUNT, *_SCOPE)):
+    """Add the flags to a command; it takes them as keywords, for `options_of`."""
+    for option in reversed(_SCOPE):
         command = option(command)
-    return command
+    return credential_options(command)
+
+
+def options_of(**flags: Any) -> Options:
+    """The flags as `shared` adds them."""
+    own = {field.name for field in fields(Options)}
+    account = {name: value for name, value in flags.items() if name not in own}
+    return Options(account=account, **{name: value for name, value in flags.items() if name in own})
 
 
 def settings_of(options: Options) -> Settings:
     """The configuration file with the flags on top."""
-    flags = {
-        "oci.auth": options.auth,
-        "oci.config_file": options.api_key_file,
-        "oci.profile": options.profile,
-        "oci.endpoint": options.endpoint,
-    }
-    return load(options.config_file, flags)
+    return account_settings(**options.account)
 
 
 def pack_of(options: Options) -> tuple[Alarm, ...]:
@@ -108,14 +91,12 @@ def pack_of(options: Options) -> tuple[Alarm, ...]:
     return load_pack(options.pack_folder or shipped)
 
 
-def session_of(options: Options, settings: Settings) -> Session:
-    """Calls in the region that is meant."""
-    held = read_credentials(access_of(settings))
-    region = options.region or (settings.oci.regions[0] if len(settings.oci.regions) == 1 else "") or held.region
-    if not region:
-        raise UsageError("--oci.region: say which; the credentials name none")
-    budget = Budget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
-    return Session(held, region, reach_of(settings), budget=budget)
+def session_of(settings: Settings) -> Session:
+    """Calls in the one region that is meant: alarms, topic and mount targets are all of one region."""
+    sessions = sessions_of(settings, credentials_of(settings))
+    if len(sessions) > 1:
+        raise UsageError(f"--oci.region: say which of {', '.join(session.region for session in sessions)}")
+    return sessions[0]
 
 
 def scope_of(options: Options, region: str) -> Scope:

@@ -11,6 +11,7 @@ import click
 from fss_exporter.cli.alarm_options import (
     Options,
     estate_of,
+    options_of,
     pack_of,
     planned_estate,
     scope_of,
@@ -68,10 +69,10 @@ def render(
     *, form: rendering.Form, output: Path | None, from_inventory: bool, stated: tuple[str, ...], **flags: Any
 ) -> None:
     """Write the alarms as API JSON, OCI CLI JSON or Terraform. What is not given stays a ${PLACEHOLDER}."""
-    options = Options(**flags)
+    options = options_of(**flags)
     settings = settings_of(options)
     if from_inventory:
-        session = session_of(options, settings)
+        session = session_of(settings)
         scope = scope_of(options, session.region)
         estate = estate_of(options, settings, session, scope)
     else:
@@ -91,7 +92,7 @@ def render(
 def plan(*, detailed: bool, out: Path | None, **flags: Any) -> int:
     """Show what `apply` would do. Nothing is changed."""
     try:
-        saved, _ = _planned(Options(**flags))
+        saved, _ = _planned(options_of(**flags))
         _keep(saved, out)
     except UsageError as wrong:
         if detailed:
@@ -113,7 +114,7 @@ def apply(*, file: Path | None, yes: bool, **flags: Any) -> int:
 
     With a PLAN that `plan --out` kept: exactly that plan, or nothing.
     """
-    options = Options(**flags)
+    options = options_of(**flags)
     saved, service = _planned(options) if file is None else _kept(file, options)
     return _carried_out(saved.plan, service, yes=yes)
 
@@ -123,12 +124,12 @@ def apply(*, file: Path | None, yes: bool, **flags: Any) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def destroy(*, yes: bool, **flags: Any) -> int:
     """Delete every alarm of the pack called --name, and no other."""
-    options = Options(**flags)
+    options = options_of(**flags)
     compartment = options.alarm_compartment or options.compartment
     if not compartment:
         raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
     settings = settings_of(options)
-    service = Alarms(session_of(options, settings), settings.oci.auth)
+    service = Alarms(session_of(settings), settings.oci.auth)
     owned, _ = survey(service, compartment, options.name)
     return _carried_out(removal(owned), service, yes=yes)
 
@@ -136,7 +137,7 @@ def destroy(*, yes: bool, **flags: Any) -> int:
 def _planned(options: Options) -> tuple[SavedPlan, Alarms]:
     pack = pack_of(options)
     settings = settings_of(options)
-    session = session_of(options, settings)
+    session = session_of(settings)
     scope = scope_of(options, session.region)
     estate = estate_of(options, settings, session, scope)
     wanted = desired(pack, scope, estate)
@@ -163,7 +164,7 @@ def _kept(file: Path, options: Options) -> tuple[SavedPlan, Alarms]:
     except OSError as error:
         raise UsageError(f"PLAN: cannot read {file}: {error.strerror}") from error
     settings = settings_of(options)
-    session = session_of(options, settings)
+    session = session_of(settings)
     if saved.region != session.region:
         raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}; give --oci.region")
     service = Alarms(session, settings.oci.auth)

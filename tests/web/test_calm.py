@@ -90,6 +90,18 @@ def test_a_client_that_does_not_read_does_not_keep_a_scrape_out_and_is_dropped()
         wait_for(lambda: served.listener.connections == 0, "the clients to be dropped")
 
 
+def test_responses_that_nobody_takes_are_kept_up_to_a_bound(caplog: pytest.LogCaptureFixture) -> None:
+    limits = Limits(unsent_bytes=2 * len(LARGE))
+    with serving(application, limits=limits) as served, many(served, 6) as opened:
+        for connection in opened:
+            connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+        wait_for(lambda: served.listener.connections == 2, "the oldest to be given up")
+
+        assert is_prompt(served)
+        assert served.get("/large").body == LARGE
+    assert "clients do not take their responses" in caplog.text
+
+
 def test_a_slow_but_steady_reader_gets_all_of_it() -> None:
     with serving(application) as served, served.connect() as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")

@@ -7,6 +7,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.scrapes import Scrapes
+from fss_exporter.web.turns import Busy
 
 
 class Registry:
@@ -137,3 +138,26 @@ def test_caches_in_between_are_told_what_the_response_depends_on() -> None:
     headers = dict(asyncio.run(run()).headers)
 
     assert headers == {"Vary": "Accept, Accept-Encoding", "Content-Encoding": "gzip"}
+
+
+def test_many_different_wishes_at_once_are_refused_and_the_usual_one_is_not() -> None:
+    registry = Registry(held_up=True)
+
+    async def answered(scrapes: Scrapes, query: str) -> bool:
+        try:
+            return (await scrapes(scrape(query))).status == 200
+        except Busy:
+            return False
+
+    async def run() -> tuple[bool, list[bool]]:
+        scrapes = Scrapes(registry)
+        odd = [asyncio.create_task(answered(scrapes, f"name[]=fss_{number}")) for number in range(100)]
+        usual = asyncio.create_task(answered(scrapes, ""))
+        await started(registry)
+        registry.go.set()
+        return await usual, await asyncio.gather(*odd)
+
+    usual, odd = asyncio.run(run())
+
+    assert usual
+    assert 0 < sum(odd) < 20

@@ -72,6 +72,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"not taken after {limits.send_seconds:g} s",
         f"an idle connection after {limits.idle_seconds:g} s",
         f"At most {limits.connections} are open",
+        f"{limits.unsent_bytes // 1024 // 1024} MiB are kept at most",
         f"{limits.head_bytes // 1024} KiB of head and {limits.body_bytes // 1024} KiB of body",
     ):
         assert sentence in section

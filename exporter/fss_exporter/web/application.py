@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fss_exporter.errors import FssError
 from fss_exporter.web.messages import HTML, Application, Request, Response, text
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
+from fss_exporter.web.turns import Busy, Turns
 from fss_exporter.web.work import in_thread
 
 _LOG = logging.getLogger(__name__)
@@ -50,6 +51,8 @@ class Router:
             return text(405, f"{request.method} is not for {request.path}; use {allowed}", ("Allow", allowed))
         try:
             return await route.handler(request)
+        except Busy:
+            return text(503, "too many ask for this at once; try again", ("Retry-After", "1"))
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", request.method, request.path)
             return text(500, "internal error; the exporter's log says more")
@@ -72,9 +75,11 @@ def build(
         waiting_for: what is not ready yet, in words; empty when ready.
         reload: re-reads the configuration; raises `FssError` and changes nothing if it is wrong.
     """
+    pages, reloads = (Turns(at_once=1, waiting=8) for _ in range(2))
 
     async def show_page(_: Request) -> Response:
-        html = await in_thread(page)
+        async with pages.turn():
+            html = await in_thread(page)
         policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return Response(200, html.encode(), content_type=HTML, headers=(policy,))
 
@@ -87,7 +92,8 @@ def build(
         return text(200, "fss-exporter is ready.")
 
     async def do_reload(_: Request) -> Response:
-        mistake = await read_again(reload)
+        async with reloads.turn():
+            mistake = await read_again(reload)
         return text(500, mistake) if mistake else text(200, "configuration read again.")
 
     return Router(

@@ -19,6 +19,7 @@ from fss_exporter.web.messages import Application, Request, Response, text
 
 # h11 looks at the size of a head after each piece, so the pieces are small against `Limits.head_bytes`.
 _CHUNK_BYTES = 4096
+_PIECE_BYTES = 256 * 1024
 
 
 class Phase(Enum):
@@ -51,7 +52,7 @@ class Conversation:
         peer: address of the client.
         application: turns requests into responses.
         limits: sizes and times.
-        enter: told of each change of phase.
+        enter: told of each change of phase, and of how many bytes are to be sent in it.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Conversation:
         peer: str,
         application: Application,
         limits: Limits,
-        enter: Callable[[Phase], None],
+        enter: Callable[[Phase, int], None],
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -82,13 +83,13 @@ class Conversation:
         patience = self._limits.head_seconds
         try:
             while request := await self._next_request(patience):
-                self._enter(Phase.ANSWERING)
+                self._enter(Phase.ANSWERING, 0)
                 response = await self._answer(request)
                 await self._send(response, with_body=request.method != "HEAD")
                 if self._http.states != {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
                     return
                 self._http.start_next_cycle()
-                self._enter(Phase.IDLE)
+                self._enter(Phase.IDLE, 0)
                 patience = self._limits.idle_seconds
         except Refused as refused:
             await self._refuse(refused)
@@ -160,7 +161,7 @@ class Conversation:
             return text(503, f"no answer within {self._limits.answer_seconds:g} s")
 
     async def _send(self, response: Response, *, with_body: bool, close: bool = False) -> None:
-        self._enter(Phase.SENDING)
+        self._enter(Phase.SENDING, len(response.body))
         head = h11.Response(
             status_code=response.status,
             reason=HTTPStatus(response.status).phrase,
@@ -172,13 +173,18 @@ class Conversation:
                 *([("Connection", "close")] if close else []),
             ],
         )
-        parts = [self._http.send(head)]
+        data = self._http.send(head) or b""
         if with_body:
-            parts.append(self._http.send(h11.Data(data=response.body)))
-        parts.append(self._http.send(h11.EndOfMessage()))
+            data += self._http.send(h11.Data(data=response.body)) or b""
+        self._http.send(h11.EndOfMessage())
+        await self._write(memoryview(data))
+
+    async def _write(self, data: memoryview) -> None:
+        # Piece by piece, because the transport copies what the client does not take at once.
         async with asyncio.timeout(self._limits.send_seconds):
-            self._writer.write(b"".join(part for part in parts if part))
-            await self._writer.drain()
+            for start in range(0, len(data), _PIECE_BYTES):
+                self._writer.write(data[start : start + _PIECE_BYTES])
+                await self._writer.drain()
 
     async def _refuse(self, refused: Refused) -> None:
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:

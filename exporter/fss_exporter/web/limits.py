@@ -12,6 +12,7 @@ class Limits:
         connections: open at once; a newcomer beyond it takes the place of the connection that has waited longest.
         head_bytes: request line and headers.
         body_bytes: request body; no endpoint of the exporter wants one.
+        unsent_bytes: of all responses that clients have yet to take; beyond it the one that takes longest is given up.
         handshake_seconds: for TLS.
         head_seconds: from the first byte (on a new connection: from its opening) to the end of the request.
         idle_seconds: between two requests on one connection; longer than the usual scrape intervals.
@@ -22,6 +23,7 @@ class Limits:
     connections: int = 256
     head_bytes: int = 16 * 1024
     body_bytes: int = 1024
+    unsent_bytes: int = 128 * 1024 * 1024
     handshake_seconds: float = 5.0
     head_seconds: float = 5.0
     idle_seconds: float = 180.0

@@ -63,7 +63,8 @@ class Listener:
         self._application = application
         self._tls = tls
         self._limits = limits or Limits()
-        self._open: dict[Phase, dict[asyncio.Task[None], None]] = {phase: {} for phase in Phase}
+        # Bytes yet to be sent, by connection, in the order in which they entered their phase.
+        self._open: dict[Phase, dict[asyncio.Task[None], int]] = {phase: {} for phase in Phase}
         self._leaving: set[asyncio.Task[None]] = set()
         # A small part of all, so that a newcomer has had its turn long before it has waited longest.
         self._accepted_in_a_row = max(1, min(32, self._limits.connections // 8))
@@ -132,16 +133,18 @@ class Listener:
                 await self._left.wait()
 
     def _give_up_one(self) -> bool:
-        for phase in (Phase.NEW, Phase.SENDING, Phase.IDLE):
-            for task in self._open[phase]:
-                del self._open[phase][task]
-                self._leaving.add(task)
-                return task.cancel()
+        return any(self._give_up_first(phase) for phase in (Phase.NEW, Phase.SENDING, Phase.IDLE))
+
+    def _give_up_first(self, phase: Phase) -> bool:
+        for task in self._open[phase]:
+            del self._open[phase][task]
+            self._leaving.add(task)
+            return task.cancel()
         return False
 
     def _start(self, connection: socket.socket, peer: str) -> None:
         task = asyncio.create_task(self._serve(connection, peer))
-        self._open[Phase.NEW][task] = None
+        self._open[Phase.NEW][task] = 0
         task.add_done_callback(partial(self._leave, connection))
 
     def _leave(self, connection: socket.socket, task: asyncio.Task[None]) -> None:
@@ -152,12 +155,16 @@ class Listener:
         self._leaving.discard(task)
         self._left.set()
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: Phase, unsent_bytes: int) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # only conversations call this, and they run in tasks
         for tasks in self._open.values():
             tasks.pop(task, None)
-        self._open[phase][task] = None
+        self._open[phase][task] = unsent_bytes
+        sending = self._open[Phase.SENDING]
+        while len(sending) > 1 and sum(sending.values()) > self._limits.unsent_bytes:
+            self._give_up_first(Phase.SENDING)
+            self._fault("unsent", "clients do not take their responses: closing the one that takes longest")
 
     async def _serve(self, connection: socket.socket, peer: str) -> None:
         try:

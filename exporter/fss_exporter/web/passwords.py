@@ -1,6 +1,5 @@
 """Basic authentication against bcrypt hashes, so that neither time nor load tells or breaks anything."""
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -11,6 +10,7 @@ from enum import Enum
 
 import bcrypt
 
+from fss_exporter.web.turns import Busy, Turns
 from fss_exporter.web.work import in_thread
 
 _REMEMBERED = 100
@@ -45,8 +45,7 @@ class Passwords:
         self._nobody = f"$2b${cost}{_TAIL_OF_A_HASH}".encode()
         self._key = secrets.token_bytes(32)
         self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
-        self._one_at_a_time = asyncio.Lock()
-        self._waiting = 0
+        self._turns = Turns(at_once=1, waiting=_WAITING)
 
     async def check(self, authorization: str) -> Verdict:
         """Whether an Authorization header names a user and their password."""
@@ -59,22 +58,19 @@ class Passwords:
         ).digest()
         known = self._recall(proof)
         if known is None:
-            if self._waiting >= _WAITING:
+            try:
+                known = await self._hash(user, password)
+            except Busy:
                 return Verdict.BUSY
-            known = await self._hash(user, password)
             self._remember(proof, known=known)
         return Verdict.KNOWN if known else Verdict.UNKNOWN
 
     async def _hash(self, user: str, password: bytes) -> bool:
-        self._waiting += 1
-        try:
-            async with self._one_at_a_time:
-                stored = self._users.get(user, self._nobody)
-                # Longer passwords end here in every bcrypt, though this library would rather refuse them.
-                fits = await in_thread(lambda: bcrypt.checkpw(password[:_BCRYPT_BYTES], stored))
-                return fits and user in self._users
-        finally:
-            self._waiting -= 1
+        async with self._turns.turn():
+            stored = self._users.get(user, self._nobody)
+            # Longer passwords end here in every bcrypt, though this library would rather refuse them.
+            fits = await in_thread(lambda: bcrypt.checkpw(password[:_BCRYPT_BYTES], stored))
+            return fits and user in self._users
 
     def _recall(self, proof: bytes) -> bool | None:
         for known, remembered in self._remembered.items():

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
+from contextlib import nullcontext
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qs
 
@@ -10,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from fss_exporter.web import exposition
 from fss_exporter.web.messages import Request, Response
+from fss_exporter.web.turns import Turns
 from fss_exporter.web.work import in_thread
 
 T = TypeVar("T")
@@ -28,6 +30,8 @@ class Scrapes:
     def __init__(self, registry: Collector) -> None:
         self._registry = registry
         self._running: dict[Hashable, asyncio.Task[Any]] = {}
+        # Scrapers that want the same share it, and there are few formats; of `name[]` there may be any number.
+        self._filtering = Turns(at_once=2, waiting=14)
 
     async def __call__(self, request: Request) -> Response:
         """The metrics in the format and encoding the scraper asks for, restricted to `name[]` if given."""
@@ -37,7 +41,8 @@ class Scrapes:
 
         async def body() -> bytes:
             families = await self._shared("collection", self._collect)
-            return await in_thread(lambda: _write(families, form, names, compress=compress))
+            async with self._filtering.turn() if names else nullcontext():
+                return await in_thread(lambda: _write(families, form, names, compress=compress))
 
         encoding = (("Content-Encoding", "gzip"),) if compress else ()
         return Response(

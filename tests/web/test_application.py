@@ -1,0 +1,122 @@
+import asyncio
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from fss_exporter.errors import ConfigError
+from fss_exporter.web.application import Router, build
+from fss_exporter.web.messages import Request, Response, text
+
+
+async def scrapes(_: Request) -> Response:
+    return text(200, "metrics")
+
+
+def application(
+    *,
+    page: Callable[[], str] = lambda: "<!doctype html>",
+    waiting_for: Callable[[], tuple[str, ...]] = tuple,
+    reload: Callable[[], None] = lambda: None,
+) -> Router:
+    return build(telemetry_path="/metrics", scrapes=scrapes, page=page, waiting_for=waiting_for, reload=reload)
+
+
+def ask(asked: Router, path: str, method: str = "GET") -> Response:
+    async def run() -> Response:
+        return await asked(Request(method, path, "", {}, "::1"))
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 200),
+        ("HEAD", "/", 200),
+        ("GET", "/metrics", 200),
+        ("HEAD", "/metrics", 200),
+        ("POST", "/metrics", 405),
+        ("DELETE", "/", 405),
+        ("GET", "/-/healthy", 200),
+        ("HEAD", "/-/ready", 200),
+        ("POST", "/-/healthy", 405),
+        ("POST", "/-/reload", 200),
+        ("PUT", "/-/reload", 200),
+        ("GET", "/-/reload", 405),
+        ("GET", "/metrics/", 404),
+        ("GET", "//", 404),
+        ("GET", "/../etc/passwd", 404),
+        ("POST", "/nowhere", 404),
+    ],
+)
+def test_each_path_has_its_methods(method: str, path: str, status: int) -> None:
+    assert ask(application(), path, method).status == status
+
+
+def test_a_wrong_method_is_told_the_right_ones() -> None:
+    assert dict(ask(application(), "/-/reload").headers)["Allow"] == "POST, PUT"
+
+
+def test_the_page_may_load_nothing_from_anywhere() -> None:
+    page = ask(application(), "/")
+
+    assert page.content_type == "text/html; charset=utf-8"
+    assert "default-src 'none'" in dict(page.headers)["Content-Security-Policy"]
+
+
+def test_readiness_names_what_is_missing() -> None:
+    answer = ask(application(waiting_for=lambda: ("the first reading of oci",)), "/-/ready")
+
+    assert (answer.status, answer.body) == (503, b"fss-exporter waits for the first reading of oci.\n")
+
+
+def test_a_wrong_configuration_is_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def reload() -> None:
+        raise ConfigError("web.yml", ("line 3: nonsense: unknown key",))
+
+    answer = ask(application(reload=reload), "/-/reload", "POST")
+
+    assert (answer.status, answer.body) == (
+        500,
+        b"kept the old configuration: web.yml: line 3: nonsense: unknown key\n",
+    )
+    assert "line 3: nonsense: unknown key" in caplog.text
+
+
+def test_a_bug_in_a_page_is_a_500_that_tells_no_more_than_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def page() -> str:
+        raise ZeroDivisionError("a bug")
+
+    answer = ask(application(page=page), "/")
+
+    assert (answer.status, answer.body) == (500, b"internal error; the exporter's log says more\n")
+    assert "a bug" in caplog.text
+
+
+def test_many_who_look_at_the_page_take_turns_and_hold_up_no_scrape() -> None:
+    go = threading.Event()
+    at_work = most = 0
+
+    def page() -> str:
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        assert go.wait(20)
+        at_work -= 1
+        return ""
+
+    async def run() -> tuple[Response, list[Response]]:
+        asked = application(page=page)
+        looking = [asyncio.create_task(asked(Request("GET", "/", "", {}, "::1"))) for _ in range(50)]
+        await asyncio.sleep(0)
+        scraped = await asked(Request("GET", "/metrics", "", {}, "::1"))
+        go.set()
+        return scraped, await asyncio.gather(*looking)
+
+    scraped, looked = asyncio.run(run())
+
+    assert scraped.status == 200
+    assert most == 1
+    assert [answer.status for answer in looked].count(200) == 9
+    assert [answer.status for answer in looked].count(503) == 41

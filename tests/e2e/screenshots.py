@@ -8,7 +8,7 @@ from tests.processes import demo, get, wait_for
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 PICTURES = {
-    "status-page.png": ((1120, 760), False),
+    "status-page.png": ((1120, 700), False),
     "status-page-dark-phone.png": ((390, 760), True),
 }
 

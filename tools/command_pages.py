@@ -1,7 +1,8 @@
 """The pages of docs/ that show commands: run what they show and put the real output in.
 
-A block fenced as `console` holds lines `$ fss-exporter ...`, each followed by what it printed. `python -m
-tools.command_pages` rewrites the pages; a test fails where a page and the output differ.
+A block fenced as `console` holds lines `$ fss-exporter ...`, each followed by what it printed. Commands with
+`--config.file fss-exporter.yml` ask a demo region on loopback. `python -m tools.command_pages` rewrites the pages; a
+test fails where a page and the output differ.
 """
 
 import os
@@ -10,14 +11,41 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from fss_exporter.demo.region import Region
 
 ROOT = Path(__file__).parents[1]
 PAGES = (*sorted((ROOT / "docs/commands").glob("*.md")), ROOT / "docs/capacity.md")
 WIDTH = "112"
+CONFIGURATION = "fss-exporter.yml"
 
 _BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
+_UNSTEADY = (
+    (
+        re.compile(r"(newest points are )\d+ s old\s+\(\w+\)\s+to\s+\d+\s+s\s+\(\w+\)"),
+        r"\g<1>71 s old (FileSystemUsage) to 124 s (MountTargetReadThroughput)",
+    ),
+    (re.compile(r"\d+ of them with points"), "19 of them with points"),
+)
+# What is different in every run.
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What commands run against.
+
+    Attributes:
+        configuration: path that stands for `fss-exporter.yml`; empty where no command needs one.
+        shown: text of this run to text of every run.
+    """
+
+    configuration: str = ""
+    shown: dict[str, str] = field(default_factory=dict)
 
 
 def commands(page: str) -> list[str]:
@@ -27,20 +55,35 @@ def commands(page: str) -> list[str]:
 
 def render(page: str) -> str:
     """The page with the output its commands have now."""
-    return _BLOCK.sub(lambda block: f"```console\n{''.join(_run_all(block[1]))}```", page)
+    with _stage(page) as stage:
+        return _BLOCK.sub(lambda block: f"```console\n{''.join(_run_all(block[1], stage))}```", page)
 
 
-def _run_all(block: str) -> Iterator[str]:
+@contextmanager
+def _stage(page: str) -> Iterator[Stage]:
+    if not any(CONFIGURATION in command for command in commands(page)):
+        yield Stage()
+        return
+    with tempfile.TemporaryDirectory() as folder, Region(calls_per_second={}) as region:
+        keys = region.account.write_config(Path(folder), region.tenancy.region)
+        path = Path(folder) / CONFIGURATION
+        path.write_text(
+            f"oci: {{config_file: {keys}, endpoint: '{region.url}', compartments: [storage], calls_per_second: 9.9}}\n"
+        )
+        yield Stage(str(path), {str(keys): "~/.oci/config", region.url: "http://127.0.0.1:PORT"})
+
+
+def _run_all(block: str, stage: Stage) -> Iterator[str]:
     for line in block.splitlines():
         if line.startswith("$ "):
-            yield f"{line}\n{output(line[2:])}"
+            yield f"{line}\n{output(line[2:], stage)}"
 
 
-def output(command: str) -> str:
+def output(command: str, stage: Stage) -> str:
     """What a command prints, and its exit code where that is not 0."""
     scripts = os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"]))
     done = subprocess.run(
-        shlex.split(command),
+        [stage.configuration if word == CONFIGURATION else word for word in shlex.split(command)],
         cwd=ROOT,
         env={"PATH": scripts, "COLUMNS": WIDTH, "HOME": "/nonexistent", "LANG": "C.UTF-8"},
         stdout=subprocess.PIPE,
@@ -49,7 +92,12 @@ def output(command: str) -> str:
         timeout=120,
         check=False,
     )
-    lines = [line.rstrip() for line in done.stdout.strip().splitlines()]
+    text = done.stdout.strip()
+    for pattern, steady in _UNSTEADY:
+        text = pattern.sub(steady, text)
+    for seen, shown in stage.shown.items():
+        text = text.replace(seen, shown)
+    lines = [line.rstrip() for line in text.splitlines()]
     if done.returncode:
         lines.append(f"[exit code {done.returncode}]")
     return "".join(f"{line}\n" for line in lines)

@@ -194,6 +194,8 @@ def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
 # -- output
 
 _WORDS = {Severity.OK: "ok", Severity.ADVICE: "advice", Severity.WARNING: "warning", Severity.PROBLEM: "PROBLEM"}
+_COUNTED = {Severity.PROBLEM: "problems", Severity.WARNING: "warnings", Severity.ADVICE: "advice", Severity.OK: "fine"}
+_INDENT = 8
 _STYLES = {Severity.OK: "green", Severity.ADVICE: "cyan", Severity.WARNING: "yellow", Severity.PROBLEM: "bold red"}
 
 
@@ -202,16 +204,13 @@ def _show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
         tables.say(out, f"{about.capitalize()}", "bold")
         own = [finding for where, finding in findings if where == about]
         for finding in sorted(own, key=lambda finding: -finding.severity):
-            tables.say(
-                out, f"{_WORDS[finding.severity]:<8}{finding.check}: {_told(finding)}", _STYLES[finding.severity]
-            )
+            word = _WORDS[finding.severity]
+            tables.say(out, f"{word:<8}{finding.check}: {_told(finding)}", _STYLES[finding.severity], hanging=_INDENT)
             for line in _more(finding):
-                tables.say(out, f"        {line}")
+                tables.say(out, f"{'':{_INDENT}}{line}", hanging=_INDENT + 2)
         tables.say(out, "")
-    counts = [sum(1 for _, finding in findings if finding.severity is severity) for severity in Severity]
-    tables.say(
-        out, f"{counts[3]} problems, {counts[2]} warnings, {counts[1]} pieces of advice, {counts[0]} fine", "bold"
-    )
+    counts = (f"{word} {sum(finding.severity is kind for _, finding in findings)}" for kind, word in _COUNTED.items())
+    tables.say(out, ", ".join(counts), "bold")
 
 
 def _told(finding: Finding) -> str:

@@ -81,12 +81,12 @@ def show(out: Console, case: Case) -> None:
     show_table(out, _USES, rows, f"Against one mount target of shape {shape}")
     say(out, "")
     for line in sentences(case):
-        say(out, line)
+        say(out, line, hanging=2)
     for change, other in case.others:
         say(out, "")
         say(out, f"What if {change}", "bold")
         for line in _differences(answer, other):
-            say(out, line)
+            say(out, line, hanging=2)
     say(out, "")
 
 

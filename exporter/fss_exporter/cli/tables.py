@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import IO, Any
 
 import click
@@ -84,9 +85,13 @@ def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: st
         out.print(Text(f"left out, the terminal is too narrow: {missing}", style="dim"))
 
 
-def say(out: Console, text: str, style: str = "") -> None:
-    """Print a line of text."""
-    out.print(Text(printable(text), style=style))
+def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:
+    """Print a line of text; where it is folded, the rest begins `hanging` characters in."""
+    text = printable(text)
+    if hanging:
+        lines = wrap(text, out.width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
+        text = "\n".join(lines)
+    out.print(Text(text, style=style))
 
 
 def note(text: str) -> None:

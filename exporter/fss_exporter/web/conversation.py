@@ -8,31 +8,18 @@ import asyncio
 import email.utils
 from collections.abc import Callable
 from contextlib import suppress
-from enum import Enum
 from http import HTTPStatus
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import h11
 
+from fss_exporter.web.crowd import Phase
 from fss_exporter.web.limits import Limits
 from fss_exporter.web.messages import Application, Request, Response, text
 
 # h11 looks at the size of a head after each piece, so the pieces are small against `Limits.head_bytes`.
 _CHUNK_BYTES = 4096
 _PIECE_BYTES = 256 * 1024
-
-
-class Phase(Enum):
-    """What a connection waits for. Where room is short, connections are given up in this order."""
-
-    NEW = 0
-    """A handshake or its first request: the client has had nothing yet."""
-    SENDING = 1
-    """The client, to take its response."""
-    IDLE = 2
-    """The next request."""
-    ANSWERING = 3
-    """The application. Never given up."""
 
 
 class Refused(Exception):

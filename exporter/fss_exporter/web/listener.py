@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fss_exporter.web.conversation import Conversation, Phase, Refused
+from fss_exporter.web.conversation import Conversation, Refused
+from fss_exporter.web.crowd import Crowd, Phase
 from fss_exporter.web.limits import Limits
 from fss_exporter.web.messages import Application
 from fss_exporter.web.sparingly import Sparingly
@@ -63,22 +64,13 @@ class Listener:
         self._application = application
         self._tls = tls
         self._limits = limits or Limits()
-        # Bytes yet to be sent, by connection, in the order in which they entered their phase.
-        self._open: dict[Phase, dict[asyncio.Task[None], int]] = {phase: {} for phase in Phase}
-        self._leaving: set[asyncio.Task[None]] = set()
-        # A small part of all, so that a newcomer has had its turn long before it has waited longest.
-        self._accepted_in_a_row = max(1, min(32, self._limits.connections // 8))
-        self._left = asyncio.Event()
+        self._crowd = Crowd(self._limits)
         self._fault = Sparingly(_LOG)
 
     @property
     def connections(self) -> int:
         """Connections open now, those about to be closed included."""
-        return self._kept + len(self._leaving)
-
-    @property
-    def _kept(self) -> int:
-        return sum(map(len, self._open.values()))
+        return len(self._crowd)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set, then let what is being answered finish for half a second."""
@@ -91,80 +83,42 @@ class Listener:
             await asyncio.gather(*accepting, return_exceptions=True)
             for bound in self._sockets:
                 bound.close()
-            await self._finish()
-
-    async def _finish(self) -> None:
-        for phase in (Phase.NEW, Phase.IDLE):
-            for task in self._open[phase]:
-                task.cancel()
-        if remaining := [*self._leaving, *(task for tasks in self._open.values() for task in tasks)]:
-            await asyncio.wait(remaining, timeout=_SHUTDOWN_SECONDS)
-            for task in remaining:
-                task.cancel()
-            await asyncio.gather(*remaining, return_exceptions=True)
+            await self._crowd.disperse(_SHUTDOWN_SECONDS)
 
     async def _accept(self, bound: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         in_a_row = 0
         while True:
-            await self._make_room()
+            await self._crowd.make_room()
             try:
                 connection, address = await loop.sock_accept(bound)
             except OSError as failure:
                 # Out of descriptors, mostly: whoever waits longest has to make room, and those we have go on.
                 self._fault("accept", f"cannot accept a connection: {failure}", level=logging.ERROR)
-                self._give_up_one()
+                self._crowd.give_up_one()
                 await asyncio.sleep(_ACCEPT_PAUSE_SECONDS)
                 continue
             self._start(connection, str(address[0]))
             # With connections queued, accept() returns at once. Taking several in a row keeps the kernel's queue short;
             # then the others have their turn.
             in_a_row += 1
-            if in_a_row % self._accepted_in_a_row == 0:
+            if in_a_row % self._crowd.step == 0:
                 await asyncio.sleep(0)
-
-    async def _make_room(self) -> None:
-        limit = self._limits.connections
-        while self._kept >= limit or len(self._leaving) > self._accepted_in_a_row:
-            self._left.clear()
-            if self._kept >= limit and self._give_up_one():
-                self._fault("crowded", f"{limit} connections are open: closing the one that has waited longest")
-            else:
-                await self._left.wait()
-
-    def _give_up_one(self) -> bool:
-        return any(self._give_up_first(phase) for phase in (Phase.NEW, Phase.SENDING, Phase.IDLE))
-
-    def _give_up_first(self, phase: Phase) -> bool:
-        for task in self._open[phase]:
-            del self._open[phase][task]
-            self._leaving.add(task)
-            return task.cancel()
-        return False
 
     def _start(self, connection: socket.socket, peer: str) -> None:
         task = asyncio.create_task(self._serve(connection, peer))
-        self._open[Phase.NEW][task] = 0
+        self._crowd.enter(task, Phase.NEW)
         task.add_done_callback(partial(self._leave, connection))
 
     def _leave(self, connection: socket.socket, task: asyncio.Task[None]) -> None:
         if task.cancelled():  # before its first step, which is where the connection would have got an owner
             connection.close()
-        for tasks in self._open.values():
-            tasks.pop(task, None)
-        self._leaving.discard(task)
-        self._left.set()
+        self._crowd.leave(task)
 
     def _enter(self, phase: Phase, unsent_bytes: int) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # only conversations call this, and they run in tasks
-        for tasks in self._open.values():
-            tasks.pop(task, None)
-        self._open[phase][task] = unsent_bytes
-        sending = self._open[Phase.SENDING]
-        while len(sending) > 1 and sum(sending.values()) > self._limits.unsent_bytes:
-            self._give_up_first(Phase.SENDING)
-            self._fault("unsent", "clients do not take their responses: closing the one that takes longest")
+        self._crowd.enter(task, phase, unsent_bytes)
 
     async def _serve(self, connection: socket.socket, peer: str) -> None:
         try:

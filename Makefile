@@ -71,8 +71,9 @@ bench: .venv/dev ## cost of a scrape, side by side with node_exporter
 bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (8 GB of memory; ARGS="--clients 1000")
 	@tools/ensure-tools prometheus && $(BIN)/python tools/bench_rules.py $(ARGS)
 
-dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards
+dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies
 	@$(RUN) -m tools.dashboards
+	@$(BIN)/python tools/chart.py fill
 
 pages: .venv/dev ## put the output of the commands into docs/commands and docs/capacity.md
 	@$(RUN) -m tools.command_pages

@@ -104,6 +104,14 @@ def test_the_readme_lists_each_dashboard_and_no_other() -> None:
     assert sorted(listed) == sorted(FILES) == sorted(UIDS)
 
 
+def test_the_provider_the_readme_shows_is_one_grafana_reads() -> None:
+    (shown,) = re.findall(r"```yaml\n(.*?)```", (FOLDER / "README.md").read_text("utf-8"), re.DOTALL)
+    (provider,) = yaml.safe_load(shown)["providers"]
+
+    assert provider["name"]
+    assert provider["options"]["path"].startswith("/")
+
+
 @EVERY_DASHBOARD
 def test_a_dashboard_can_be_imported_anywhere_and_keeps_its_address(name: str) -> None:
     content = DASHBOARDS[name]

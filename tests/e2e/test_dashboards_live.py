@@ -13,6 +13,8 @@ import pytest
 from tests.artefacts.promql import ROOT
 from tests.processes import Prometheus, demo, get, prometheus, wait_for
 
+from fss_exporter.demo.clients import CLIENT_MOUNTS
+
 CONFIGURATION = """
 global: {{scrape_interval: 2s, evaluation_interval: 2s}}
 rule_files: ['{rules}/recording.yml', '{rules}/alerts.yml']
@@ -139,6 +141,35 @@ def test_every_query_that_may_be_empty_is_one_and_is_answered(scene: Scene) -> N
     assert {query.key for query in listed} == set(EMPTY)
     for query in listed:
         scene.series(query)
+
+
+@pytest.mark.parametrize(
+    ("file", "panel", "low", "high"),
+    [
+        ("fleet.json", "Mount targets", 5, 5),
+        ("fleet.json", "At or above 80 % of a ceiling", 2, 2),
+        ("fleet.json", "Nearest to a ceiling", 0.8, 1.0),
+        ("fleet.json", "Worst latency of its objective", 0.05, 0.8),
+        ("fleet.json", "Critical alerts", 0, 0),
+        ("fleet.json", "Age of the data", 1, 200),
+        ("mount-target.json", "IOPS", 0.8, 1.0),
+        ("mount-target.json", "Write bandwidth", 0.01, 0.1),
+        ("mount-target.json", "Successful requests", 0.9, 1.0),
+        ("mount-target.json", "Seen by clients", 0.00001, 1.0),
+        ("mount-target.json", "Mount targets needed", 2, 2),
+        ("clients.json", "Clients", 1, 1),
+        ("clients.json", "Mount points", len(CLIENT_MOUNTS), len(CLIENT_MOUNTS)),
+        ("clients.json", "Stalled clients", 0, 0),
+        ("exporter.json", "Exporters", 1, 1),
+        ("exporter.json", "Collectors failing", 0, 0),
+        ("exporter.json", "Not joined with clients", 0, 0),
+    ],
+)
+def test_a_number_at_a_glance_is_that_of_the_demo(scene: Scene, file: str, panel: str, low: float, high: float) -> None:
+    (query,) = (query for query in QUERIES if (query.file, query.panel) == (file, panel))
+    (series,) = scene.ask("query", query=scene.sent(file, query.expr))["result"]
+
+    assert low <= float(series["value"][1]) <= high
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ _AT_A_GLANCE = Section(
             steps=NEUTRAL_STEPS,
         ),
         stat(
-            f"At or above {WARNING_RATIO:.0%} of a ceiling",
+            f"At or above {100 * WARNING_RATIO:.0f} % of a ceiling",
             "Mount targets that use that much of their IOPS, read or write bandwidth or connections. They are at the top of "
             "the table below; open one to see who loads it.",
             Query(

@@ -27,7 +27,7 @@ _THIS = 'mount_target_id="$mount_target"'
 _ADDRESS = 'address="$address"'
 _CEILING_LINES = [
     line("ceiling", "red", dashed=True),
-    line(f"{WARNING_RATIO:.0%} of the ceiling", "orange", dashed=True),
+    line(f"{100 * WARNING_RATIO:.0f} % of the ceiling", "orange", dashed=True),
 ]
 
 

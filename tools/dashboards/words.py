@@ -36,5 +36,5 @@ def ceiling(limit: str, selector: str, warning_ratio: float) -> list[Query]:
     """The ceiling and its warning line, for a graph in the ceiling's own unit."""
     return [
         Query(f"max({limit}{{{selector}}})", "ceiling"),
-        Query(f"{warning_ratio:g} * max({limit}{{{selector}}})", f"{warning_ratio:.0%} of the ceiling"),
+        Query(f"{warning_ratio:g} * max({limit}{{{selector}}})", f"{100 * warning_ratio:.0f} % of the ceiling"),
     ]

@@ -57,11 +57,13 @@ def _refused(error: ServiceError, operation: str, region: str, needed: str) -> C
         return Throttled(message, **about)
     if error.status == 401:
         return NotAuthorized(f"{message} {_why_unauthenticated(said, error.headers)}", **about)
-    if error.status in {403, 404}:
+    if error.status in {403, 404} and error.code is not None:
         return NotAuthorized(f"{message} Perhaps this is missing: {needed}" if needed else message, **about)
     if error.status == 400 and _TOO_MUCH.search(said):
         return TooMuchData(message, **about)
-    return BrokenAnswer(message, **about) if error.status >= 500 else CloudError(message, **about)
+    if error.status >= 500 or error.code is None:  # without a code it is not OCI that answers
+        return BrokenAnswer(message, **about)
+    return CloudError(message, **about)
 
 
 def _why_unauthenticated(said: str, headers: Mapping[str, str]) -> str:
@@ -83,8 +85,11 @@ def _was_cut_off(error: OSError) -> bool:
 
 
 def _detail(error: Exception) -> str:
-    inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
-    return f"{type(inner).__name__}: {_short(str(inner.args[0] if inner.args else inner))}"
+    """What really happened: the SDK wraps the HTTP library's error in its own, and that one the socket's."""
+    inner: BaseException = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
+    while inner.__context__ is not None:
+        inner = inner.__context__
+    return f"{type(inner).__name__}: {_short(str(inner))}"
 
 
 def _short(text: str) -> str:

@@ -5,12 +5,14 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 from tests import processes
 from tests.cli.prompt import RECORDINGS, ROOT, Answer, ask, ask_process
 
@@ -64,6 +66,26 @@ def test_payload_that_went_back_is_named(tmp_path: Path) -> None:
 def test_a_file_cut_in_the_middle_is_refused(tmp_path: Path) -> None:
     cut = edited(MIXED / "after.txt", tmp_path, lambda text: text[: len(text) // 2])
     assert f"{cut}: cut off in the middle of a record" in refused(compare(MIXED / "before.txt", cut))
+
+
+@pytest.mark.parametrize("digits", [21, 400, 5000])
+def test_a_number_no_kernel_counts_costs_its_record(tmp_path: Path, digits: int) -> None:
+    long = edited(MIXED / "after.txt", tmp_path, lambda text: re.sub(r"LOOKUP: \d+", f"LOOKUP: {'9' * digits}", text))
+    said = refused(compare(MIXED / "before.txt", long))
+    assert "no record of its NFS mounts can be read" in said
+
+
+@given(st.data())
+def test_whatever_became_of_a_file_it_is_read_or_refused(data: st.DataObject) -> None:
+    text = (MIXED / "after.txt").read_text()
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(len(text), begin + 200)))
+    put = data.draw(st.one_of(st.just(""), st.text(max_size=20), st.integers().map(str)))
+    with tempfile.TemporaryDirectory() as folder:
+        damaged = Path(folder) / "damaged.txt"
+        damaged.write_bytes((text[:begin] + put + text[end:]).encode("utf-8", "surrogateescape"))
+        answer = compare(MIXED / "before.txt", damaged, "--output", "json")
+    assert answer.code in {0, 2}, answer.err
 
 
 @pytest.mark.parametrize("content", ["", "\n", "{}", "device rootfs mounted on / with fstype rootfs\n"])

@@ -1,5 +1,6 @@
 """fio's reports: hostile ones first, then the shapes that fio 3.33 really writes."""
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,8 @@ from hypothesis import given, strategies as st
 
 from fss_exporter.errors import UsageError
 from fss_exporter.fio.report import read_report
-from fss_exporter.model.benchmark import Job
+from fss_exporter.model.benchmark import Job, judge
+from fss_exporter.model.limits import STANDARD
 
 REPORTS = Path(__file__).parents[1] / "fixtures/fio"
 
@@ -65,6 +67,17 @@ def test_what_is_no_report_is_refused(text: str, why: str) -> None:
 def test_a_report_cut_anywhere_is_refused(length: int) -> None:
     with pytest.raises(UsageError):
         read_report("r.json", text_of("group")[:length])
+
+
+@given(st.data())
+def test_whatever_became_of_a_report_it_is_read_or_refused(data: st.DataObject) -> None:
+    text = text_of(data.draw(st.sampled_from(["group", "mixed", "client", "status"])))
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(len(text), begin + 100)))
+    put = data.draw(st.one_of(st.text(max_size=10), st.integers().map(str), st.floats().map(str)))
+    with contextlib.suppress(UsageError):
+        for job in read_report("r.json", text[:begin] + put + text[end:]):
+            judge([job], STANDARD.limits, 1 << 20)
 
 
 @given(st.text())

@@ -12,7 +12,7 @@ from fss_exporter.cli.fetch import check_url, get
 from fss_exporter.cli.plan_report import Case
 from fss_exporter.cli.prometheus import busiest
 from fss_exporter.cli.saved_files import saved_interval, seconds_option
-from fss_exporter.cli.what_if import Scenario, what_if
+from fss_exporter.cli.what_if import MOST_CLIENTS, MOST_REQUESTS, Scenario, what_if
 from fss_exporter.errors import UsageError
 from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES, Clients
 from fss_exporter.model.thresholds import WARNING_RATIO
@@ -105,9 +105,11 @@ def _operation(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
 @seconds_option
 @click.option("--prometheus", metavar="URL", help="The busiest five minutes of the last week in this Prometheus.")
 @click.option("--address", help="Of a recorded load: only this mount target.")
-@click.option("--concurrency", type=click.FloatRange(min=0, min_open=True), help="Requests in flight, all clients.")
+@click.option(
+    "--concurrency", type=click.FloatRange(0, MOST_REQUESTS, min_open=True), help="Requests in flight, all clients."
+)
 @click.option("--latency", type=units.latency, metavar="TIME", help="Mean time of a request, e.g. 2ms.")
-@click.option("--clients", type=click.IntRange(min=1), help="Hosts that mount it.")
+@click.option("--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that mount it.")
 @click.option("--nconnect", type=click.IntRange(1, 16), default=1, show_default=True, help="Connections of each host.")
 @click.option("--client-bandwidth", type=units.bandwidth, metavar="RATE", help="Network of one host, e.g. 10Gbit/s.")
 @click.option("--network-rtt", type=units.latency, metavar="TIME", help="Round trip of the network, e.g. 300us.")

@@ -7,7 +7,7 @@ import click
 
 from fss_exporter.durations import parse_duration
 
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e\d+)?)\s*([A-Za-z]*)")
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e\d+)?)\s*([A-Za-z]*)", re.ASCII)
 _BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _LARGEST = 1e18
@@ -66,7 +66,7 @@ def latency(text: str) -> float:
     Raises:
         click.BadParameter: not a length of time.
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(us|µs|ms|s)", text)
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(us|µs|ms|s)", text)
     if match and float(match[1]) > 0:
         return float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[match[2]]
     raise click.BadParameter(f"{text!r} is not a length of time; write it like 2ms, 500us or 1s")
@@ -79,7 +79,7 @@ def interval(text: str) -> float:
         click.BadParameter: not a length of time, or none at all.
     """
     try:
-        seconds = float(text)
+        seconds = float(text) if text.isascii() else 0.0
     except ValueError:
         try:
             seconds = parse_duration(text)

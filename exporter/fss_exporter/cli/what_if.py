@@ -12,6 +12,10 @@ from fss_exporter.model.capacity import Clients, Plan, plan
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import Traffic, scaled
 
+MOST_CLIENTS = 1_000_000
+MOST_REQUESTS = 1_000_000_000
+"""Above these a figure is a slip of the finger."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
@@ -39,8 +43,13 @@ class Scenario:
 
 
 def _whole(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise click.BadParameter(f"{text!r} is not a whole number above zero")
+    if (
+        not text.isascii()
+        or not text.isdigit()
+        or len(text) > len(str(MOST_CLIENTS))
+        or not 0 < int(text) <= MOST_CLIENTS
+    ):
+        raise click.BadParameter(f"{text!r} is not a whole number from 1 to {MOST_CLIENTS:,}")
     return int(text)
 
 
@@ -56,8 +65,8 @@ def _above_zero(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value < float("inf"):
-        raise click.BadParameter(f"{text!r} is not a number above zero")
+    if not 0 < value <= MOST_REQUESTS:
+        raise click.BadParameter(f"{text!r} is not a number above zero, up to {MOST_REQUESTS:,}")
     return value
 
 

@@ -23,8 +23,8 @@ _SYNCHRONOUS = frozenset(("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap",
 _IMPOSSIBLE = 1.05
 # Requests in flight over depth: more than rounding.
 
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=10**18)]
 
 
 class _Part(BaseModel):

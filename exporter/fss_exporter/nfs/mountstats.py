@@ -23,6 +23,8 @@ _SERVER_READ, _SERVER_WRITTEN = 4, 5
 _VFS_LOCK = 16
 _COLUMNS = 8
 _SIGN_BIT = 1 << 63
+_LONGEST_NUMBER = 20
+# Digits of 64 bits. A longer one is no counter, and no float either.
 
 
 class _Body(NamedTuple):
@@ -194,7 +196,7 @@ def _vfs_locks(fields: dict[str, str]) -> int | None:
 
 def _numbers(what: str, text: str) -> list[int]:
     words = text.split()
-    if words and not (text.isascii() and "".join(words).isdecimal()):
+    if words and not (text.isascii() and "".join(words).isdecimal() and len(max(words, key=len)) <= _LONGEST_NUMBER):
         raise RecordError(f"malformed_{what}", text.strip()[:120])
     return [int(word) for word in words]
 

@@ -1,0 +1,105 @@
+"""Tables on terminals wide and narrow, with and without colour."""
+
+import io
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+from rich.console import Console
+from tests.cli.prompt import ROOT
+
+from fss_exporter.cli.tables import Column, Row, as_json, console, printable, say, show
+
+COLUMNS = (Column("name", left=True), Column("first", 1), Column("second", 2))
+ROWS = [Row(("a-name", "1,000", "2,000")), Row(("b", "1", "2"), "red")]
+
+
+def printed(width: int) -> list[str]:
+    stream = io.StringIO()
+    show(Console(file=stream, width=width, highlight=False), COLUMNS, ROWS)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_a_table_that_fits_has_every_column() -> None:
+    assert printed(40) == ["name    first  second", "a-name  1,000   2,000", "b           1       2"]
+
+
+def test_the_least_important_column_goes_first() -> None:
+    assert printed(18)[0].split() == ["name", "first"]
+    assert " ".join(printed(18)[3:]) == "left out, the terminal is too narrow: second"
+
+
+def test_what_always_stays_is_folded_before_it_goes() -> None:
+    lines = printed(4)
+    assert lines[0] == "name"
+    assert "".join(lines[1:3]) == "a-name"
+
+
+@given(st.text())
+def test_no_name_steers_the_terminal(text: str) -> None:
+    assert printable(text).isprintable() or text == ""
+
+
+def test_folded_lines_hang() -> None:
+    stream = io.StringIO()
+    say(Console(file=stream, width=20, highlight=False), "one two three four five six", hanging=4)
+    assert stream.getvalue() == "one two three four\n    five six\n"
+
+
+def test_a_figure_that_is_no_number_is_a_mistake_of_ours() -> None:
+    with pytest.raises(ValueError, match="Out of range float"):
+        as_json({"x": float("nan")})
+
+
+def test_a_pipe_is_as_wide_as_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert console(io.StringIO()).width == 400
+    monkeypatch.setenv("COLUMNS", "70")
+    assert console(io.StringIO()).width == 70
+
+
+def on_a_terminal(tmp_path: Path, **environment: str) -> str:
+    """What a command with a red line prints where standard output is a terminal."""
+    lead, follow = pty.openpty()
+    given = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "COLUMNS"}}
+    command = [
+        "fss-exporter",
+        "doctor",
+        "--no-account",
+        "--no-connect",
+        "--metadata-url=",
+        "--path.procfs",
+        str(tmp_path),
+    ]
+    with subprocess.Popen(
+        command,
+        stdin=follow,
+        stdout=follow,
+        stderr=follow,
+        cwd=ROOT,
+        env={**given, "TERM": "xterm-256color", **environment},
+    ) as running:
+        os.close(follow)
+        text = b""
+        while True:
+            try:
+                part = os.read(lead, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            text += part
+        running.wait(30)
+    os.close(lead)
+    return text.decode()
+
+
+def test_a_terminal_gets_colour_unless_it_wants_none(tmp_path: Path) -> None:
+    red = re.compile(r"\x1b\[[0-9;]*31m")
+    assert red.search(on_a_terminal(tmp_path))
+    assert not red.search(on_a_terminal(tmp_path, NO_COLOR="1"))
+    assert "PROBLEM" in on_a_terminal(tmp_path, NO_COLOR="1")

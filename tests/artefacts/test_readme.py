@@ -1,0 +1,82 @@
+"""The README promises nothing the code does not keep."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import promql_parser
+import pytest
+import yaml
+from tests.accuracy import OUT_OF_REACH, mean_error, measure
+from tests.recordings import load_all
+
+from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.cli.serve import Options
+from fss_exporter.config import load
+
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text()
+PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[rdm]*/README.md")))
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text())
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_make_target_shown_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+    assert set(re.findall(r"^make ([a-z-]+)", "\n".join(blocks("console")), re.MULTILINE)) <= targets
+
+
+def test_every_line_of_output_is_a_series_of_the_catalogue() -> None:
+    shown = re.findall(r"^(fss_\w+)\{(.*)\} [\d.]+$", README, re.MULTILINE)
+
+    assert len(shown) >= 7
+    for name, labels in shown:
+        assert tuple(re.findall(r'(\w+)="', labels)) == tuple(sorted(CATALOGUE[name].labels)), name
+
+
+def test_the_lines_of_output_are_what_the_command_above_them_finds() -> None:
+    (pattern,) = re.findall(r"grep -E '(.*)'", README)
+    shown = re.findall(r"^fss_\w+\{.*$", README, re.MULTILINE)
+
+    assert [line for line in shown if not re.search(pattern, line)] == []
+
+
+@pytest.mark.parametrize("query", blocks("promql"))
+def test_every_query_parses(query: str) -> None:
+    promql_parser.parse(query)
+
+
+def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
+    (configuration,) = blocks("yaml")
+    path = tmp_path / "fss-exporter.yml"
+    path.write_text(configuration)
+
+    assert load(path).latency_objectives
+    assert yaml.safe_load(configuration)["limits"]["mount_targets"]["mt-home"] == {"iops": 80000}
+
+
+def test_port_python_and_licence_are_the_codes_own() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert Options().listen_addresses == (":10949",)
+    assert "Both listen on port 10949" in README
+    assert f"Needs Python {project['requires-python'].removeprefix('>=')} or later" in README
+    assert project["license"] in README
+
+
+def test_the_accuracy_stated_is_the_one_measured() -> None:
+    rows = [measure(recording) for recording in load_all()]
+    worst = max(abs(row.error) for row in rows if row.name not in OUT_OF_REACH)
+
+    assert f"{mean_error(rows):.1%}".replace("%", " %") in README
+    assert f"{worst:.1%}".replace("%", " %") in README

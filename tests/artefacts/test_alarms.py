@@ -316,6 +316,26 @@ def test_a_query_to_paste_is_one_line_that_parses_and_prints_back(file: Path) ->
     assert str(mql.parse(text)) + "\n" == text
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("mount-target-iops", "iops"),
+        ("mount-target-read", "read_bytes_per_second"),
+        ("mount-target-write", "write_bytes_per_second"),
+    ],
+)
+def test_a_query_in_percent_divides_by_a_hundredth_of_the_ceiling(name: str, kind: str) -> None:
+    expression = mql.parse((MQL / "queries" / f"{name}-percent-standard.mql").read_text())
+    assert isinstance(expression, mql.Arithmetic)
+    assert str(expression.left) == (MQL / "queries" / f"{name}.mql").read_text().strip()
+    assert (expression.operator, expression.right) == ("/", mql.Constant(getattr(STANDARD.limits, kind) / 100))
+
+
+def test_the_query_of_busy_mount_targets_counts_from_where_the_alarm_warns() -> None:
+    text = (MQL / "queries" / "mount-targets-busy.mql").read_text()
+    assert rule_queries(BY_KEY["mount-target-iops-standard"])["WARNING"] in text
+
+
 class TestReadme:
     readme = (MQL / "README.md").read_text()
 
@@ -331,6 +351,11 @@ class TestReadme:
     def test_names_the_twin_of_every_alarm(self, alarm: pack.Alarm) -> None:
         twin = alarm.body["freeformTags"][pack.TWIN_TAG]
         assert f"`{twin}`" in self.rows()[f"alarms/{alarm.name}.json"][-1]
+
+    @pytest.mark.parametrize("key", desired.LATENCIES)
+    def test_states_the_latency_objectives_of_the_model(self, key: str) -> None:
+        spelled = desired.spell_latency(LATENCY_OBJECTIVES[desired.LATENCIES[key]].seconds)
+        assert self.rows()[f"alarms/fss-{key}.json"][0].rsplit(" objective", 1)[1].strip(" ,") == spelled
 
     def test_explains_every_placeholder(self) -> None:
         assert {name[2:-1] for name in self.rows() if name.startswith("${")} == OCIDS

@@ -271,7 +271,7 @@ class TestPlan:
     @pytest.mark.parametrize(
         "spelled_otherwise",
         [
-            {"pendingDuration": "PT300S"},
+            {"pendingDuration": "PT600S"},
             {"repeatNotificationDuration": "PT120M"},
             {"resolution": None},
             {"metricCompartmentIdInSubtree": None},

@@ -110,3 +110,24 @@ def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
     (only,) = found(replace(FINE, metrics=(READS, replace(IOPS, newest_age_seconds=age))), "ingestion-lag")
     assert only.severity is severity
     assert f"70 s old (MountTargetReadThroughput) to {age:.0f} s (MountTargetIOPS)" in only.message
+
+
+def test_what_no_document_says_is_told_without_names() -> None:
+    dimensions = {
+        "operation": ("GETATTR", "CREATE"),
+        "resourceId": ("ocid1.filesystem.oc1..a",),
+        "mtResourceName": ("x",),
+    }
+    facts = replace(
+        FINE,
+        metrics=(replace(READS, dimensions=dimensions), IOPS),
+        observed_throughputs={"absent": 2, "20": 1},
+        names_ignore_case=False,
+        arithmetic="3 streams",
+    )
+    assert [one.message for one in found(facts, "discovered")] == [
+        "values of operation: CREATE, GETATTR",
+        "observedThroughput of mount targets: absent (2), 20 (1)",
+        "metric names in queries ignore case: no",
+        "two metrics added in one query: 3 streams",
+    ]

@@ -5,6 +5,7 @@ from typing import Final
 
 from fss_exporter.doctor.account_facts import MetricFacts, Outcome, RegionFacts
 from fss_exporter.doctor.findings import PROJECT, WHITE_PAPER, Finding, Severity
+from fss_exporter.doctor.record import names_somebody
 from fss_exporter.oci.metrics import METRICS
 
 _SKEW_REFUSED: Final = 300.0
@@ -27,6 +28,7 @@ def check_region(facts: RegionFacts) -> Iterator[Finding]:
     yield from _resources(facts)
     yield from _metrics(facts)
     yield from _lag(facts)
+    yield from _discovered(facts)
 
 
 def _operations(facts: RegionFacts) -> Iterator[Finding]:
@@ -128,3 +130,24 @@ def _lag(facts: RegionFacts) -> Iterator[Finding]:
     yield Finding(
         "ingestion-lag", Severity.WARNING, facts.region, message, fix, f"{_ALARM_DEFAULT}; threshold: {PROJECT}"
     )
+
+
+def _discovered(facts: RegionFacts) -> Iterator[Finding]:
+    """What no document says and this account tells; `--record` has all of it."""
+    values: dict[str, set[str]] = {}
+    for metric in facts.metrics:
+        for name, found in metric.dimensions.items():
+            if not names_somebody(name, found):
+                values.setdefault(name, set()).update(found)
+    for name, distinct in sorted(values.items()):
+        yield Finding("discovered", Severity.OK, facts.region, f"values of {name}: {', '.join(sorted(distinct))}")
+    told = {
+        "observedThroughput of mount targets": ", ".join(
+            f"{gbps} ({count})" for gbps, count in facts.observed_throughputs.items()
+        ),
+        "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.names_ignore_case],
+        "two metrics added in one query": facts.arithmetic,
+    }
+    for what, answer in told.items():
+        if answer:
+            yield Finding("discovered", Severity.OK, facts.region, f"{what}: {answer}")

@@ -13,6 +13,11 @@ _NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)
 """Dimensions whose values are what people called things."""
 
 
+def names_somebody(dimension: str, values: Iterable[str]) -> bool:
+    """Whether the values of a dimension are OCIDs or what people called things."""
+    return bool(_NAMES.search(dimension)) or any(_OCID.match(value) for value in values)
+
+
 def record(version: str, regions: Iterable[RegionFacts]) -> str:
     """The facts as JSON, scrubbed. The same OCID or name has the same stand-in throughout."""
     scrub = _Scrubber()

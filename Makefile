@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check dist test-cli test-terraform accuracy bench bench-rules dashboards screenshots pages lock clean golden
+.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check dist test-cli test-terraform accuracy bench bench-rules dashboards screenshots pages lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ test-terraform: .venv/dev ## the real terraform formats what is rendered and pla
 
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tests.accuracy $(ARGS)
+
+metrics: .venv/dev ## write docs/metrics.md anew from the catalogue
+	@PYTHONPATH=exporter:. $(BIN)/python -m tools.metrics_page
 
 golden: .venv/dev ## write the golden scrape anew, after a change that is meant
 	@$(RUN) -m tests.nfs.golden

@@ -59,7 +59,7 @@ _INVENTORY = (
             "outbound_connector",
             "compartment",
             "availability_domain",
-            "type",
+            "connector_type",
             "state",
         ),
         "info",
@@ -507,7 +507,7 @@ _POLLER = (
         "counter",
         ("region", "operation", "outcome"),
         "requests",
-        "Requests sent to OCI, retries included, by outcome: ok, throttled, not_authorized, unreachable, broken_answer, error.",
+        "Requests sent to OCI, retries included, by outcome: ok, throttled, not_authorized, unreachable, too_much_data, broken_answer, error.",
         "the poller",
     ),
     Metric(

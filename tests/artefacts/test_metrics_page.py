@@ -1,0 +1,48 @@
+"""The page of metrics is the catalogue's, and the catalogue is well formed."""
+
+import re
+from collections import Counter
+
+import pytest
+from tools.metrics_page import PAGE, page
+
+from fss_exporter.catalogue import CATALOGUE, CLIENT, CLOUD, EXPORTER, Metric
+
+ROWS = [pytest.param(metric, id=name) for name, metric in CATALOGUE.items()]
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text() == page(), "write it anew: make metrics"
+
+
+def test_no_metric_is_declared_twice() -> None:
+    assert [
+        name for name, times in Counter(row.name for row in (*CLIENT, *CLOUD, *EXPORTER)).items() if times > 1
+    ] == []
+
+
+@pytest.mark.parametrize("metric", ROWS)
+def test_a_row_keeps_the_conventions_of_prometheus(metric: Metric) -> None:
+    assert re.fullmatch(r"fss_[a-z0-9]+(_[a-z0-9]+)*", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind == "counter")
+    assert metric.name.endswith("_info") == (metric.kind == "info")
+    assert all(re.fullmatch(r"[a-z]+(_[a-z0-9]+)*", label) for label in metric.labels)
+    assert not {"type", "instance", "job", "le", "quantile"} & set(metric.labels)
+    assert not metric.name.endswith(
+        ("_count", "_sum", "_bucket", "_created", "_milliseconds", "_kilobytes", "_percent")
+    )
+
+
+@pytest.mark.parametrize("metric", ROWS)
+def test_help_is_a_sentence_that_names_its_source(metric: Metric) -> None:
+    assert metric.help[0].isupper() or metric.help[0].isdigit()
+    assert metric.help.endswith(".")
+    assert metric.origin
+    assert not metric.origin.endswith(".")
+    assert "\n" not in metric.help_text
+
+
+@pytest.mark.parametrize("metric", ROWS)
+def test_a_modelled_metric_says_so_in_its_name(metric: Metric) -> None:
+    modelled = "estimate" in metric.help.lower() and metric.unit in ("operations", "operations_per_second")
+    assert not modelled or "estimated" in metric.name

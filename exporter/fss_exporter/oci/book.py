@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from sys import intern
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.inventory import Inventory
@@ -18,6 +18,9 @@ from fss_exporter.oci.metrics import OciMetric, is_success
 from fss_exporter.oci.owners import Key, Labels, key_of, labels_of
 from fss_exporter.oci.series import Column, SharedSeries
 from fss_exporter.oci.window import FURTHEST_MINUTES, MINUTE, Minutes
+
+SKIPPED: Final = ("broken", "unknown_resource", "success_event", "duplicate")
+"""Why a stream may be left out."""
 
 Points = dict[int, float]
 """Values by the minute they are of."""

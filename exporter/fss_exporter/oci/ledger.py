@@ -2,8 +2,12 @@
 
 import threading
 from collections.abc import Mapping
+from typing import Final
 
 Labels = tuple[str, ...]
+
+OUTCOMES: Final = ("ok", "throttled", "not_authorized", "unreachable", "too_much_data", "broken_answer", "error")
+"""What may become of a request: `outcome` of the errors, and `ok`."""
 
 
 class Ledger:
@@ -20,7 +24,9 @@ class Ledger:
             sums[labels] = sums.get(labels, 0.0) + amount
 
     def request(self, region: str, operation: str, outcome: str, seconds: float) -> None:
-        """Account for one request to OCI."""
+        """Account for one request to OCI. Every outcome is seen at 0 first, so that a rate misses none."""
+        for possible in OUTCOMES:
+            self.add("fss_oci_api_requests_total", (region, operation, possible), 0)
         self.add("fss_oci_api_requests_total", (region, operation, outcome))
         self.add("fss_oci_api_request_seconds_total", (region, operation), seconds)
 

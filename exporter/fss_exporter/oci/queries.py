@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, TooMuchData, Unreachable
-from fss_exporter.oci.book import Book, Clockwork, Points, Taken
+from fss_exporter.oci.book import SKIPPED, Book, Clockwork, Points, Taken
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.estimates import NEEDED, Watched
 from fss_exporter.oci.inventory import Inventory
@@ -74,6 +74,8 @@ class Queries:
         self._answered: dict[tuple[str, Scope], int] = {}
         self._unanswered = 0
         self._first = 0
+        for reason in SKIPPED:
+            ledger.add("fss_oci_streams_skipped_total", (session.region, reason), 0)
 
     def use(self, inventory: Inventory) -> None:
         """What there is, from now on."""

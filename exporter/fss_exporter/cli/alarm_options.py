@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import click
 
-from fss_exporter.cli.account_options import account_settings, credential_options, credentials_of, sessions_of
+from fss_exporter.cli.account_flags import credential_options
+from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
 from fss_exporter.cli.cloud import view_of
 from fss_exporter.config import Settings
 from fss_exporter.errors import UsageError

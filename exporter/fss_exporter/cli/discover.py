@@ -10,7 +10,8 @@ import click
 import yaml
 
 from fss_exporter.cli import tables, units
-from fss_exporter.cli.account_options import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account_flags import account_options
+from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
 from fss_exporter.cli.cloud import view_of
 from fss_exporter.cli.tables import Column, Row
 from fss_exporter.config import Settings

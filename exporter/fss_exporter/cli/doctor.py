@@ -11,7 +11,8 @@ from rich.console import Console
 
 from fss_exporter import __version__
 from fss_exporter.cli import tables
-from fss_exporter.cli.account_options import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account_flags import account_options
+from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
 from fss_exporter.cli.ceilings import judge, shape_option
 from fss_exporter.cli.fetch import check_url
 from fss_exporter.cli.units import latency

@@ -1,21 +1,20 @@
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fss_exporter.cli import logs, runtime
+from fss_exporter.cli.account_flags import account_options, account_places
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
 
 if TYPE_CHECKING:
     from fss_exporter.config import Settings
-
-_AUTH = ("config_file", "instance_principal", "resource_principal", "workload_identity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +35,9 @@ class Options:
     collect_oci: bool = False
     config_file: Path | None = None
     oci: Mapping[str, object] = field(default_factory=dict)
+
+
+_OWN = {one.name for one in fields(Options)}
 
 
 @click.command()
@@ -87,18 +89,8 @@ class Options:
 @click.option(
     "--collector.oci/--no-collector.oci", "collect_oci", default=False, show_default=True, help="Poll OCI Monitoring."
 )
-@click.option(
-    "--config.file", "config_file", type=click.Path(path_type=Path), help="What is polled, ceilings, address map."
-)
-@click.option("--oci.auth", "auth", type=click.Choice(_AUTH), help="Who polls.  [default: config_file]")
-@click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]")
-@click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]")
-@click.option("--oci.region", "regions", multiple=True, help="Region to poll; may be repeated.")
-@click.option(
-    "--oci.compartment", "compartments", multiple=True, help="Compartment to poll, OCID or name; may be repeated."
-)
+@account_options
 @click.option("--oci.poll-interval", "poll_interval", type=duration, metavar="DURATION", help="[default: 60s]")
-@click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests.")
 @click.option(
     "--oci.publish",
     "publish",
@@ -107,33 +99,12 @@ class Options:
 )
 @click.option("--log.level", "log_level", type=click.Choice(logs.LEVELS), default="info", show_default=True)
 @click.option("--log.format", "log_format", type=click.Choice(logs.FORMATS), default="logfmt", show_default=True)
-def serve(
-    *,
-    log_level: str,
-    log_format: str,
-    auth: str | None,
-    api_key_file: str | None,
-    profile: str | None,
-    regions: tuple[str, ...],
-    compartments: tuple[str, ...],
-    poll_interval: float | None,
-    endpoint: str | None,
-    publish: bool,
-    **flags: object,
-) -> None:
+def serve(*, log_level: str, log_format: str, poll_interval: float | None, publish: bool, **flags: Any) -> None:
     """Serve metrics for Prometheus until stopped."""
     logs.configure(log_level, log_format)
-    oci = {
-        "oci.auth": auth,
-        "oci.config_file": api_key_file,
-        "oci.profile": profile,
-        "oci.regions": regions or None,
-        "oci.compartments": compartments or None,
-        "oci.poll_interval": poll_interval,
-        "oci.endpoint": endpoint,
-        "oci.publish": publish or None,
-    }
-    run(Options(**flags, oci=oci))  # type: ignore[arg-type]  # click has made the types
+    given = {"oci.poll_interval": poll_interval, "oci.publish": publish or None}
+    own = {name: value for name, value in flags.items() if name in _OWN}
+    run(Options(**own, oci={**account_places(flags), **given}))
 
 
 def run(options: Options, on_listening: Callable[[Sequence[str]], None] = lambda _: None) -> None:

@@ -251,6 +251,38 @@ def test_a_panel_of_the_first_few_says_so(panel: Panel) -> None:
     assert not chosen or re.search(r"\b(ten|top|most)\b", panel.title.lower())
 
 
+@pytest.mark.parametrize(
+    ("expr", "complaint"),
+    [
+        ("fss_mount_target_iop", "neither in the catalogue nor recorded"),
+        ('fss_mount_target_iops{adress="10.80.1.10"}', "no label adress"),
+        ("sum by (operation) (fss_mount_target_iops)", "no such label"),
+        ("fss_mount_target_iops * on (address) group_left (fqdn) fss_mount_target_info", "not on the left side"),
+        ("histogram_quantile(0.9, fss_mount_target_iops)", "is not known here"),
+    ],
+)
+def test_a_query_for_what_does_not_exist_would_be_found(expr: str, complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        NAMES.series(parsed(expr))
+
+
+@pytest.mark.parametrize(
+    ("expr", "unit"),
+    [
+        ("rate(fss_client_read_bytes_total[5m])", "Bps"),
+        ("sum(rate(fss_client_rtt_seconds_total[5m])) / sum(rate(fss_client_operations_total[5m]))", "s"),
+        ("fss_mount_target_iops / fss_mount_target_iops_limit", "percentunit"),
+        ("time() - fss_oci_poll_timestamp_seconds", "s"),
+        ("count(fss_client_read_bytes_total)", "none"),
+    ],
+)
+def test_the_dimension_of_an_expression_follows_from_its_metrics(expr: str, unit: str) -> None:
+    fitting = {name for name, dimensions in UNITS.items() if NAMES.series(parsed(expr)).dimension in dimensions}
+
+    assert unit in fitting
+    assert fitting.isdisjoint({"s", "bytes", "Bps", "iops"} - {unit})
+
+
 @pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
 def test_a_query_parses_and_asks_only_for_names_and_labels_that_exist(
     panel: Panel, ref: str, expr: str, legend: str

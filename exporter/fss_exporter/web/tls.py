@@ -71,6 +71,7 @@ def _limit(context: ssl.SSLContext, server: TlsServer) -> None:
         warnings.simplefilter("ignore", DeprecationWarning)  # TLS 1.0 and 1.1 are the operator's explicit wish
         context.minimum_version = _VERSIONS[server.min_version]
         context.maximum_version = _VERSIONS[server.max_version]
+    context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     ciphers = [name for name in map(CIPHER_SUITES.__getitem__, server.cipher_suites) if name]
     if ciphers:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.prompt import Answer, ask, ask_process
 from tests.demo.sdk import clients
+from tests.demo.test_command import running
 
 from fss_exporter.demo.region import Account, Region, small
 from fss_exporter.oci.alarms import pack
@@ -327,3 +328,11 @@ class TestThePage:
         sdk.update_alarm(connections.id, {"severity": "INFO", "pendingDuration": "PT1M"})
         operator.configure("limits: {mount_targets: {mt-home: {connections: 4096}}}")
         assert self.run(operator, edited) == diff
+
+    def test_the_command_the_demo_prints_makes_alarms_there(self, tmp_path: Path) -> None:
+        with running(tmp_path, "--region-only") as demo:
+            demo.found("(Ctrl-C)")
+            printed = demo.found(r"(?s)(fss-exporter alarms apply .*?)\n\n").replace("\\\n", " ")
+            answer = ask_process(*shlex.split(printed)[1:])
+        assert answer.code == 0, answer.err
+        assert re.search(r"^Done: (\d+) of \1\.$", answer.out, re.MULTILINE)

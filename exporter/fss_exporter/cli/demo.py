@@ -164,12 +164,26 @@ def _how_to_ask(region: Region, credentials: Path) -> str:
             f"    fss-exporter serve --no-collector.nfs --collector.oci --oci.endpoint {region.url} \\",
             f"        --oci.config-file {credentials}",
             "",
+            *_how_to_make_alarms(region, credentials),
             "Turn its knobs:",
             "",
             f"    curl -H 'content-type: application/json' -d '{{\"fault\": \"503:List*,times=3\"}}' {region.url}/control/faults",
             "",
             "Ctrl-C ends it; nothing stays behind.",
         )
+    )
+
+
+def _how_to_make_alarms(region: Region, credentials: Path) -> tuple[str, ...]:
+    tenancy = region.tenancy
+    if not tenancy.topics:
+        return ()
+    return (
+        "With alarms:",
+        "",
+        f"    fss-exporter alarms apply --oci.endpoint {region.url} --oci.config-file {credentials} \\",
+        f"        --compartment {tenancy.id} --in-subtree --topic {tenancy.topics[0]}",
+        "",
     )
 
 

@@ -61,9 +61,10 @@ class Operator:
 
 @pytest.fixture
 def operator(region: Region, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operator:
-    """The budget of calls is specified elsewhere; waiting for it would triple the time of these tests."""
+    """Budget and pauses are specified elsewhere; waiting for them would triple the time of these tests."""
     monkeypatch.setattr(
-        "fss_exporter.cli.account_options.Budget", lambda rate, clock, wait: Budget(1000 * rate, clock=clock, wait=wait)
+        "fss_exporter.cli.account_options.Budget",
+        lambda rate, clock, **_: Budget(rate, clock=clock, wait=lambda _: False),
     )
     return Operator(region, tmp_path)
 
@@ -262,6 +263,23 @@ class TestBadInput:
         self, operator: Operator, mistake: list[str]
     ) -> None:
         assert operator.alarms("plan", "--detailed-exitcode", *mistake).code == 1
+
+    @pytest.mark.parametrize("fault", ["wrong-shape", "not-json", "cut-off", "503"])
+    @pytest.mark.parametrize(
+        "operation",
+        ["ListAvailabilityDomains", "ListMountTargets", "ListReplications", "ListMetrics", "ListAlarms", "GetAlarm"],
+    )
+    def test_an_answer_that_is_broken_ends_the_run_with_one_line_and_no_change(
+        self, operator: Operator, operation: str, fault: str
+    ) -> None:
+        operator.alarms("apply")
+        calls = dict(operator.region.calls)
+        operator.region.add_fault(f"{fault}:{operation}")
+        answer = operator.alarms("apply")
+        assert (answer.code, len(answer.err.splitlines())) == (1, 1), answer.err
+        assert operation in answer.err
+        changes = ("CreateAlarm", "UpdateAlarm", "DeleteAlarm")
+        assert [operator.region.calls.get(name) for name in changes] == [calls.get(name) for name in changes]
 
     def test_a_missing_permission_is_named_and_nothing_is_done(self, operator: Operator) -> None:
         operator.region.add_fault("deny:ListMountTargets")

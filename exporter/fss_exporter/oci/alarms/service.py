@@ -44,14 +44,18 @@ class Alarms:
     def list_alarms(self, compartment_id: str) -> Iterator[Mapping[str, Any]]:
         """Summaries of all alarms in the compartment."""
         for page in self._session.pages("monitoring", "list_alarms", compartment_id=compartment_id):
-            yield from page
+            for summary in page:
+                if not isinstance(summary, Mapping) or "id" not in summary:
+                    raise BrokenAnswer("ListAlarms: an element of the answer is no alarm", operation="ListAlarms")
+                yield summary
 
     def get_alarm(self, alarm_id: str) -> tuple[Mapping[str, Any], str]:
         """The whole alarm and its etag."""
         answer = self._session.call("monitoring", "get_alarm", alarm_id)
-        if not isinstance(answer.data, Mapping):
-            raise BrokenAnswer(f"GetAlarm {alarm_id}: the answer is not an alarm", operation="GetAlarm")
-        return answer.data, str(answer.headers.get("etag", ""))
+        etag = answer.headers.get("etag")
+        if not isinstance(answer.data, Mapping) or not isinstance(answer.data.get("freeformTags"), Mapping) or not etag:
+            raise BrokenAnswer(f"GetAlarm {alarm_id}: the answer is no alarm with an etag", operation="GetAlarm")
+        return answer.data, etag
 
     def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> str:
         """Create and return the OCID. A repeated request with the same token makes no second alarm."""
@@ -59,6 +63,8 @@ class Alarms:
             answer = self._session.call("monitoring", "create_alarm", dict(body), opc_retry_token=retry_token)
         except NotAuthorized as refused:
             raise self._explained(refused, body) from refused
+        if not isinstance(answer.data, Mapping) or "id" not in answer.data:
+            raise BrokenAnswer("CreateAlarm: the answer is no alarm; it may have been created", operation="CreateAlarm")
         return str(answer.data["id"])
 
     def update_alarm(self, alarm_id: str, changes: Mapping[str, Any], etag: str) -> None:

@@ -18,9 +18,6 @@ Flags = tuple[str, ...]
 NAMES = sorted(target.name for target in small().mount_targets)
 
 
-# What cannot be asked
-
-
 def test_without_credentials_it_says_which_file_is_missing(tmp_path: Path) -> None:
     answer = ask("discover", "--oci.config-file", tmp_path / "none")
     assert answer.code == 2
@@ -65,9 +62,6 @@ def test_what_is_not_shown_may_be_missing(region: Region, account: Flags) -> Non
     answer = ask("discover", *account)
     assert answer.code == 0
     assert answer.err == ""
-
-
-# What is found
 
 
 def test_the_table_has_every_mount_target_with_its_ceilings(account: Flags) -> None:
@@ -148,9 +142,6 @@ def test_it_runs_as_a_process(account: Flags) -> None:
     assert answer.code == 0
     assert all(name in answer.out for name in ("mt-idle", "mt-scratch"))
     assert "left out, the terminal is too narrow" in answer.out
-
-
-# Pure
 
 
 def found(name: str, address: str, state: str = "ACTIVE") -> Found:

@@ -63,9 +63,6 @@ def findings(answer: Answer) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-# The client
-
-
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
@@ -186,9 +183,6 @@ def test_an_agent_without_the_sdk_checks_the_client(tmp_path: Path, server: int)
         assert words in done.stdout
 
 
-# The account
-
-
 def test_an_account_that_answers_is_fine(account: Flags) -> None:
     answer = ask("doctor", "--no-client", *account, "--output", "json")
     assert answer.code == 0, answer.out
@@ -270,10 +264,14 @@ def test_what_the_account_has_is_written_down_without_ocids(region: Region, acco
     assert metrics["MountTargetReadThroughput"]["minutes"] > 5
 
 
-def test_a_record_that_cannot_be_written_is_refused(account: Flags, tmp_path: Path) -> None:
-    answer = ask("doctor", "--no-client", *account, "--record", tmp_path / "none" / "record.json")
+@pytest.mark.parametrize("place", ["none/record.json", "."])
+def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
+    region: Region, account: Flags, tmp_path: Path, place: str
+) -> None:
+    answer = ask("doctor", "--no-client", *account, "--record", tmp_path / place)
     assert answer.code == 2
-    assert "--record=" in answer.err
+    assert "cannot be written; give a file" in answer.err
+    assert not region.calls
 
 
 def test_a_client_in_another_availability_domain_is_told(account: Flags, tmp_path: Path, server: int) -> None:

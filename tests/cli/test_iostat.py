@@ -42,9 +42,6 @@ def refused(answer: Answer) -> str:
     return " ".join(line for line in answer.err.splitlines() if line.startswith("fss-exporter:"))
 
 
-# What is refused
-
-
 def test_swapped_files_are_refused() -> None:
     said = refused(compare(MIXED / "after.txt", MIXED / "before.txt"))
     assert "went back from 518 to 453" in said
@@ -141,9 +138,6 @@ def test_the_mountinfo_of_another_host_is_refused(tmp_path: Path) -> None:
 def test_flags_that_do_not_fit_together_say_so(flags: tuple[str, ...], why: str) -> None:
     assert why in " ".join(ask("iostat", *flags).err.split())
     assert ask("iostat", *flags).code == 2
-
-
-# What is told
 
 
 def test_a_mount_made_anew_in_between_counts_from_zero_and_that_is_said() -> None:
@@ -249,9 +243,6 @@ def test_an_export_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert r"/\x1b]0;owned\x07[red]x" in answer.out
 
 
-# As a process
-
-
 def test_a_pipe_gets_whole_lines_without_colour() -> None:
     answer = ask_process("iostat", "--from", MIXED / "before.txt", "--to", MIXED / "after.txt")
     assert answer.code == 0
@@ -339,9 +330,6 @@ def test_a_reader_that_goes_away_ends_it_without_a_trace() -> None:
         err = running.stderr.read()
         running.wait(20)
     assert "Traceback" not in err
-
-
-# A running exporter
 
 
 def test_a_running_exporter_is_read_like_the_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -29,9 +29,6 @@ def ratios(found: dict[str, Any]) -> dict[str, float | None]:
     return {use["resource"]: use["ratio"] for use in (*found["mount_target"], *found["clients"])}
 
 
-# What is refused
-
-
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
@@ -89,9 +86,6 @@ def test_a_mount_target_that_is_not_in_the_files_is_refused() -> None:
     answer = ask("plan", "--mountstats", *MIXED, "--address", "10.9.9.9")
     assert answer.code == 2
     assert "not in this load; it has 10.80.1.10" in answer.err
-
-
-# What is answered
 
 
 def test_rates_and_bandwidths_state_the_same_workload() -> None:
@@ -204,8 +198,6 @@ def test_it_runs_as_a_process() -> None:
     assert "binds first: read bandwidth, at 104.9 % of it" in answer.out
     assert "\x1b" not in answer.out
 
-
-# Prometheus
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400

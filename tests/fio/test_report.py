@@ -36,9 +36,6 @@ def job(document: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-# Hostile
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -122,9 +119,6 @@ def test_a_job_that_did_nothing_names_its_error() -> None:
 def test_a_depth_that_is_no_number_is_unknown(depth: str) -> None:
     (found,) = read_report("r.json", edited(lambda document: job(document)["job options"].update(iodepth=depth)))
     assert found.depth is None
-
-
-# As fio writes them
 
 
 def test_group_reporting_stands_for_all_its_threads() -> None:

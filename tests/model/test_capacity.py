@@ -32,9 +32,6 @@ workloads = st.builds(
 targets = st.floats(0.05, 1.0)
 
 
-# Laws
-
-
 @given(workloads, targets)
 def test_the_number_of_mount_targets_is_the_least_that_keeps_the_target(traffic: Traffic, target: float) -> None:
     answer = plan(traffic, STANDARD.limits, NOBODY, target)
@@ -82,9 +79,6 @@ def test_mount_targets_never_help_a_client_that_waits(traffic: Traffic, concurre
     assert answer.attainable.operations <= concurrency / latency * (1 + 1e-9)
 
 
-# The white paper's own figures
-
-
 def test_large_reads_meet_the_read_bandwidth() -> None:
     answer = plan(workload(Transfers(500, MIB), None, {}), STANDARD.limits, NOBODY, 0.8)
     assert answer.binds is not None
@@ -111,9 +105,6 @@ def test_small_reads_meet_the_iops() -> None:
 def test_forty_thousand_iops_are_as_much_as_one_standard_mount_target_should_have() -> None:
     assert plan(workload(None, None, {"GETATTR": 40_000.0}), STANDARD.limits, NOBODY, 0.8).mount_targets == 1
     assert plan(workload(None, None, {"GETATTR": 40_001.0}), STANDARD.limits, NOBODY, 0.8).mount_targets == 2
-
-
-# Clients
 
 
 def test_a_serial_program_is_bound_by_latency() -> None:
@@ -158,9 +149,6 @@ def test_connections_are_those_of_all_hosts() -> None:
     assert answer.binds is not None
     assert answer.binds.resource == CONNECTIONS
     assert answer.mount_targets == 2
-
-
-# What is not known
 
 
 def test_without_a_ceiling_nothing_is_judged() -> None:

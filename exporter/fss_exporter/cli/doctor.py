@@ -1,5 +1,6 @@
 """`fss-exporter doctor`: what is wrong with this client and this account, and what to do."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -89,8 +90,8 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
     settings = account_settings(config_file, **given)
     if options.metadata_url:
         check_url("--metadata-url", options.metadata_url)
-    if options.record is not None and options.account is False:
-        raise UsageError("--record writes what the account has: leave out --no-account")
+    if options.record is not None:
+        _check_record(options.record, asked=options.account)
     findings: list[tuple[str, Finding]] = []
     regions, about_account = _account(options, settings, asked=config_file is not None or any(given.values()))
     if options.client:
@@ -110,7 +111,12 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
     return code
 
 
-# -- this client
+def _check_record(path: Path, *, asked: bool | None) -> None:
+    """Before a minute of asking, not after it."""
+    if asked is False:
+        raise UsageError("--record writes what the account has: leave out --no-account")
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"--record={path}: cannot be written; give a file in a folder that is there")
 
 
 def _client(options: Options, settings: Settings) -> ClientFacts:
@@ -142,9 +148,6 @@ def _endpoints(reading: Reading) -> tuple[tuple[str, int], ...]:
         if mount.address and not is_forwarder(mount.address)
     }
     return tuple(sorted(found))
-
-
-# -- this account
 
 
 def _account(options: Options, settings: Settings, *, asked: bool) -> "tuple[list[RegionFacts], list[Finding]]":
@@ -191,8 +194,6 @@ def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
         raise UsageError(f"--record={path}: cannot be written: {error.strerror}") from error
     tables.note(f"{path}: written; look through it before you attach it")
 
-
-# -- output
 
 _WORDS = {Severity.OK: "ok", Severity.ADVICE: "advice", Severity.WARNING: "warning", Severity.PROBLEM: "PROBLEM"}
 _COUNTED = {Severity.PROBLEM: "problems", Severity.WARNING: "warnings", Severity.ADVICE: "advice", Severity.OK: "fine"}

@@ -97,8 +97,6 @@ class Probe:
         except (TypeError, ValueError):
             return None
 
-    # -- metrics
-
     def _metrics(self, scopes: Iterable[Scope]) -> tuple[MetricFacts, ...]:
         scopes = tuple(scopes)
         listed: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -173,8 +171,6 @@ class Probe:
         self._step()
         self._note("SummarizeMetricsData", None)
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-
-    # -- what the documentation leaves open
 
     def _ignores_case(self, metrics: Iterable[MetricFacts], scope: Scope) -> bool | None:
         """Whether a name in lower case finds what the right one finds."""

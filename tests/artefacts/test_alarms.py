@@ -25,7 +25,7 @@ from fss_exporter.model.thresholds import (
     WARNING_RATIO,
 )
 from fss_exporter.oci import mql
-from fss_exporter.oci.alarms import desired, fit, pack
+from fss_exporter.oci.alarms import fit, pack, subjects
 from fss_exporter.oci.mql import Comparison, Query
 
 MQL = Path(__file__).parents[2] / "mql"
@@ -139,16 +139,16 @@ class TestTexts:
 class TestCeilings:
     """MQL cannot divide by a limit gauge: ratio x ceiling is typed in, so it is computed here."""
 
-    @pytest.mark.parametrize("ceiling", desired.CEILINGS, ids=lambda ceiling: ceiling.kind)
-    def test_literals_of_the_standard_shape_are_ratio_times_ceiling(self, ceiling: desired.Ceiling) -> None:
+    @pytest.mark.parametrize("ceiling", subjects.CEILINGS, ids=lambda ceiling: ceiling.kind)
+    def test_literals_of_the_standard_shape_are_ratio_times_ceiling(self, ceiling: subjects.Ceiling) -> None:
         limit = ceiling.of(STANDARD.limits)
         assert limit is not None
         queries = rule_queries(BY_KEY[ceiling.key])
         assert bounds(queries["WARNING"]) == (fit.literal(WARNING_RATIO, limit),)
         assert bounds(queries["CRITICAL"]) == (fit.literal(CRITICAL_RATIO, limit),)
 
-    @pytest.mark.parametrize("ceiling", desired.CEILINGS, ids=lambda ceiling: ceiling.kind)
-    def test_texts_state_share_threshold_and_ceiling(self, ceiling: desired.Ceiling) -> None:
+    @pytest.mark.parametrize("ceiling", subjects.CEILINGS, ids=lambda ceiling: ceiling.kind)
+    def test_texts_state_share_threshold_and_ceiling(self, ceiling: subjects.Ceiling) -> None:
         limit = ceiling.of(STANDARD.limits)
         assert limit is not None
         alarm = BY_KEY[ceiling.key]
@@ -160,7 +160,7 @@ class TestCeilings:
         """The file of another shape is the standard one, rescaled and narrowed; nothing else may differ."""
         kept = {alarm.key for alarm in PACK if alarm.key.startswith("mount-target-")}
         expected = {"mount-target-health", "mount-target-absent"}
-        for ceiling in desired.CEILINGS:
+        for ceiling in subjects.CEILINGS:
             for shape in SHAPES.values():
                 limit = ceiling.of(shape.limits)
                 if limit is None:
@@ -177,7 +177,7 @@ class TestCeilings:
         assert alarm.body["pendingDuration"] == "PT10M"
 
 
-def as_shipped_for(ceiling: desired.Ceiling, shape: str, limit: float) -> pack.Alarm:
+def as_shipped_for(ceiling: subjects.Ceiling, shape: str, limit: float) -> pack.Alarm:
     key = f"{ceiling.stem}-{shape}"
     standard = ceiling.of(STANDARD.limits)
     assert standard is not None
@@ -197,12 +197,12 @@ def as_shipped_for(ceiling: desired.Ceiling, shape: str, limit: float) -> pack.A
 
 class TestOtherThresholds:
     def test_every_latency_objective_has_its_alarm_and_every_such_alarm_its_objective(self) -> None:
-        assert set(desired.LATENCIES.values()) == set(LATENCY_OBJECTIVES)
-        assert {key for key in BY_KEY if key.startswith("latency-")} == set(desired.LATENCIES)
+        assert set(subjects.LATENCIES.values()) == set(LATENCY_OBJECTIVES)
+        assert {key for key in BY_KEY if key.startswith("latency-")} == set(subjects.LATENCIES)
 
-    @pytest.mark.parametrize("key", desired.LATENCIES)
+    @pytest.mark.parametrize("key", subjects.LATENCIES)
     def test_latency_literals_are_ratio_times_objective(self, key: str) -> None:
-        objective = LATENCY_OBJECTIVES[desired.LATENCIES[key]]
+        objective = LATENCY_OBJECTIVES[subjects.LATENCIES[key]]
         queries = rule_queries(BY_KEY[key])
         assert bounds(queries["WARNING"]) == (fit.literal(LATENCY_WARNING_RATIO, objective.seconds),)
         assert bounds(queries["CRITICAL"]) == (fit.literal(LATENCY_CRITICAL_RATIO, objective.seconds),)
@@ -235,15 +235,15 @@ class TestOtherThresholds:
 
     def test_the_text_on_replications_is_what_rescaling_looks_for(self) -> None:
         for intervals, (_, rule) in zip((3, 2), BY_KEY["replication-age"].rules(), strict=True):
-            spelled = desired.spell_interval(intervals * REPLICATION_DEFAULT_INTERVAL_SECONDS)
+            spelled = subjects.spell_interval(intervals * REPLICATION_DEFAULT_INTERVAL_SECONDS)
             assert f"{spelled} old or older, {intervals} times the interval of 60 minutes" in rule["body"]
 
     def test_the_texts_on_latency_are_what_rescaling_looks_for(self) -> None:
-        for key, which in desired.LATENCIES.items():
+        for key, which in subjects.LATENCIES.items():
             objective = LATENCY_OBJECTIVES[which].seconds
             body = BY_KEY[key].body["body"]
-            assert desired.spell_latency(LATENCY_WARNING_RATIO * objective) in body
-            assert desired.spell_latency(objective) in body
+            assert subjects.spell_latency(LATENCY_WARNING_RATIO * objective) in body
+            assert subjects.spell_latency(objective) in body
 
     def test_no_gauge_is_summed_up(self) -> None:
         counts = {"KerberosErrors", "LdapConnectionErrors", "LdapRequestErrors"}
@@ -352,9 +352,9 @@ class TestReadme:
         twin = alarm.body["freeformTags"][pack.TWIN_TAG]
         assert f"`{twin}`" in self.rows()[f"alarms/{alarm.name}.json"][-1]
 
-    @pytest.mark.parametrize("key", desired.LATENCIES)
+    @pytest.mark.parametrize("key", subjects.LATENCIES)
     def test_states_the_latency_objectives_of_the_model(self, key: str) -> None:
-        spelled = desired.spell_latency(LATENCY_OBJECTIVES[desired.LATENCIES[key]].seconds)
+        spelled = subjects.spell_latency(LATENCY_OBJECTIVES[subjects.LATENCIES[key]].seconds)
         assert self.rows()[f"alarms/fss-{key}.json"][0].rsplit(" objective", 1)[1].strip(" ,") == spelled
 
     def test_explains_every_placeholder(self) -> None:

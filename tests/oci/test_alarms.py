@@ -12,8 +12,9 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack, render, show
-from fss_exporter.oci.alarms.desired import CEILINGS, MOST_IDS, Estate, Scope, Target, desired
+from fss_exporter.oci.alarms.desired import MOST_IDS, Estate, Scope, Target, desired
 from fss_exporter.oci.alarms.plan import Existing, Plan, plan, removal
+from fss_exporter.oci.alarms.subjects import CEILINGS
 
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
 SCOPE = Scope("ocid1.compartment.oc1..alarms", "ocid1.compartment.oc1..storage", ("ocid1.onstopic.oc1.fra.ops",))
@@ -101,6 +102,11 @@ class TestWhatThereShouldBe:
         alarms = wanted()
         assert alarms["mount-target-iops-standard"].body["query"].startswith("MountTargetIOPS[5m].groupBy")
         assert not any("hpmt" in key for key in alarms)
+
+    def test_without_mount_targets_a_configured_ceiling_of_the_standard_shape_holds(self) -> None:
+        alarm = wanted(shape_limits={"standard": Limits(iops=100_000)})["mount-target-iops-standard"]
+        assert [query.rsplit(" ", 1)[1] for query in queries(alarm)] == ["95000", "80000"]
+        assert "mount-target-read-standard" not in wanted(shape_limits={"standard": Limits(iops=100_000)})
 
     def test_where_one_ceiling_holds_for_all_nobody_is_named_and_future_ones_are_covered(self) -> None:
         alarms = wanted(target(FIRST), target(SECOND))

@@ -7,7 +7,7 @@ is for named by OCID. Where one ceiling holds for all, no mount target is named 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.thresholds import (
@@ -22,67 +22,19 @@ from fss_exporter.model.thresholds import (
 )
 from fss_exporter.oci.alarms.fit import narrow, rekey, rescale, respell, widen
 from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm, fill
+from fss_exporter.oci.alarms.subjects import (
+    CEILINGS,
+    LATENCIES,
+    REPLICATION,
+    Ceiling,
+    spell_interval,
+    spell_latency,
+)
 from fss_exporter.oci.metrics import is_success
 from fss_exporter.oci.publish import NAMESPACE as PUBLISHED
 
 MOST_IDS: Final = 50
 """Mount targets or replications named in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
-
-Kind = Literal["iops", "read_bytes_per_second", "write_bytes_per_second", "connections"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """One kind of ceiling and the alarm of the pack that watches it.
-
-    Attributes:
-        kind: the field of `Limits`.
-        stem: what the keys of its alarms begin with.
-        key: key of the pack's alarm for the standard shape, the model for every other.
-    """
-
-    kind: Kind
-    stem: str
-    key: str
-
-    @property
-    def per_shape(self) -> bool:
-        """Whether shapes differ in it, as published."""
-        return self.key != self.stem
-
-    def of(self, limits: Limits) -> float | None:
-        """This ceiling among all of a mount target."""
-        value: float | None = getattr(limits, self.kind)
-        return value
-
-    def spell(self, value: float) -> str:
-        """A figure as the texts of the pack write it: `40,000 IOPS`, `800 MB/s`, `80,000 connections`."""
-        if self.kind.endswith("bytes_per_second"):
-            return f"{value / 1e6:,.12g} MB/s"
-        return f"{value:,.12g} {'IOPS' if self.kind == 'iops' else 'connections'}"
-
-
-CEILINGS: Final = (
-    Ceiling("iops", "mount-target-iops", "mount-target-iops-standard"),
-    Ceiling("read_bytes_per_second", "mount-target-read", "mount-target-read-standard"),
-    Ceiling("write_bytes_per_second", "mount-target-write", "mount-target-write-standard"),
-    Ceiling("connections", "mount-target-connections", "mount-target-connections"),
-)
-
-LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
-    "latency-metadata": ("metadata", ""),
-    "latency-read-8k": ("read", "0B_to_8KiB"),
-    "latency-read-64k": ("read", "8KiB_to_64KiB"),
-    "latency-read-1m": ("read", "64KiB_to_1MiB"),
-    "latency-write-8k": ("write", "0B_to_8KiB"),
-    "latency-write-64k": ("write", "8KiB_to_64KiB"),
-    "latency-write-1m": ("write", "64KiB_to_1MiB"),
-}
-"""Key of the alarm to kind and size of its objective."""
-
-
-REPLICATION: Final = "replication-age"
-"""Key of the alarm on replications of the default interval, the model for every other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +111,17 @@ def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm,
 
 def _of_ceiling(model: Alarm, ceiling: Ceiling, estate: Estate) -> Iterator[Alarm]:
     stated = ceiling.of(STANDARD.limits)
-    if stated is None or not estate.targets:
-        yield model
+    if stated is None:
         return
-    for (shape, value), ocids in sorted(_by_value(ceiling, estate.targets).items()):
+    targets = estate.targets or [Target("", STANDARD.name, _limits_of(STANDARD.name, estate.shape_limits))]
+    for (shape, value), ocids in sorted(_by_value(ceiling, targets).items()):
         words = {f"({STANDARD.name})": f"({shape})"} if shape else {}
         fitted = rescale(
             model, old=stated, new=value, ratios=(WARNING_RATIO, CRITICAL_RATIO), spell=ceiling.spell, words=words
         )
         usual = ceiling.of(_limits_of(shape or STANDARD.name, estate.shape_limits))
         key = "-".join(filter(None, (ceiling.stem, shape, "" if value == usual else f"{value:.0f}")))
-        if len(ocids) == len(estate.targets):
+        if len(ocids) == len(targets):
             yield rekey(fitted, key)
         else:
             yield from _narrowed(fitted, key, sorted(ocids))
@@ -227,20 +179,12 @@ def _for_objective(alarm: Alarm, objectives: Mapping[tuple[str, str], float]) ->
 def _with_failures(alarm: Alarm, error_types: Mapping[str, Sequence[str]]) -> Alarm:
     """The alarm selecting also the failures that have been seen and its patterns miss."""
     for metric, seen in error_types.items():
-        # a value with such a character would be read as a pattern
-        failures = [value for value in seen if not is_success(value) and not set(value) & set('|*"')]
+        # a value with one of these would be read as a pattern, or end the string
+        failures = [
+            value for value in seen if not is_success(value) and value.isprintable() and not set(value) & set('|*"')
+        ]
         alarm = widen(alarm, metric, "errorType", failures)
     return alarm
-
-
-def spell_latency(seconds: float) -> str:
-    """An objective as the texts of the pack write it: `8 ms`."""
-    return f"{seconds * 1000:.12g} ms"
-
-
-def spell_interval(seconds: float) -> str:
-    """An age as the text of the pack writes it: `120 minutes`."""
-    return f"{seconds / 60:.12g} minutes"
 
 
 def _placed(alarm: Alarm, scope: Scope) -> Alarm:

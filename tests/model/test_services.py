@@ -1,0 +1,189 @@
+"""The table of services, with the figures of its documents."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.model.concurrency import (
+    Flow,
+    in_flight_for,
+    network_bytes_per_second,
+    server_bytes_per_second,
+)
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.services import GB, GIB, SERVICES, TB, Ceilings, Kind, Line, Source, recognised
+
+KINDS = [(service.name, kind) for service in SERVICES.values() for kind in service.kinds.values()]
+LINES = [line for _, kind in KINDS for line in (kind.iops, kind.read, kind.write, kind.both) if line is not None]
+CAPACITIES = st.floats(min_value=GB, max_value=1e18)
+
+
+@pytest.mark.parametrize(
+    ("service", "kind", "capacity", "expected"),
+    [
+        ("apsara-nas", "capacity", 1000 * GIB, Ceilings(bytes_per_second=150e6)),
+        ("apsara-nas", "capacity", 10_000 * GIB, Ceilings(bytes_per_second=1.5e9)),
+        ("apsara-nas", "performance", 1000 * GIB, Ceilings(bytes_per_second=600e6)),
+        ("lustre", "mbps-per-tb-125", 40 * TB, Ceilings(bytes_per_second=5e9)),
+        ("lustre", "mbps-per-tb-1000", 40 * TB, Ceilings(bytes_per_second=40e9)),
+        ("block-volume", "vpu-10", 50 * GB, Ceilings(iops=3_000, bytes_per_second=24e6)),
+        ("block-volume", "vpu-10", 1000 * GB, Ceilings(iops=25_000, bytes_per_second=480e6)),
+        ("block-volume", "vpu-10", 5000 * GB, Ceilings(iops=25_000, bytes_per_second=480e6)),
+        ("block-volume", "vpu-20", 400 * GB, Ceilings(iops=30_000, bytes_per_second=240e6)),
+        ("block-volume", "vpu-120", 100 * GB, Ceilings(iops=22_500, bytes_per_second=180e6)),
+        ("block-volume", "vpu-120", 2000 * GB, Ceilings(iops=300_000, bytes_per_second=2_680e6)),
+        ("block-volume", "vpu-0", 100 * GB, Ceilings(iops=200)),
+        ("oci-fss", "standard", None, Ceilings(50_000, 1e9, 1e9)),
+        ("oci-fss", "hpmt-20", None, Ceilings(read_bytes_per_second=2.5e9)),
+        ("lustre", "mbps-per-tb-125", None, Ceilings()),
+        ("lustre", "a tier of next year", 40 * TB, Ceilings()),
+        ("none", "", 40 * TB, Ceilings()),
+    ],
+)
+def test_ceilings_are_those_of_the_documents(
+    service: str, kind: str, capacity: float | None, expected: Ceilings
+) -> None:
+    assert SERVICES[service].ceilings(kind, capacity) == expected
+
+
+@pytest.mark.parametrize(
+    ("server", "service"),
+    [
+        ("0a1b2c-xyz.cn-hangzhou.nas.aliyuncs.com", "apsara-nas"),
+        ("0A1B2C.CN-HANGZHOU.NAS.ALIYUNCS.COM.", "apsara-nas"),
+        ("nas.aliyuncs.com", None),
+        ("evil-nas.aliyuncs.com.example.org", None),
+        ("10.80.1.10", None),
+        ("", None),
+    ],
+)
+def test_a_service_is_recognised_by_the_end_of_the_servers_name(server: str, service: str | None) -> None:
+    found = recognised(server)
+
+    assert (found and found.name) == service
+
+
+def test_what_an_operation_costs_is_a_rule_of_the_service() -> None:
+    priced = {
+        service.name: {name for name in (*NFS3_OPERATIONS, "OPEN", "SEQUENCE") if service.prices(name)}
+        for service in SERVICES.values()
+    }
+
+    plain = {"READ", "WRITE"}
+    assert priced == {
+        "oci-fss": set(NFS3_OPERATIONS),
+        "apsara-nas": plain,
+        "lustre": plain,
+        "block-volume": plain,
+        "none": set(),
+    }
+
+
+def test_every_figure_has_a_source_and_a_date() -> None:
+    for line in LINES:
+        assert line.source.document
+        assert line.source.dated[:2] == "20"
+        assert line.per_unit or line.most
+
+
+def test_shapes_of_oci_file_storage_are_not_typed_a_second_time() -> None:
+    for name, shape in SHAPES.items():
+        ceilings = SERVICES["oci-fss"].ceilings(name, None)
+        assert ceilings.iops == shape.limits.iops
+        assert ceilings.read_bytes_per_second == shape.limits.read_bytes_per_second
+        assert ceilings.write_bytes_per_second == shape.limits.write_bytes_per_second
+
+
+@given(st.sampled_from(LINES), CAPACITIES, CAPACITIES)
+def test_more_capacity_never_bears_less(line: Line, one: float, other: float) -> None:
+    small, large = sorted((one, other))
+
+    assert (line.at(small) or 0) <= (line.at(large) or 0)
+
+
+@given(st.sampled_from(LINES), st.floats(min_value=1, max_value=1e12))
+def test_the_capacity_to_buy_bears_what_is_wanted_and_hardly_more(line: Line, wanted: float) -> None:
+    capacity = line.capacity_for(wanted)
+
+    if capacity is None:
+        assert line.most is not None
+        assert wanted > line.most
+    elif capacity:
+        assert line.at(capacity) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("capacity", [0, -1, float("nan"), float("inf")])
+def test_a_capacity_nobody_can_have_is_refused(capacity: float) -> None:
+    with pytest.raises(ValueError, match="capacity"):
+        SERVICES["lustre"].ceilings("mbps-per-tb-125", capacity)
+
+
+@pytest.mark.parametrize(
+    ("service", "kind", "wanted", "capacity"),
+    [
+        ("apsara-nas", "capacity", 300e6, 2000 * GIB),
+        ("apsara-nas", "performance", 1.2e9, 2000 * GIB),
+        ("lustre", "mbps-per-tb-250", 10e9, 40 * TB),
+        ("lustre", "mbps-per-tb-1000", 1e9, 31.2 * 1024 * GIB),
+        ("block-volume", "vpu-10", 480e6, 1000 * GB),
+        ("block-volume", "vpu-10", 481e6, None),
+        ("oci-fss", "hpmt-20", 2.5e9, 0),
+    ],
+)
+def test_the_capacity_to_buy_for_a_bandwidth(service: str, kind: str, wanted: float, capacity: float | None) -> None:
+    assert SERVICES[service].kinds[kind].capacity_for(bytes_per_second=wanted) == (
+        capacity if capacity is None else pytest.approx(capacity)
+    )
+
+
+def test_no_capacity_is_told_where_nothing_is_published() -> None:
+    assert Kind("unpublished").capacity_for(bytes_per_second=1e9) is None
+    assert Kind("iops only", iops=Line(Source("d", "2026"), most=1)).capacity_for(bytes_per_second=1e9) is None
+
+
+def test_what_one_client_of_apsara_nas_was_seen_to_reach() -> None:
+    kinds = SERVICES["apsara-nas"].kinds
+    capacity, performance = kinds["capacity"], kinds["performance"]
+
+    assert capacity.in_flight == 128
+    assert capacity.one_client is not None
+    assert performance.one_client is not None
+    assert (capacity.one_client.read_iops, capacity.one_client.write_iops) == (14_000, 10_000)
+    assert capacity.one_client.read_bytes_per_second == 150e6
+    assert performance.one_client.read_bytes_per_second == 300e6
+    assert capacity.write_latency == {4096: 0.010, 8192: 0.015, 1024**2: 0.100}
+
+
+@given(
+    st.floats(min_value=1, max_value=1e4),
+    st.floats(min_value=1e-5, max_value=10),
+    st.floats(min_value=1, max_value=1e7),
+)
+def test_littles_law_holds_both_ways(in_flight: float, latency: float, size: float) -> None:
+    flow = Flow(in_flight, latency, size)
+
+    assert in_flight_for(flow.bytes_per_second, latency, size) == pytest.approx(in_flight)
+
+
+def test_128_requests_in_flight_at_the_stated_latency_make_the_stated_iops() -> None:
+    flow = Flow(128, 0.010, 4096)
+
+    assert flow.iops == 12_800  # one client was seen to write 10,000
+    assert Flow(2, 0.010, 4096).iops == 200  # what a slot table of 2 leaves
+
+
+@pytest.mark.parametrize(("in_flight", "latency", "size"), [(0, 1, 1), (1, 0, 1), (1, 1, -1)])
+def test_a_flow_of_nothing_is_refused(in_flight: float, latency: float, size: float) -> None:
+    with pytest.raises(ValueError, match="requests"):
+        Flow(in_flight, latency, size)
+
+
+def test_a_self_managed_lustre_server_passes_on_what_its_card_or_its_volumes_allow() -> None:
+    each = SERVICES["block-volume"].ceilings("vpu-10", 800 * GB).bytes_per_second
+    assert each == 384e6
+
+    assert network_bytes_per_second(1) == 125e6
+    assert server_bytes_per_second([each] * 16, 25) == 3.125e9
+    assert server_bytes_per_second([each] * 4, 25) == 4 * 384e6
+    # The document's two servers gave more than 5 GiB/s: below what two cards carry.
+    assert 2 * server_bytes_per_second([each] * 16, 25) > 5 * GIB

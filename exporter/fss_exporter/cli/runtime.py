@@ -16,7 +16,7 @@ from prometheus_client.registry import CollectorRegistry
 
 from fss_exporter import __version__
 from fss_exporter.web.application import OPEN_PATHS, build, read_again
-from fss_exporter.web.binding import bind, url_of
+from fss_exporter.web.binding import bind, passed, url_of
 from fss_exporter.web.collecting import Collectors, Source
 from fss_exporter.web.limits import affordable
 from fss_exporter.web.listener import Listener, no_tls
@@ -71,6 +71,7 @@ def serve(
     listen_addresses: tuple[str, ...],
     telemetry_path: str = "/metrics",
     web_config_file: Path | None = None,
+    systemd_socket: bool = False,
     on_listening: Callable[[Sequence[str]], None] = _ignore,
 ) -> None:
     """Serve the parts until SIGTERM or SIGINT; SIGHUP reads the configuration again.
@@ -80,6 +81,7 @@ def serve(
         listen_addresses: as in `--web.listen-address`.
         telemetry_path: where the metrics are.
         web_config_file: TLS, users, headers and rate limit.
+        systemd_socket: listen where systemd does, in place of the addresses.
         on_listening: told the URLs of the metrics, once everything runs.
 
     Raises:
@@ -88,7 +90,8 @@ def serve(
     protection = _protection(web_config_file)
     application, reload = _application(parts, protection, telemetry_path)
     with ExitStack() as undo:
-        sockets = [undo.enter_context(bound) for bound in bind(listen_addresses)]
+        listening = passed() if systemd_socket else bind(listen_addresses)
+        sockets = [undo.enter_context(bound) for bound in listening]
         _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts))
         running = undo.enter_context(_Running())
         running.start(parts)

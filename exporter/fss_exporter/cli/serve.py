@@ -28,6 +28,7 @@ class Options:
     listen_addresses: tuple[str, ...] = (":10949",)
     telemetry_path: str = "/metrics"
     web_config_file: Path | None = None
+    systemd_socket: bool = False
     procfs: Path = Path("/proc")
     pid: str = "1"
     tick_s: float = 1.0
@@ -49,6 +50,12 @@ _OWN = {one.name for one in fields(Options)}
     show_default=True,
     metavar="HOST:PORT",
     help="Where to listen; may be repeated. An empty HOST means all addresses.",
+)
+@click.option(
+    "--web.systemd-socket",
+    "systemd_socket",
+    is_flag=True,
+    help="Listen on the sockets of a systemd .socket unit instead.",
 )
 @click.option(
     "--web.telemetry-path", "telemetry_path", default="/metrics", show_default=True, help="Path of the metrics."
@@ -123,6 +130,7 @@ def run(options: Options, on_listening: Callable[[Sequence[str]], None] = lambda
         listen_addresses=options.listen_addresses,
         telemetry_path=options.telemetry_path,
         web_config_file=options.web_config_file,
+        systemd_socket=options.systemd_socket,
         on_listening=on_listening,
     )
 

@@ -1,14 +1,16 @@
-"""From `--web.listen-address` to bound sockets, before anything else is started."""
+"""From `--web.listen-address` or systemd to bound sockets, before anything else is started."""
 
 import errno
 import os
 import socket
+from collections.abc import Mapping
 from contextlib import ExitStack
 
 from fss_exporter.errors import UsageError
 
 _BACKLOG = 4096  # the kernel's own bound, net.core.somaxconn, is usually this
 _FLAG = "--web.listen-address"
+_FIRST_PASSED = 3  # SD_LISTEN_FDS_START of sd_listen_fds(3)
 
 
 def split_address(text: str) -> tuple[str, int]:
@@ -36,6 +38,35 @@ def bind(addresses: tuple[str, ...]) -> list[socket.socket]:
         bound = [undo.enter_context(_bind(address, *split_address(address))) for address in addresses]
         undo.pop_all()
     return bound
+
+
+def passed(environment: Mapping[str, str] = os.environ) -> list[socket.socket]:
+    """The listening sockets systemd has opened for this process, as sd_listen_fds(3) tells of them.
+
+    Raises:
+        UsageError: there are none, or one of them is not a listening TCP socket.
+    """
+    count = environment.get("LISTEN_FDS", "")
+    if environment.get("LISTEN_PID") != str(os.getpid()) or not count.isascii() or not count.isdigit() or count == "0":
+        raise UsageError(
+            "--web.systemd-socket: systemd passed no socket; start this from a service with a .socket unit"
+        )
+    return [_take_over(number) for number in range(_FIRST_PASSED, _FIRST_PASSED + int(count))]
+
+
+def _take_over(number: int) -> socket.socket:
+    try:
+        listening = socket.socket(fileno=number)
+        listens = listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError as failure:
+        raise UsageError(f"--web.systemd-socket: descriptor {number}: {_explain(failure)}") from failure
+    if not listens or listening.family not in {socket.AF_INET, socket.AF_INET6}:
+        raise UsageError(
+            f"--web.systemd-socket: descriptor {number} is no TCP listener; give ListenStream=PORT in the .socket unit"
+        )
+    listening.set_inheritable(False)
+    listening.setblocking(False)  # noqa: FBT003  # socket's own signature
+    return listening
 
 
 def url_of(bound: socket.socket, *, tls: bool) -> str:

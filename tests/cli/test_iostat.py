@@ -208,6 +208,12 @@ def test_operations_add_up_to_their_mount_target() -> None:
         assert sum(part["estimated_iops"][bound] for part in target["operations"]) == pytest.approx(whole)
 
 
+def test_locks_are_told_apart_from_what_is_counted() -> None:
+    answer = compare(MIXED / "before.txt", MIXED / "after.txt")
+    locks = mixed()["total"]["estimated_lock_iops"]
+    assert f"not included: about {locks:.1f} IOPS of locks" in answer.out
+
+
 def test_lines_are_sorted_and_limited_as_asked() -> None:
     by_iops = mixed("--by", "operation", "--limit", "3")["mount_targets"][0]["operations"]
     assert [part["operation"] for part in by_iops] == ["SETATTR", "WRITE", "CREATE"]

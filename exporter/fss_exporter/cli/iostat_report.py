@@ -91,6 +91,9 @@ def show(out: Console, report: Report, ceilings: Judge, layout: Layout) -> None:
         rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold"))
     show_table(out, _COLUMNS, rows)
     say(out, f"IOPS are estimated; share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
+    locks = together(report.traffic.values()).lock_iops
+    if locks:
+        say(out, f"not included: about {units.number(locks)} IOPS of locks", "dim")
     say(out, "")
 
 

@@ -61,12 +61,12 @@ def families(draw: st.DrawFn) -> list[PrometheusFamily]:
 
 @given(families())
 def test_the_plain_format_is_the_librarys_to_the_byte(some: list[PrometheusFamily]) -> None:
-    assert plain(Some(some)) == exposition.generate_latest(Some(some))
+    assert b"".join(plain(Some(some))) == exposition.generate_latest(Some(some))
 
 
 @given(families())
 def test_open_metrics_is_the_librarys_to_the_byte(some: list[PrometheusFamily]) -> None:
-    assert open_metrics(Some(some)) == openmetrics.generate_latest(Some(some))
+    assert b"".join(open_metrics(Some(some))) == openmetrics.generate_latest(Some(some))
 
 
 def test_the_wrong_number_of_label_values_is_refused() -> None:

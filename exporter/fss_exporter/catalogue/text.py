@@ -4,7 +4,7 @@ Families of the catalogue carry their series' text ready-made, so writing one is
 others are left to `prometheus_client`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from prometheus_client import exposition
@@ -16,6 +16,7 @@ from prometheus_client.utils import floatToGoString
 from fss_exporter.catalogue.metric import Family
 
 _END = b"# EOF\n"
+_SERIES_IN_A_PIECE = 4096
 _FIRST_WITH_EXPONENT = 1_000_000
 _EXACT_INTEGERS = 1 << 53
 _DIGITS_WITHOUT_EXPONENT = 6
@@ -31,14 +32,15 @@ class _One(Collector):
         return (self._family,)
 
 
-def plain(collector: Collector) -> bytes:
-    """Prometheus text format 0.0.4."""
-    return _write(collector.collect(), exposition.generate_latest)
+def plain(collector: Collector) -> Iterator[bytes]:
+    """Prometheus text format 0.0.4, piece by piece."""
+    return _pieces(collector.collect(), exposition.generate_latest)
 
 
-def open_metrics(collector: Collector) -> bytes:
-    """OpenMetrics 1.0.0."""
-    return _write(collector.collect(), _open_metrics_part) + _END
+def open_metrics(collector: Collector) -> Iterator[bytes]:
+    """OpenMetrics 1.0.0, piece by piece."""
+    yield from _pieces(collector.collect(), _open_metrics_part)
+    yield _END
 
 
 def _open_metrics_part(collector: Collector) -> bytes:
@@ -46,20 +48,21 @@ def _open_metrics_part(collector: Collector) -> bytes:
     return whole.removesuffix(_END)
 
 
-def _write(families: Iterable[PrometheusFamily], write_one: Callable[[Collector], bytes]) -> bytes:
-    parts: list[bytes] = []
+def _pieces(families: Iterable[PrometheusFamily], write_one: Callable[[Collector], bytes]) -> Iterator[bytes]:
+    """Bounded pieces: a large tenancy's text is 30 MB, which nobody needs to hold at once."""
     for family in families:
         if isinstance(family, Family):
-            head = write_one(_One(Family(family.metric)))
-            parts += (head.removesuffix(b"\n"), _lines(family).encode(), b"\n")
+            yield write_one(_One(Family(family.metric))).removesuffix(b"\n")
+            for begin in range(0, len(family.series), _SERIES_IN_A_PIECE):
+                yield _lines(family, begin, begin + _SERIES_IN_A_PIECE).encode()
+            yield b"\n"
         else:
-            parts.append(write_one(_One(family)))
-    return b"".join(parts)
+            yield write_one(_One(family))
 
 
-def _lines(family: Family) -> str:
-    texts = [series.text for series in family.series]
-    return "".join(chain.from_iterable(zip(texts, map(number, family.values), strict=True)))
+def _lines(family: Family, begin: int, end: int) -> str:
+    texts = [series.text for series in family.series[begin:end]]
+    return "".join(chain.from_iterable(zip(texts, map(number, family.values[begin:end]), strict=True)))
 
 
 def number(value: int | float) -> str:  # noqa: PYI041  # the two are written in different ways

@@ -31,13 +31,13 @@ class Format:
         content_type: as promised to the scraper.
         media_type: what an Accept header calls it.
         versions: the `version` parameters it answers to; empty stands for a request without one.
-        write: families to bytes.
+        write: families to bytes, piece by piece.
     """
 
     content_type: str
     media_type: str
     versions: frozenset[str]
-    write: Callable[[Collector], bytes]
+    write: Callable[[Collector], Iterator[bytes]]
 
 
 OPENMETRICS = Format(
@@ -91,18 +91,22 @@ def only_named(families: Sequence[Family], names: Collection[str]) -> list[Famil
 def write(families: Sequence[Family], form: Format, *, compress: bool) -> bytes:
     """The body of a scrape. A family that cannot be written (a label that is no Unicode, say) is left out and logged."""
     try:
-        body = form.write(_Families(families))
+        return _body(form.write(_Families(families)), compress=compress)
     except Exception:  # noqa: BLE001  # whatever it is, the other families do not suffer
-        body = form.write(_Families([family for family in families if _writable(family, form)]))
+        writable = [family for family in families if _writable(family, form)]
+        return _body(form.write(_Families(writable)), compress=compress)
+
+
+def _body(pieces: Iterator[bytes], *, compress: bool) -> bytes:
     if not compress:
-        return body
+        return b"".join(pieces)
     compressor = zlib.compressobj(_COMPRESSION_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
-    return compressor.compress(body) + compressor.flush()
+    return b"".join([*map(compressor.compress, pieces), compressor.flush()])
 
 
 def _writable(family: Family, form: Format) -> bool:
     try:
-        form.write(_Families([family]))
+        _body(form.write(_Families([family])), compress=False)
     except Exception as failure:  # noqa: BLE001  # as above
         _unwritable(family.name, f"left {family.name} out of a scrape: {failure!r}"[:500], level=logging.ERROR)
         return False

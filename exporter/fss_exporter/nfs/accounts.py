@@ -16,8 +16,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from fss_exporter.model.estimate import NOTHING, Bounds
-from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
-from fss_exporter.nfs.costs import cost, grown_errors
+from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
+from fss_exporter.nfs.costs import cost, grown_errors, plain_cost
 from fss_exporter.nfs.peaks import Peaks
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
@@ -34,7 +34,6 @@ _ERRORS_ALWAYS = frozenset((READ, WRITE, "COMMIT", OTHER))
 
 _ZERO = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 _REMOTE_LOCKS = frozenset(("none", "flock"))
-_ESTIMATED_FSTYPE = "nfs"
 _LONG_AGO = -math.inf
 
 
@@ -42,7 +41,7 @@ _LONG_AGO = -math.inf
 class OperationTotals:
     """What one operation of one mount has added up to; times in milliseconds.
 
-    `cost` is None where no cost is known (NFSv4), `errors` where there were none or the kernel does not count them.
+    `cost` is None where no cost is known (an unknown service), `errors` where there were none or the kernel does not count them.
     """
 
     announced_at: float = _LONG_AGO
@@ -121,8 +120,8 @@ class Accounts:
         totals = self.mounts.get(superblock.key)
         if totals is None:
             totals = self.mounts[superblock.key] = MountTotals()
-        _announce(totals, superblock.record)
-        cost = _add_difference(totals, before, superblock.record, at, self._announce_s)
+        _announce(totals, superblock)
+        cost = _add_difference(totals, before, superblock, at, self._announce_s)
         kept = superblock
         if before is not None and before.operations.keys() - superblock.record.operations.keys():
             operations = {**before.operations, **superblock.record.operations}
@@ -169,16 +168,17 @@ def _same_life(old: Superblock, new: Superblock) -> bool:
     )
 
 
-def _announce(totals: MountTotals, record: NfsRecord) -> None:
+def _announce(totals: MountTotals, superblock: Superblock) -> None:
     """Give totals, at zero, to what has happened on a mount before the exporter saw it."""
     if OTHER not in totals.operations:
-        happened = (name for name, counters in record.operations.items() if counters.operations)
+        happened = (name for name, counters in superblock.record.operations.items() if counters.operations)
         for name in dict.fromkeys((*_ALWAYS, *happened)):
-            totals.operations[name] = _at_zero(name, record, _LONG_AGO)
+            totals.operations[name] = _at_zero(name, superblock, _LONG_AGO)
 
 
-def _at_zero(name: str, record: NfsRecord, announced_at: float) -> OperationTotals:
-    estimated = record.fstype == _ESTIMATED_FSTYPE and (name == OTHER or name in NFS3_OPERATIONS)
+def _at_zero(name: str, superblock: Superblock, announced_at: float) -> OperationTotals:
+    record, known = superblock.record, superblock.known
+    estimated = known.cost != "unknown" and (name == OTHER or known.service.prices(name))
     counters = record.operations.get(name, _ZERO)
     counted = record.operations[READ].errors is not None
     failed = name in _ERRORS_ALWAYS or bool(counters.errors)
@@ -186,16 +186,18 @@ def _at_zero(name: str, record: NfsRecord, announced_at: float) -> OperationTota
 
 
 def _add_difference(
-    totals: MountTotals, before: NfsRecord | None, now: NfsRecord, at: float, announce_s: float
+    totals: MountTotals, before: NfsRecord | None, superblock: Superblock, at: float, announce_s: float
 ) -> float:
     """Add what lies between two records of one life; return the estimated cost of it."""
+    now, rule = superblock.record, superblock.known.cost
     payload = {
         READ: max(0, now.read_bytes - (before.read_bytes if before else 0)),
         WRITE: max(0, now.written_bytes - (before.written_bytes if before else 0)),
     }
     totals.read_bytes += payload[READ]
     totals.written_bytes += payload[WRITE]
-    _add_locks(totals, before, now)
+    if rule == "weighted":
+        _add_locks(totals, before, now)
     whole_cost = 0.0
     for name, counters in now.operations.items():
         old = before.operations.get(name, counters) if before else _ZERO
@@ -203,14 +205,18 @@ def _add_difference(
             continue
         target = totals.operations.get(name)
         if target is None:
-            target = totals.operations[name] = _at_zero(name, now, at)
+            target = totals.operations[name] = _at_zero(name, superblock, at)
         if target.announced_at > at - announce_s:
             target = totals.operations[OTHER]
         _add_operation(totals, target, old, counters)
         if counters.errors:
             _add_errors(totals, target, grown_errors(old, counters), at, announce_s)
-        if now.fstype == _ESTIMATED_FSTYPE:
-            added = cost(name, old, counters, payload.get(name, 0), now.options)
+        if rule != "unknown":
+            added = (
+                cost(name, old, counters, payload.get(name, 0), now.options)
+                if rule == "weighted"
+                else plain_cost(name, old, counters)
+            )
             if added is not None:
                 lower, point, upper = target.cost or NOTHING
                 target.cost = Bounds(lower + added.lower, point + added.point, upper + added.upper)
@@ -252,7 +258,7 @@ def _add_errors(totals: MountTotals, target: OperationTotals, errors: int, at: f
 
 
 def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) -> None:
-    if now.vfs_locks is None or now.options.get("local_lock") not in _REMOTE_LOCKS or now.fstype != _ESTIMATED_FSTYPE:
+    if now.vfs_locks is None or now.options.get("local_lock") not in _REMOTE_LOCKS:
         return
     old = 0 if before is None or before.vfs_locks is None else before.vfs_locks
     locks = max(0, now.vfs_locks - old)

@@ -38,6 +38,14 @@ def cost(
     return None
 
 
+def plain_cost(name: str, old: OperationCounters, new: OperationCounters) -> Bounds | None:
+    """I/O operations of a service that counts READs and WRITEs, of whatever size; None for what it does not count."""
+    if name not in (READ, WRITE):
+        return None
+    exact = float(max(0, new.operations - old.operations))
+    return Bounds(exact, exact, exact)
+
+
 def _read_wire(old: OperationCounters, new: OperationCounters, options: Mapping[str, str]) -> Wire | None:
     if not _headers_known(options):
         return None

@@ -8,6 +8,7 @@ from fss_exporter.errors import SourceError
 from fss_exporter.nfs.escapes import decode
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import Parser
+from fss_exporter.nfs.services import BY_NAME, Services
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, Layout, Reading
 
 log = logging.getLogger(__name__)
@@ -23,12 +24,20 @@ class Procfs:
         root: where procfs is mounted, e.g. `/proc` or `/host/proc`.
         pid: whose mount namespace to read; `1` falls back to `self`, with a warning that says why.
         address_map: mount-target address by TLS forwarder address.
+        services: tells the service of a mount.
     """
 
-    def __init__(self, root: Path, pid: str = HOST_PID, address_map: Mapping[str, str] = NO_ADDRESSES) -> None:
+    def __init__(
+        self,
+        root: Path,
+        pid: str = HOST_PID,
+        address_map: Mapping[str, str] = NO_ADDRESSES,
+        services: Services = BY_NAME,
+    ) -> None:
         self._root = root
         self._pid = pid
         self._address_map = address_map
+        self._services = services
         self._fell_back = False
         self._parser = Parser()
         self._mounts = b""
@@ -73,7 +82,7 @@ class Procfs:
 
     def _see(self, mounts: bytes) -> None:
         if mounts != self._mounts:
-            self._layout = Layout(parse_mountinfo(decode(mounts)), self._address_map)
+            self._layout = Layout(parse_mountinfo(decode(mounts)), self._address_map, self._services)
             self._mounts = mounts
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
+from fss_exporter.nfs.services import BY_NAME, Known, Services
 
 FORWARDER_NETWORK = ip_network("192.168.255.0/24")
 """Where the in-transit TLS forwarder of oci-fss-utils listens, in place of the mount target."""
@@ -40,6 +41,7 @@ class Superblock:
         encrypted: True where in-transit TLS is used.
         record: its counters.
         mounts: every visible mount of it.
+        known: the service behind it.
     """
 
     number: str
@@ -47,6 +49,7 @@ class Superblock:
     encrypted: bool
     record: NfsRecord
     mounts: tuple[NfsMount, ...]
+    known: Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +69,21 @@ class Reading:
     unresolved: frozenset[str]
 
 
-def join(mountstats: Mountstats, mountinfo: Mountinfo, address_map: Mapping[str, str] = NO_ADDRESSES) -> Reading:
+def join(
+    mountstats: Mountstats,
+    mountinfo: Mountinfo,
+    address_map: Mapping[str, str] = NO_ADDRESSES,
+    services: Services = BY_NAME,
+) -> Reading:
     """Counters by superblock.
 
     Args:
         mountstats: the counters.
         mountinfo: the mounts, read as close to them as possible.
         address_map: mount-target address by forwarder address.
+        services: tells the service of a mount.
     """
-    return Layout(mountinfo, address_map).join(mountstats)
+    return Layout(mountinfo, address_map, services).join(mountstats)
 
 
 class Layout:
@@ -83,15 +92,18 @@ class Layout:
     Args:
         mountinfo: the mounts.
         address_map: mount-target address by forwarder address.
+        services: tells the service of a mount.
     """
 
-    def __init__(self, mountinfo: Mountinfo, address_map: Mapping[str, str] = NO_ADDRESSES) -> None:
+    def __init__(
+        self, mountinfo: Mountinfo, address_map: Mapping[str, str] = NO_ADDRESSES, services: Services = BY_NAME
+    ) -> None:
         names = _ordinals((mount.mount_point, mount.device, mount.fstype) for mount in mountinfo.mounts)
         self._numbers = dict(zip(names, (mount.superblock for mount in mountinfo.mounts), strict=True))
         mounts: dict[str, list[NfsMount]] = defaultdict(list)
         for mount in mountinfo.mounts:
             mounts[mount.superblock].append(mount)
-        self._places = {number: _place(tuple(group), address_map) for number, group in mounts.items()}
+        self._places = {number: _place(tuple(group), address_map, services) for number, group in mounts.items()}
         self._skipped = mountinfo.skipped
         self._unresolved = frozenset(
             mount.address
@@ -110,7 +122,7 @@ class Layout:
                 unmatched.append(UNMATCHED)
             elif number not in superblocks:
                 place = self._places[number]
-                superblocks[number] = Superblock(number, place.key, place.encrypted, record, place.mounts)
+                superblocks[number] = Superblock(number, place.key, place.encrypted, record, place.mounts, place.known)
         return Reading(
             superblocks=tuple(superblocks.values()),
             present=frozenset(self._places),
@@ -126,6 +138,7 @@ class _Place:
     key: SeriesKey
     encrypted: bool
     mounts: tuple[NfsMount, ...]
+    known: Known
 
 
 def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, str, str], int]]:
@@ -138,14 +151,14 @@ def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, st
     return result
 
 
-def _place(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str]) -> _Place:
+def _place(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], services: Services) -> _Place:
     address = mounts[0].address
     # A bind mount of a sub-directory names the sub-directory; the export itself is the shortest name around.
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
     server, export = split_device(device)
     key = SeriesKey(address_map.get(address, address) or server, server, export)
     encrypted = is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
-    return _Place(key, encrypted, mounts)
+    return _Place(key, encrypted, mounts, services.of(key, mounts[0].fstype))
 
 
 def split_device(device: str) -> tuple[str, str]:

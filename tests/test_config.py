@@ -62,6 +62,28 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("latency_objectives:\n  metadata: 0\n", "line 2: latency_objectives.metadata: should be greater than 0"),
         ("address_map:\n  forwarder: 10.0.0.1\n", "line 2: address_map.forwarder: must be an IP address"),
         ("addresses:\n  mt-home: 10.0.0.1\n", "line 2: addresses.mt-home: must be an OCID"),
+        (
+            "services:\n  - service: nas\n    address: 10.0.0.1\n",
+            "line 2: services[0].service: must be a service: oci-fss",
+        ),
+        ("services:\n  - service: none\n", "line 2: services[0]: name the mounts"),
+        (
+            "services:\n  - service: apsara-nas\n    server: x\n    type: fast\n",
+            "line 2: services[0]: type must be one of capacity",
+        ),
+        ("services:\n  - service: none\n    server: x\n    type: fast\n", "line 2: services[0]: none has no types"),
+        (
+            "services:\n  - service: lustre\n    address: x\n    type: mbps-per-tb-125\n",
+            "line 2: services[0]: the ceilings of lustre mbps-per-tb-125 depend on the capacity",
+        ),
+        (
+            "services:\n  - service: none\n    server: x\n    capacity: much\n",
+            "line 4: services[0].capacity: 'much' is not a capacity",
+        ),
+        (
+            "services:\n  - service: none\n    server: x\n    capacity: -1\n",
+            "line 4: services[0].capacity: should be greater than 0",
+        ),
         ("oci: &a\n  include: *a\n", "line 2: oci.include"),
     ],
     ids=lambda value: value.splitlines()[0] if isinstance(value, str) else "",
@@ -105,7 +127,7 @@ def test_the_shipped_example_is_correct_and_is_the_defaults() -> None:
     assert example.oci == defaults.oci
     assert example.limits == defaults.limits
     assert example.latency_objectives.seconds == defaults.latency_objectives.seconds
-    assert (example.address_map, example.addresses) == ({}, {})
+    assert (example.address_map, example.addresses, example.services) == ({}, {}, ())
 
 
 def test_the_shipped_example_shows_every_key() -> None:
@@ -140,6 +162,19 @@ def test_objectives_replace_the_assumed_ones_one_by_one(path: Path) -> None:
     before, after = Settings().latency_objectives.seconds, load(path).latency_objectives.seconds
     changed = {key: value for key, value in after.items() if before[key] != value}
     assert changed == {("read", "0B_to_8KiB"): 0.002, ("metadata", ""): 0.005}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("800GB", 8e11), ("40TB", 4e13), ("10TiB", 10 * 1024.0**4), ("1.5 PB", 1.5e15), ("8e11", None), ("1000000", 1e6)],
+)
+def test_a_capacity_is_bytes_or_text_with_a_unit(path: Path, text: str, value: float | None) -> None:
+    path.write_text(f"services:\n  - service: none\n    server: x\n    capacity: {text}\n")
+    if value is None:
+        with pytest.raises(ConfigError, match="not a capacity"):
+            load(path)
+    else:
+        assert load(path).services[0].capacity == value
 
 
 def test_flags_win_over_the_file_and_absent_flags_do_not(path: Path) -> None:

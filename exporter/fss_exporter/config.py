@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.services import SERVICES
 from fss_exporter.model.thresholds import LATENCY_OBJECTIVES
 from fss_exporter.places import Document, mistakes_of, read_document
 
@@ -39,6 +40,22 @@ def _shape(value: str) -> str:
 def _ocid(value: str) -> str:
     if not re.fullmatch(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", value):
         raise ValueError("must be an OCID (ocid1.<type>....)")
+    return value
+
+
+def _capacity(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([GTP])(i?)B", value.strip())
+    if found is None:
+        raise ValueError(f"{value!r} is not a capacity; write it like 800GB, 40TB or 10TiB")
+    power = "GTP".index(found[2]) + 3
+    return float(found[1]) * (1024 if found[3] else 1000) ** power
+
+
+def _service(value: str) -> str:
+    if value not in SERVICES:
+        raise ValueError(f"must be a service: {', '.join(SERVICES)}")
     return value
 
 
@@ -149,6 +166,28 @@ class Objectives(_Section):
         return merged
 
 
+class ServiceSettings(_Section):
+    """The storage service of some mounts: the mounts by address, server or export, `*` stands for anything."""
+
+    service: Annotated[str, AfterValidator(_service)]
+    address: Name | None = None
+    server: Name | None = None
+    export: Name | None = None
+    type: Name | None = None
+    capacity: Annotated[float, BeforeValidator(_capacity), Field(gt=0, allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.address is self.server is self.export is None:
+            raise ValueError("name the mounts by address, server or export")
+        kinds = SERVICES[self.service].kinds
+        if self.type is not None and self.type not in kinds:
+            raise ValueError(f"type must be one of {', '.join(kinds)}" if kinds else f"{self.service} has no types")
+        if self.type is not None and self.capacity is None and kinds[self.type].needs_capacity:
+            raise ValueError(f"the ceilings of {self.service} {self.type} depend on the capacity: give it")
+        return self
+
+
 class Settings(_Section):
     """The whole configuration.
 
@@ -158,6 +197,7 @@ class Settings(_Section):
         latency_objectives: objectives that replace the assumed ones.
         address_map: address a client mounts (a TLS forwarder's, say) to the address of its mount target.
         addresses: OCID of a mount target to the address it is joined by, where two share one.
+        services: storage services of mounts that are not OCI File Storage; the first that fits counts.
     """
 
     oci: Oci = Oci()
@@ -165,6 +205,7 @@ class Settings(_Section):
     latency_objectives: Objectives = Objectives()
     address_map: dict[Address, Name] = Field(default_factory=dict)
     addresses: dict[Ocid, Name] = Field(default_factory=dict)
+    services: tuple[ServiceSettings, ...] = ()
 
 
 def load(path: Path | None, flags: Mapping[str, object] | None = None) -> Settings:

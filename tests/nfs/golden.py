@@ -1,7 +1,8 @@
 """The whole client scrape of two looks at a fixture host, a second apart: `make golden` writes it anew.
 
 The host (tests/fixtures/procfs) is put together from recordings of a Linux 6.1 client: one export mounted five times
-under three superblocks, an export with mixed work under a name with a space, an NFSv4.2 mount, a TLS forwarder.
+under three superblocks, an export with mixed work under a name with a space, an NFSv4.2 mount, a TLS forwarder. Its operator
+says that the NFSv4.2 mount is one of Apsara NAS, and of which shape the mount target behind the forwarder is.
 """
 
 from itertools import count
@@ -12,11 +13,16 @@ from prometheus_client.registry import CollectorRegistry
 
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.services import Claim, Services
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 GOLDEN = FIXTURES / "golden" / "client.prom"
+CLAIMS = (
+    Claim("apsara-nas", "capacity", 10_000 * 1024**3, address="10.80.3.30"),
+    Claim("oci-fss", "standard", address="192.168.255.2"),
+)
 
 
 def scrape() -> str:
@@ -25,7 +31,7 @@ def scrape() -> str:
     clock = count(step=0.5)
 
     def read() -> Reading:
-        return Procfs(next(looks)).read()
+        return Procfs(next(looks), services=Services(CLAIMS)).read()
 
     ticker = Ticker(read, 1.0, lambda: float(next(clock)))
     ticker.tick()

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from tests.nfs.golden import GOLDEN, scrape
-from tests.nfs.records import mountinfo, mountstats
+from tests.nfs.records import Names, mountinfo, mountstats
 from tests.processes import require
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
@@ -13,6 +13,7 @@ from fss_exporter.errors import SourceError
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.services import Claim, Services
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import Ticker
 
@@ -125,3 +126,42 @@ def test_the_options_a_user_set_are_on_the_mount() -> None:
         "rsize": "65536", "wsize": "32768", "hard": "false", "nconnect": "8", "timeo": "50", "retrans": "5",
         "sec": "krb5", "local_lock": "all", "mount_point": "/mnt/a", "protocol": "tcp", "nfs_version": "3",
     }.items()  # fmt: skip
+
+
+def test_ceilings_are_told_by_address_and_not_where_exports_of_one_address_differ() -> None:
+    claims = [
+        Claim("block-volume", "vpu-20", 400e9, address="10.0.0.3"),
+        Claim("block-volume", "vpu-10", 50e9, address="10.0.0.4", export="/a"),
+        Claim("block-volume", "vpu-10", 100e9, address="10.0.0.4", export="/b"),
+    ]
+    mounts: list[Names] = [
+        {"device": f"{address}:/{export}", "mount_point": f"/mnt/{address}-{export}"}
+        for address, export in (("10.0.0.3", "a"), ("10.0.0.3", "b"), ("10.0.0.4", "a"), ("10.0.0.4", "b"))
+    ]
+    info = [
+        mountinfo(superblock=f"0:{40 + at}", address=names["device"].partition(":")[0], **names)
+        for at, names in enumerate(mounts)
+    ]
+    look = join(
+        parse_mountstats("".join(mountstats({}, **names) for names in mounts)),
+        parse_mountinfo("".join(info)),
+        services=Services(claims),
+    )
+
+    found = families(NfsCollector(_ticked(look)))
+
+    assert found["fss_client_iops_limit"] == [({"address": "10.0.0.3"}, 30_000)]
+    assert found["fss_client_bytes_per_second_limit"] == [({"address": "10.0.0.3"}, 240e6)]
+    assert "fss_client_read_bytes_per_second_limit" not in found
+    assert [labels["kind"] for labels, _ in found["fss_client_service_info"]] == [
+        "vpu-20",
+        "vpu-20",
+        "vpu-10",
+        "vpu-10",
+    ]
+
+
+def test_a_host_without_other_services_has_no_series_of_them() -> None:
+    found = families(NfsCollector(_ticked(reading())))
+
+    assert not {name for name in found if "service" in name or "limit" in name}

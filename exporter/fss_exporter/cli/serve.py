@@ -173,17 +173,27 @@ def _settings(options: Options) -> "Settings | None":
 def _nfs(options: Options, settings: "Settings | None") -> Part:
     from fss_exporter.nfs.collector import NfsCollector  # noqa: PLC0415  # a poller does not need it
     from fss_exporter.nfs.procfs import Procfs  # noqa: PLC0415
+    from fss_exporter.nfs.services import Claim, Services  # noqa: PLC0415
     from fss_exporter.nfs.ticker import Ticker  # noqa: PLC0415
 
     address_map = settings.address_map if settings else {}
+    stated = settings.services if settings else ()
 
     def reload() -> None:
         # A series keeps its address for as long as its mount lives, and joins would break if its info moved on alone.
         fresh = _settings(options)
         if fresh is not None and fresh.address_map != address_map:
             raise UsageError(f"{options.config_file}: address_map has changed, which takes a restart")
+        if fresh is not None and fresh.services != stated:
+            raise UsageError(f"{options.config_file}: services have changed, which takes a restart")
 
-    ticker = Ticker(Procfs(options.procfs, options.pid, address_map).read, options.tick_s)
+    services = Services(
+        [
+            Claim(one.service, one.type or "", one.capacity, one.address or "", one.server or "", one.export or "")
+            for one in stated
+        ]
+    )
+    ticker = Ticker(Procfs(options.procfs, options.pid, address_map, services).read, options.tick_s)
     return Part(name="nfs", source=NfsCollector(ticker), start=ticker.start, stop=ticker.stop, reload=reload)
 
 

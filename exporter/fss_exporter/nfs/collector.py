@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.services import Ceilings
 from fss_exporter.nfs.accounts import OTHER, Accounts, MountTotals, OperationTotals
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 from fss_exporter.nfs.ticker import Ticker
@@ -42,6 +43,13 @@ _ADDRESS_VALUES: dict[str, Callable[[Accounts], dict[str, int] | dict[str, float
     "fss_client_peak_estimated_iops": lambda accounts: accounts.peaks.highest(),
     "fss_client_transport_sends_total": lambda accounts: accounts.sends,
     "fss_client_transport_receives_total": lambda accounts: accounts.receives,
+}
+
+_LIMITS: dict[str, Callable[[Ceilings], float | None]] = {
+    "fss_client_iops_limit": lambda ceilings: ceilings.iops,
+    "fss_client_read_bytes_per_second_limit": lambda ceilings: ceilings.read_bytes_per_second,
+    "fss_client_write_bytes_per_second_limit": lambda ceilings: ceilings.write_bytes_per_second,
+    "fss_client_bytes_per_second_limit": lambda ceilings: ceilings.bytes_per_second,
 }
 
 
@@ -104,6 +112,7 @@ class NfsCollector(Collector):
                 self._layout = _Layout(accounts.mounts)
             return [
                 _mount_info(self._ticker.reading),
+                *_services(self._ticker.reading),
                 *_operations(self._layout),
                 *_coarse_operations(self._layout),
                 *_mounts(accounts),
@@ -166,6 +175,34 @@ def _mount_info(reading: Reading | None) -> Family:
     for labels in sorted({labels for superblock in superblocks for labels in _mount_labels(superblock)}):
         result.add_metric(labels)
     return result
+
+
+def _services(reading: Reading | None) -> Iterator[Family]:
+    """Services somebody or their name told of, and their ceilings; nothing on a host without any."""
+    stated = [superblock for superblock in (reading.superblocks if reading else ()) if superblock.known.stated]
+    if not stated:
+        return
+    info = family(CATALOGUE["fss_client_service_info"])
+    for labels in sorted({_service_labels(superblock) for superblock in stated}):
+        info.add_metric(labels)
+    yield info
+    by_address: dict[str, set[Ceilings]] = {}
+    for superblock in stated:
+        by_address.setdefault(superblock.key.address, set()).add(superblock.known.ceilings)
+    for name, value_of in _LIMITS.items():
+        limits = family(CATALOGUE[name])
+        for address, found in by_address.items():
+            value = value_of(next(iter(found)))
+            # Exports of one address with unlike ceilings share no ceiling that one number could tell.
+            if value is not None and len(found) == 1:
+                limits.add_metric((address,), value)
+        if limits.values:
+            yield limits
+
+
+def _service_labels(superblock: Superblock) -> tuple[str, ...]:
+    key, known = superblock.key, superblock.known
+    return key.address, key.server, key.export, known.service.name, known.kind
 
 
 def _about_ticks(ticker: Ticker) -> Iterator[Family]:

@@ -153,7 +153,7 @@ def test_ceilings_are_told_by_address_and_not_where_exports_of_one_address_diffe
     assert found["fss_client_iops_limit"] == [({"address": "10.0.0.3"}, 30_000)]
     assert found["fss_client_bytes_per_second_limit"] == [({"address": "10.0.0.3"}, 240e6)]
     assert "fss_client_read_bytes_per_second_limit" not in found
-    assert [labels["kind"] for labels, _ in found["fss_client_service_info"]] == [
+    assert [labels["kind"] for labels, _ in found["fss_client_service"]] == [
         "vpu-20",
         "vpu-20",
         "vpu-10",

@@ -5,8 +5,8 @@ from hypothesis import given, strategies as st
 
 from fss_exporter.oci.window import (
     FURTHEST_MINUTES,
-    GAUGE_LEAST_MINUTES,
     GAUGE_MOST_MINUTES,
+    LATE_MINUTES,
     MINUTE,
     Minutes,
     gauge_minutes,
@@ -69,29 +69,37 @@ def test_polls_however_spaced_leave_no_minute_unasked(now: float, pauses: list[f
 
 
 @pytest.mark.parametrize(
-    ("newest", "expected"),
+    ("newest", "slowest", "thorough", "expected"),
     [
-        (None, GAUGE_MOST_MINUTES),
-        (NOON, GAUGE_LEAST_MINUTES),
-        (NOON - 1 * MINUTE, GAUGE_LEAST_MINUTES),
-        (NOON - 3 * MINUTE, 6),
-        (NOON - 500 * MINUTE, GAUGE_MOST_MINUTES),
+        (None, None, False, GAUGE_MOST_MINUTES),
+        (NOON, None, False, GAUGE_MOST_MINUTES),
+        (NOON, NOON, False, 2),
+        (NOON - MINUTE, NOON - MINUTE, False, 2),
+        (NOON, NOON - 3 * MINUTE, False, 4),
+        (NOON, NOON, True, LATE_MINUTES),
+        (NOON - 3 * MINUTE, NOON - 3 * MINUTE, True, 3 + LATE_MINUTES),
+        (NOON, NOON - 500 * MINUTE, False, GAUGE_MOST_MINUTES),
     ],
-    ids=["never seen", "fresh", "a minute late", "three minutes late", "silent for hours"],
+    ids=["never seen", "gone stale", "fresh", "a minute on", "one late", "looking for new", "all late", "one silent"],
 )
-def test_a_gauge_is_looked_for_further_back_the_later_its_points_are(newest: int | None, expected: int) -> None:
-    assert gauge_minutes(NOON + 30, newest) == expected
+def test_a_gauge_is_looked_for_as_far_back_as_its_slowest_series(
+    newest: int | None, slowest: int | None, thorough: bool, expected: int
+) -> None:
+    assert gauge_minutes(NOON + 30, newest=newest, slowest=slowest, thorough=thorough) == expected
 
 
-@given(st.integers(min_value=0, max_value=12))
-def test_points_that_are_always_late_are_always_inside_the_window(late: int) -> None:
-    newest: int | None = None
-    for poll in range(5):
+@given(st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=1, max_size=20))
+def test_the_newest_point_of_every_known_series_is_inside_the_window(lateness: list[list[int]]) -> None:
+    """Whatever each of three series is late by, poll after poll."""
+    seen: dict[int, int] = {}
+    for poll, late in enumerate(lateness):
         now = NOON + poll * MINUTE + 30
-        found = window(now, overlap_minutes=gauge_minutes(now, newest), answered=None)
-        there = newest_complete(now) - late * MINUTE
-        assert found.start <= there
-        newest = there
+        there = {at: max(seen.get(at, 0), newest_complete(now) - behind * MINUTE) for at, behind in enumerate(late)}
+        newest, slowest = max(seen.values(), default=None), min(seen.values(), default=None)
+        back = gauge_minutes(now, newest=newest, slowest=slowest, thorough=False)
+        found = window(now, overlap_minutes=back, answered=None)
+        assert all(found.start <= minute < found.end for minute in there.values())
+        seen = there
 
 
 @given(st.lists(minutes, max_size=60))

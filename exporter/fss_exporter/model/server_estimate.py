@@ -6,6 +6,7 @@ over all sizes that fit both: bytes are given to the requests in the order of wh
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import NFS3_OPERATIONS
@@ -118,7 +119,8 @@ def _most_blocks(rates: Sequence[float], bytes_per_second: float | None) -> floa
 
 def _weighted(rates: Sequence[float], weights: Sequence[int]) -> float:
     """Sum of the products."""
-    return sum(rate * weight for rate, weight in zip(rates, weights, strict=True))
+    total: float = sum(map(mul, rates, weights))
+    return total
 
 
 def _is_one_size(rates: Sequence[float], bytes_per_second: float | None) -> bool:

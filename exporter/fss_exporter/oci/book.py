@@ -119,6 +119,11 @@ class Book:
         return MappingProxyType(columns)
 
     @property
+    def slowest(self) -> int | None:
+        """End of the newest minute of the series that is furthest behind; None where there is none."""
+        return min((minute for minute, _, _ in self._points.values()), default=None)
+
+    @property
     def sums(self) -> Column:
         """Every counter."""
         adding = self._sums.values()

@@ -26,6 +26,7 @@ from fss_exporter.oci.window import COUNTER_OVERLAP_MINUTES, Window, gauge_minut
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
+_THOROUGH_EVERY: Final = 5  # polls: a series that is new and late is seen that soon
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Queries:
         self._answered: dict[tuple[str, Scope], int] = {}
         self._unanswered = 0
         self._first = 0
+        self._polls = 0
         for reason in SKIPPED:
             ledger.add("fss_oci_streams_skipped_total", (session.region, reason), 0)
 
@@ -114,6 +116,7 @@ class Queries:
         """
         watched: dict[str, dict[Key, Points]] = {}
         self._unanswered = 0
+        self._polls += 1
         metrics = [metric for metric in METRICS.values() if self._names.spelling(metric) is not None]
         for name in self.asked.keys() - {metric.name for metric in metrics}:
             del self.asked[name]
@@ -194,7 +197,12 @@ class Queries:
     def _window(self, metric: OciMetric, scope: Scope) -> Window:
         if metric.counter is None:
             known = self.asked.get(metric.name)
-            minutes = gauge_minutes(self._now(), known.newest if known else None)
+            minutes = gauge_minutes(
+                self._now(),
+                newest=known.newest if known else None,
+                slowest=self.books[metric.name].slowest,
+                thorough=self._polls % _THOROUGH_EVERY == 0,
+            )
             return window(self._now(), overlap_minutes=minutes, answered=None)
         answered = self._answered.get((metric.name, scope), self._start)
         return window(self._now(), overlap_minutes=COUNTER_OVERLAP_MINUTES, answered=answered)

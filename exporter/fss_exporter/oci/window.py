@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 MINUTE = 60
 
-GAUGE_LEAST_MINUTES = 4
-"""A gauge needs its newest point only, which comes up to three minutes late."""
+LATE_MINUTES = 4
+"""A point comes up to three minutes late; so far back a series is looked for that was not seen before."""
 
 GAUGE_MOST_MINUTES = 15
-"""How far back a gauge is looked for that has been silent, or was never seen."""
+"""How far back a gauge is looked for at all."""
 
 COUNTER_OVERLAP_MINUTES = 15
 """What adds up is asked for again and again, so that a minute may come this late and still count."""
@@ -53,16 +53,23 @@ def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
     return Window(start + MINUTE, newest + MINUTE)
 
 
-def gauge_minutes(now: float, newest: int | None) -> int:
-    """How far back to ask for a gauge whose newest minute ended at `newest`; None where there was none yet.
+def gauge_minutes(now: float, *, newest: int | None, slowest: int | None, thorough: bool) -> int:
+    """How far back to ask for a gauge; it needs the newest point of each series and no more.
 
-    Points that are generally late are met with a longer window: one that always ended before the newest point would see
-    nothing for ever.
+    Args:
+        now: epoch seconds.
+        newest: end of the newest minute any series has; None where there was none yet.
+        slowest: end of the newest minute of the series that is furthest behind. A window that begins there misses
+            nothing of the series that are known; None where none is.
+        thorough: look for series that are not known as well. They may be late, too, and later than the others.
     """
-    if newest is None:
+    if newest is None or slowest is None:
         return GAUGE_MOST_MINUTES
-    late = (newest_complete(now) - newest) // MINUTE
-    return min(max(GAUGE_LEAST_MINUTES, late + GAUGE_LEAST_MINUTES - 1), GAUGE_MOST_MINUTES)
+    complete = newest_complete(now)
+    back = (complete - slowest) // MINUTE + 1
+    if thorough:
+        back = max(back, (complete - newest) // MINUTE + LATE_MINUTES)
+    return min(max(back, 2), GAUGE_MOST_MINUTES)
 
 
 class Minutes:

@@ -13,11 +13,14 @@ zero before the growth.
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from fss_exporter.model.estimate import NOTHING, Bounds
 from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
-from fss_exporter.nfs.costs import cost, grown_errors, plain_cost
+from fss_exporter.nfs.costs import cost, grown_errors, plain_cost, resent_cost
+from fss_exporter.nfs.counted import Counts, Transfers, exact_cost
+from fss_exporter.nfs.counted_totals import CountedTotals
 from fss_exporter.nfs.peaks import Peaks
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
@@ -35,6 +38,7 @@ _ERRORS_ALWAYS = frozenset((READ, WRITE, "COMMIT", OTHER))
 _ZERO = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 _REMOTE_LOCKS = frozenset(("none", "flock"))
 _LONG_AGO = -math.inf
+_NOT_COUNTED: Mapping[str, Transfers] = {}
 
 
 @dataclass(slots=True)
@@ -89,6 +93,7 @@ class Accounts:
         self.sends: dict[str, int] = {}
         self.receives: dict[str, int] = {}
         self.peaks = Peaks()
+        self.counted: CountedTotals | None = None
         self._baselines: dict[str, _Baseline] = {}
         self._transports: dict[tuple[str, str], tuple[int, int]] = {}
         self._last_at: float | None = None
@@ -102,15 +107,17 @@ class Accounts:
         """
         iops: dict[str, float] = defaultdict(float)
         for superblock in reading.superblocks:
-            key, cost, seconds = self._add(superblock, at)
+            key, cost, seconds = self._add(superblock, at, reading.counted)
             iops[key.address] += cost / seconds if seconds > 0 else 0.0
+        if reading.counted is not None:
+            self._add_counts(reading.counted, reading, at)
         self.peaks.add(iops, at)
         self._add_transports(reading)
         for gone in self._baselines.keys() - reading.present:
             del self._baselines[gone]
         self._last_at = at
 
-    def _add(self, superblock: Superblock, at: float) -> tuple[SeriesKey, float, float]:
+    def _add(self, superblock: Superblock, at: float, counts: Counts | None) -> tuple[SeriesKey, float, float]:
         """Add one superblock's difference; return its key, the estimated cost and the seconds it took."""
         before, since = self._start(superblock, at)
         known = self._baselines.get(superblock.number)
@@ -121,13 +128,28 @@ class Accounts:
         if totals is None:
             totals = self.mounts[superblock.key] = MountTotals()
         _announce(totals, superblock)
-        cost = _add_difference(totals, before, superblock, at, self._announce_s)
+        counted = _NOT_COUNTED if counts is None else counts.of(superblock.number)
+        cost = _add_difference(totals, before, superblock, at, self._announce_s, counted)
         kept = superblock
         if before is not None and before.operations.keys() - superblock.record.operations.keys():
             operations = {**before.operations, **superblock.record.operations}
             kept = replace(superblock, record=replace(superblock.record, operations=operations))
         self._baselines[superblock.number] = _Baseline(kept, at)
         return superblock.key, cost, at - since
+
+    def _add_counts(self, counts: Counts, reading: Reading, at: float) -> None:
+        if self.counted is None:
+            self.counted = CountedTotals()
+        keys = {
+            number: known.superblock.key
+            for number, known in self._baselines.items()
+            if known.superblock.known.cost == "weighted"
+        }
+        # What a mount did between the last reading and its umount is in no record any more.
+        for number in keys.keys() - reading.present:
+            for name, transfers in counts.of(number).items():
+                _add_cost(self.mounts[keys[number]].operations[name], exact_cost(name, transfers))
+        self.counted.add(counts, keys, 0.0 if self._last_at is None else at - self._last_at)
 
     def _start(self, superblock: Superblock, at: float) -> tuple[NfsRecord | None, float]:
         """The record to count from, None for zero, and when it was read."""
@@ -186,9 +208,17 @@ def _at_zero(name: str, superblock: Superblock, announced_at: float) -> Operatio
 
 
 def _add_difference(
-    totals: MountTotals, before: NfsRecord | None, superblock: Superblock, at: float, announce_s: float
+    totals: MountTotals,
+    before: NfsRecord | None,
+    superblock: Superblock,
+    at: float,
+    announce_s: float,
+    counted: Mapping[str, Transfers],
 ) -> float:
-    """Add what lies between two records of one life; return the estimated cost of it."""
+    """Add what lies between two records of one life; return the estimated cost of it.
+
+    READs and WRITEs that were counted by size cost what was counted, whenever mountstats shows them.
+    """
     now, rule = superblock.record, superblock.known.cost
     payload = {
         READ: max(0, now.read_bytes - (before.read_bytes if before else 0)),
@@ -211,17 +241,39 @@ def _add_difference(
         _add_operation(totals, target, old, counters)
         if counters.errors:
             _add_errors(totals, target, grown_errors(old, counters), at, announce_s)
-        if rule != "unknown":
+        if rule != "unknown" and name not in counted:
             added = (
                 cost(name, old, counters, payload.get(name, 0), now.options)
                 if rule == "weighted"
                 else plain_cost(name, old, counters)
             )
             if added is not None:
-                lower, point, upper = target.cost or NOTHING
-                target.cost = Bounds(lower + added.lower, point + added.point, upper + added.upper)
+                _add_cost(target, added)
                 whole_cost += added.point
+    for name, transfers in counted.items():
+        whole_cost += _add_counted(totals.operations[name], name, transfers, before, now, payload[name])
     return whole_cost
+
+
+def _add_counted(
+    target: OperationTotals,
+    name: str,
+    transfers: Transfers,
+    before: NfsRecord | None,
+    now: NfsRecord,
+    payload_bytes: int,
+) -> float:
+    new = now.operations[name]
+    old = before.operations.get(name, new) if before else _ZERO
+    resent = resent_cost(name, old, new, payload_bytes, now.options, transfers)
+    added = exact_cost(name, transfers, resent)
+    _add_cost(target, added)
+    return added.point
+
+
+def _add_cost(target: OperationTotals, added: Bounds) -> None:
+    lower, point, upper = target.cost or NOTHING
+    target.cost = Bounds(lower + added.lower, point + added.point, upper + added.upper)
 
 
 def _add_operation(

@@ -1,0 +1,132 @@
+"""Which triggers tell the sizes of READs and WRITEs, and how their rows become transfers.
+
+Two forms. *Buckets*: two tables split the requests into whole multiples of 32 KiB and all others, each by 32 KiB class, so
+every request lands in exactly one row and its blocks are known. *Ladder*, for kernels without `.buckets` (before 5.15): one
+table for each bit of the size above 32 KiB, whose counts add up to the blocks; the distribution stays unknown.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from fss_exporter.errors import RecordError
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.transfers import BLOCK_BYTES
+from fss_exporter.nfs.counted import Transfers
+from fss_exporter.nfs.exact.tables import Key, Row
+
+_BELOW_BLOCK = BLOCK_BYTES - 1
+_LADDER_BITS = range(6)
+# Blocks of 32 KiB up to 1 MiB, the kernel's largest transfer.
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The trace events that tell sizes.
+
+    Attributes:
+        events: by operation, as `system/event`.
+        size: field with the bytes asked for.
+        payload: field with the bytes carried; equal to `size` where answers are not told.
+        answered: whether the event stands for an answer, so that its counts can be held against mountstats.
+    """
+
+    events: Mapping[str, str]
+    size: str
+    payload: str
+    answered: bool
+
+
+SOURCES = (
+    Source({READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}, "arg_count", "res_count", answered=True),
+    Source({READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}, "count", "count", answered=False),
+)
+"""From best to worst: answers since kernel 5.6, requests before."""
+
+Grown = Iterable[tuple[Key, Row]]
+
+
+class Buckets:
+    """Two tables by 32 KiB class."""
+
+    def __init__(self, source: Source) -> None:
+        size = source.size
+        self._odd, self._even = f"{size} & {_BELOW_BLOCK}", f"!({size} & {_BELOW_BLOCK})"
+        self.conditions = (self._odd, self._even)
+        self._keys = f"dev,{size}.buckets={BLOCK_BYTES}"
+        # A field that is a key with a modifier cannot be a value too.
+        self._values = "" if source.payload == size else f":vals={source.payload}"
+
+    def triggers(self, rows: int) -> tuple[str, ...]:
+        """What is written to `trigger`, for tables of that many rows."""
+        return tuple(f"hist:keys={self._keys}{self._values}:size={rows} if {one}" for one in self.conditions)
+
+    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, Transfers]:
+        """Transfers by device number, from what was added to each table (by condition).
+
+        Raises:
+            RecordError: a key that is none of these tables'.
+        """
+        blocks: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        payload: dict[int, int] = defaultdict(int)
+        for condition, rows in tables.items():
+            for key, row in rows:
+                device, lower = _bucket(key)
+                started = lower // BLOCK_BYTES + 1 if condition == self._odd else max(1, lower // BLOCK_BYTES)
+                blocks[device][started] += row.hits
+                payload[device] += row.value
+        return {
+            device: Transfers(
+                sum(sizes.values()),
+                sum(started * count for started, count in sizes.items()),
+                payload[device],
+                dict(sizes),
+            )
+            for device, sizes in blocks.items()
+        }
+
+
+class Ladder:
+    """One table for each bit of the size."""
+
+    def __init__(self, source: Source) -> None:
+        size = source.size
+        self._payload = source.payload
+        self._weights = {f"{size} & {_BELOW_BLOCK}": 1, f"{size} == 0": 1} | {
+            f"{size} & {BLOCK_BYTES << bit}": 1 << bit for bit in _LADDER_BITS
+        }
+        self.conditions = ("", *self._weights)
+
+    def triggers(self, rows: int) -> tuple[str, ...]:
+        """What is written to `trigger`, for tables of that many rows."""
+        by_condition = (f"hist:keys=dev:size={rows} if {one}" for one in self._weights)
+        return (f"hist:keys=dev:vals={self._payload}:size={rows}", *by_condition)
+
+    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, Transfers]:
+        """Transfers by device number, from what was added to each table (by condition)."""
+        sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for condition, rows in tables.items():
+            for key, row in rows:
+                one = sums[_device(key)]
+                if condition:
+                    one[1] += self._weights[condition] * row.hits
+                else:
+                    one[0] += row.hits
+                    one[2] += row.value
+        return {device: Transfers(count, blocks, payload) for device, (count, blocks, payload) in sums.items()}
+
+
+Form = Buckets | Ladder
+
+
+def _bucket(key: Key) -> tuple[int, int]:
+    lower, dash, _ = key[-1].removeprefix("~ ").partition("-")
+    if len(key) != 2 or not dash or not lower.isdecimal():
+        raise RecordError("malformed_row", str(key))
+    return _device(key), int(lower)
+
+
+def _device(key: Key) -> int:
+    if not key[0].isdecimal():
+        raise RecordError("malformed_row", str(key))
+    return int(key[0])

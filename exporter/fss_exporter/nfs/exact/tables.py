@@ -1,0 +1,128 @@
+"""The text of a `hist` file: tables of counters, and what was added to them between two looks.
+
+Layout: Linux Documentation/trace/histogram.rst and kernel/trace/trace_events_hist.c (6.12). A file holds one table for
+each `hist` trigger of its event. Rows are never removed and never go down, so one that does means a table made anew.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from fss_exporter.errors import RecordError
+
+_HEAD = "# trigger info: "
+_WRAP = 1 << 64
+_LONGEST_NUMBER = 20
+
+
+class Row(NamedTuple):
+    """One row: how many events had this key, and the sum of the first value (0 where the table has none)."""
+
+    hits: int
+    value: int
+
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One trigger's table at one look.
+
+    Attributes:
+        condition: the text behind `if` of the trigger, which tells the tables of an event apart; empty if there is none.
+        running: whether the trigger still counts.
+        rows: by key, the fields in the trigger's order, without padding.
+        dropped: events that found no room.
+    """
+
+    condition: str
+    running: bool
+    rows: Mapping[Key, Row]
+    dropped: int
+
+
+class Parser:
+    """Parses one look after another and reads only the rows that differ from the last: most keys are idle.
+
+    Equal lines give the very same row, so that `is` tells whether one has moved.
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[str, tuple[Key, Row]] = {}
+
+    def parse(self, text: str) -> tuple[Table, ...]:
+        """Every table of a `hist` file, in its order.
+
+        Raises:
+            RecordError: cut off, or not that layout.
+        """
+        seen: dict[str, tuple[Key, Row]] = {}
+        tables = tuple(self._table(part, seen) for part in text.split("# event histogram\n")[1:])
+        self._lines = seen
+        return tables
+
+    def _table(self, text: str, seen: dict[str, tuple[Key, Row]]) -> Table:
+        head, totals, foot = text.partition("\nTotals:\n")
+        info = ""
+        rows: dict[Key, Row] = {}
+        for line in head.split("\n"):
+            if line.startswith("{"):
+                known = self._lines.get(line) or _row(line)
+                seen[line] = known
+                rows[known[0]] = known[1]
+            elif line.startswith(_HEAD):
+                info = line.removeprefix(_HEAD)
+        if not totals or not info:
+            raise RecordError("truncated", text[:120])
+        trigger, _, state = info.rpartition(" [")
+        _, _, condition = trigger.partition(" if ")
+        return Table(condition, state == "active]", rows, _dropped(foot))
+
+
+def _row(line: str) -> tuple[Key, Row]:
+    inside, brace, rest = line.removeprefix("{").rpartition(" } ")
+    words = rest.split()
+    names, numbers = words[::2], words[1::2]
+    if not brace or names[:1] != ["hitcount:"] or len(names) != len(numbers) or not all(map(_is_number, numbers)):
+        raise RecordError("malformed_row", line[:120])
+    key = tuple(part.partition(": ")[2].strip() for part in inside.split(", "))
+    return key, Row(int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0)
+
+
+def _dropped(foot: str) -> int:
+    for line in foot.split("\n")[:-1]:
+        name, _, value = line.strip().partition(": ")
+        if name == "Dropped" and _is_number(value):
+            return int(value)
+    raise RecordError("truncated", foot[:120])
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) <= _LONGEST_NUMBER
+
+
+class StartedAnew(Exception):
+    """A row went back or is gone: somebody made the trigger anew."""
+
+
+def grown(before: Mapping[Key, Row], now: Mapping[Key, Row]) -> Iterator[tuple[Key, Row]]:
+    """What was added to each row that has moved; counters are 64 bits wide and begin again behind the last.
+
+    Raises:
+        StartedAnew: a row went back or is gone.
+    """
+    common = 0
+    for key, row in now.items():
+        old = before.get(key)
+        if old is None:
+            yield key, row
+            continue
+        common += 1
+        if row is not old and row != old:
+            hits, value = (row.hits - old.hits) % _WRAP, (row.value - old.value) % _WRAP
+            if max(hits, value) >= _WRAP // 2:
+                raise StartedAnew
+            yield key, Row(hits, value)
+    if common < len(before):
+        raise StartedAnew

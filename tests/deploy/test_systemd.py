@@ -69,15 +69,3 @@ def test_the_agent_has_no_network_but_the_listener_it_is_given() -> None:
         assert setting in service
     assert "--web.systemd-socket" in dict(service)["ExecStart"].split()
     assert "\nListenStream=10949\n" in (UNITS / "fss-exporter-agent.socket").read_text()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_unit_starts_a_command_that_exists_with_flags_that_exist(name: str) -> None:
-    (start,) = (value for key, value in settings(name) if key == "ExecStart")
-    program, command, *flags = start.removesuffix(" $OPTIONS").split()
-    assert program == "/opt/fss-exporter/bin/fss-exporter"
-    text = subprocess.run(
-        (sys.executable, "-m", "fss_exporter", command, "--help"), capture_output=True, text=True, check=True
-    ).stdout
-    for flag in flags:
-        assert re.search(rf"(?<![\w.-]){re.escape(flag.partition('=')[0])}(?![\w.-])", text), flag

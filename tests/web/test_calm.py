@@ -142,6 +142,24 @@ def test_a_handshake_that_does_not_end_is_given_up(tmp_path: Path, caplog: pytes
     assert "lost the connection of 127.0.0.1" in caplog.text
 
 
+def test_tls_clients_that_do_not_say_goodbye_keep_no_descriptor(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    server = authority.sign("server")
+    web = tmp_path / "web.yml"
+    web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
+    context = ssl.create_default_context(cafile=str(authority.pair.certificate))
+
+    with serving(application, tls=Protection(web).tls) as served, ExitStack() as opened:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for _ in range(20):
+            plain = opened.enter_context(served.connect())
+            secured = opened.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
+            secured.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert secured.recv(1000).startswith(b"HTTP/1.1 200 ")
+        wait_for(lambda: served.listener.connections == 0, "the connections to be closed")
+        assert len(list(Path("/proc/self/fd").iterdir())) <= before + 20
+
+
 def test_a_connection_in_use_is_not_given_up_for_newcomers() -> None:
     go = threading.Event()
 

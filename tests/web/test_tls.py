@@ -142,8 +142,9 @@ def test_versions_outside_the_range_are_refused(tmp_path: Path, authority: Autho
     with secured(configured(tmp_path, authority.sign("server"), min_version="TLS13")) as served:
         assert refused(served, only_1_2)
         assert not refused(served, trusting(authority))
-    with secured(configured(tmp_path, authority.sign("server"), max_version="TLS12")) as served:
-        assert not refused(served, only_1_2)
+    for versions in ({"max_version": "TLS12"}, {"min_version": "TLS10"}):
+        with secured(configured(tmp_path, authority.sign("server"), **versions)) as served:
+            assert not refused(served, only_1_2)
 
 
 def test_only_the_listed_cipher_suites_are_spoken(tmp_path: Path, authority: Authority) -> None:

@@ -13,17 +13,19 @@ _LOG = logging.getLogger(__name__)
 class Phase(Enum):
     """What a connection waits for. Where room is short, connections are given up in this order."""
 
-    NEW = 0
+    CLOSING = 0
+    """The client, to say goodbye in turn, as TLS wants it."""
+    NEW = 1
     """A handshake or its first request: the client has had nothing yet."""
-    SENDING = 1
+    SENDING = 2
     """The client, to take its response."""
-    IDLE = 2
+    IDLE = 3
     """The next request."""
-    ANSWERING = 3
+    ANSWERING = 4
     """The application. Never given up."""
 
 
-_GIVEN_UP = (Phase.NEW, Phase.SENDING, Phase.IDLE)
+_GIVEN_UP = (Phase.CLOSING, Phase.NEW, Phase.SENDING, Phase.IDLE)
 
 Connection = asyncio.Task[None]
 
@@ -85,7 +87,7 @@ class Crowd:
 
     async def disperse(self, patience_seconds: float) -> None:
         """Close all, those that are being served after some patience."""
-        for phase in (Phase.NEW, Phase.IDLE):
+        for phase in (Phase.CLOSING, Phase.NEW, Phase.IDLE):
             while self._give_up_first(phase):
                 pass
         if remaining := [*self._leaving, *(one for ones in self._phases.values() for one in ones)]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SHUTDOWN_SECONDS = 0.5
 _ACCEPT_PAUSE_SECONDS = 0.05
+_GOODBYE_SECONDS = 1.0
 
 
 class Tls(Protocol):
@@ -135,7 +136,10 @@ class Listener:
                 reader, writer, peer=peer, application=self._application, limits=self._limits, enter=self._enter
             )
             await conversation.run()
+            self._enter(Phase.CLOSING, 0)
             writer.close()
+            async with asyncio.timeout(_GOODBYE_SECONDS):
+                await writer.wait_closed()
         except asyncio.CancelledError:
             writer.transport.abort()
         except Exception as failure:  # noqa: BLE001  # as above
@@ -152,7 +156,7 @@ class Listener:
             connection,
             ssl=tls.context if tls else None,
             ssl_handshake_timeout=self._limits.handshake_seconds if tls else None,
-            ssl_shutdown_timeout=self._limits.handshake_seconds if tls else None,
+            ssl_shutdown_timeout=_GOODBYE_SECONDS if tls else None,
         )
         # drain() then waits until the client has taken all of a response, not all but the last 64 KiB.
         transport.set_write_buffer_limits(0)

@@ -51,7 +51,7 @@ unit-check: .venv/dev ## start both units under a real systemd in its own namesp
 	@tools/unit-check
 
 dist: .venv/dev ## wheel and sdist into dist/
-	@rm -rf dist && $(BIN)/python -m build --quiet --outdir dist .
+	@rm -rf dist && $(BIN)/python -m build --no-isolation --quiet --outdir dist .
 
 test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
 	@$(BIN)/python -m pytest --timeout 600 tests/oci/with_oci_cli.py $(ARGS)

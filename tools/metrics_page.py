@@ -3,12 +3,17 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from fss_exporter.catalogue import CLIENT, CLOUD, EXPORTER, Metric
+from fss_exporter.catalogue import CLIENT, CLOUD, EXACT, EXPORTER, Metric
 
 PAGE = Path(__file__).parent.parent / "docs" / "metrics.md"
 
 ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
     ("Client", "From `/proc/1/mountstats` of the host the agent runs on.", CLIENT),
+    (
+        "Client in exact mode",
+        "With `--nfs.exact`, from tables the kernel keeps in tracefs; [when to use it](cost-model.md#exact-mode).",
+        EXACT,
+    ),
     ("Cloud", "From OCI's inventory and Monitoring, by the poller.", CLOUD),
     ("The exporter about itself", "Beside these there are the usual `process_` and `python_info` metrics.", EXPORTER),
 )

@@ -52,7 +52,10 @@ def families(draw: st.DrawFn) -> list[PrometheusFamily]:
         one = family(metric)
         labels = st.tuples(*(names for _ in metric.labels))
         for values_of_labels, value in draw(st.lists(st.tuples(labels, values), max_size=5)):
-            one.add_metric(values_of_labels, value)
+            if metric.kind == "histogram":
+                one.add_histogram(values_of_labels, [(32768.0, value), (1048576.0, value), (math.inf, value)], value)
+            else:
+                one.add_metric(values_of_labels, value)
         result.append(one)
     foreign = GaugeMetricFamily("foreign", "Somebody else's.", labels=("name",))
     foreign.add_metric((draw(names),), draw(values))
@@ -72,6 +75,25 @@ def test_open_metrics_is_the_librarys_to_the_byte(some: list[PrometheusFamily]) 
 def test_the_wrong_number_of_label_values_is_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
         family(CATALOGUE["fss_client_operations_total"]).add_metric(("10.0.0.3",), 1)
+
+
+def test_a_histogram_is_its_buckets_its_sum_and_its_count() -> None:
+    one = family(CATALOGUE["fss_client_io_size_bytes"])
+    one.add_histogram(("10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)
+
+    written = b"".join(plain(Some([one]))).decode()
+    assert "# TYPE fss_client_io_size_bytes histogram\n" in written
+    assert [line for line in written.splitlines() if not line.startswith("#")] == [
+        'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="32768.0",operation="READ"} 2.0',
+        'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="+Inf",operation="READ"} 5.0',
+        'fss_client_io_size_bytes_sum{address="10.0.0.3",operation="READ"} 4e+06',
+        'fss_client_io_size_bytes_count{address="10.0.0.3",operation="READ"} 5.0',
+    ]
+
+
+def test_a_single_sample_is_no_histogram() -> None:
+    with pytest.raises(ValueError, match="add_histogram"):
+        family(CATALOGUE["fss_client_io_size_bytes"]).add_metric(("10.0.0.3", "READ"), 1)
 
 
 def test_samples_beside_the_rows_are_refused() -> None:

@@ -6,9 +6,10 @@ through `family()`, and the tests hold rules, dashboards, alarms and documents t
 
 from fss_exporter.catalogue.client import CLIENT
 from fss_exporter.catalogue.cloud import CLOUD
+from fss_exporter.catalogue.exact import EXACT
 from fss_exporter.catalogue.exporter import EXPORTER
 from fss_exporter.catalogue.metric import Family, Kind, Metric, Series, family
 
-CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *CLOUD, *EXPORTER)}
+CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXACT, *CLOUD, *EXPORTER)}
 
-__all__ = ["CATALOGUE", "CLIENT", "CLOUD", "EXPORTER", "Family", "Kind", "Metric", "Series", "family"]
+__all__ = ["CATALOGUE", "CLIENT", "CLOUD", "EXACT", "EXPORTER", "Family", "Kind", "Metric", "Series", "family"]

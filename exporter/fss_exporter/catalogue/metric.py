@@ -6,6 +6,7 @@ from typing import Literal
 
 from prometheus_client.metrics_core import Metric as PrometheusFamily
 from prometheus_client.samples import Sample
+from prometheus_client.utils import floatToGoString
 
 Kind = Literal["counter", "gauge", "info", "histogram"]
 
@@ -50,9 +51,43 @@ class Series:
 
     def __init__(self, metric: Metric, labels: Sequence[str]) -> None:
         self.labels = tuple(labels)
-        pairs = sorted(zip(metric.labels, self.labels, strict=True))
-        inside = ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs)
-        self.text = f"\n{metric.name}{{{inside}}} " if inside else f"\n{metric.name} "
+        self.text = _text(metric.name, zip(metric.labels, self.labels, strict=True))
+
+    def sample(self, metric: Metric, value: float) -> Sample:
+        """As `prometheus_client` has it."""
+        return Sample(metric.name, dict(zip(metric.labels, self.labels, strict=True)), value)
+
+
+class HistogramSeries(Series):
+    """One of the series a histogram consists of.
+
+    Args:
+        metric: the row.
+        labels: label values in the row's order.
+        suffix: `_bucket`, `_sum` or `_count`.
+        bound: of a bucket, its `le`; empty for the others.
+    """
+
+    __slots__ = ("bound", "suffix")
+
+    def __init__(self, metric: Metric, labels: Sequence[str], suffix: str, bound: str = "") -> None:
+        self.labels = tuple(labels)
+        self.suffix = suffix
+        self.bound = bound
+        self.text = _text(f"{metric.name}{suffix}", self._pairs(metric).items())
+
+    def _pairs(self, metric: Metric) -> dict[str, str]:
+        pairs = dict(zip(metric.labels, self.labels, strict=True))
+        return {**pairs, "le": self.bound} if self.bound else pairs
+
+    def sample(self, metric: Metric, value: float) -> Sample:
+        """As `prometheus_client` has it."""
+        return Sample(f"{metric.name}{self.suffix}", self._pairs(metric), value)
+
+
+def _text(name: str, pairs: Iterable[tuple[str, str]]) -> str:
+    inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in sorted(pairs))
+    return f"\n{name}{{{inside}}} " if inside else f"\n{name} "
 
 
 def _escaped(value: str) -> str:
@@ -80,9 +115,30 @@ class Family(PrometheusFamily):
         super().__init__(base, metric.help_text, metric.kind)
 
     def add_metric(self, labels: Sequence[str], value: float = 1.0) -> None:
-        """Add a sample: label values in the row's order; an info has the value 1."""
+        """Add a sample: label values in the row's order; an info has the value 1.
+
+        Raises:
+            ValueError: it is a histogram, or the labels are not as many as the row's.
+        """
+        if self.metric.kind == "histogram":
+            raise ValueError(f"{self.metric.name} is a histogram: add_histogram")
         self.series.append(Series(self.metric, labels))
         self.values.append(value)
+
+    def add_histogram(self, labels: Sequence[str], buckets: Sequence[tuple[float, float]], total: float) -> None:
+        """Add a histogram.
+
+        Args:
+            labels: label values in the row's order.
+            buckets: upper bound and cumulative count of each, ascending, the last without a bound (infinity).
+            total: sum of what was observed.
+        """
+        for bound, count in buckets:
+            self.series.append(HistogramSeries(self.metric, labels, "_bucket", floatToGoString(bound)))
+            self.values.append(count)
+        for suffix, value in (("_sum", total), ("_count", buckets[-1][1])):
+            self.series.append(HistogramSeries(self.metric, labels, suffix))
+            self.values.append(value)
 
     def extend(self, rows: Iterable[tuple[Series, float]]) -> None:
         """Add values with the series they belong to."""
@@ -93,11 +149,7 @@ class Family(PrometheusFamily):
     @property
     def samples(self) -> list[Sample]:
         """The values as `prometheus_client` has samples."""
-        name, names = self.metric.name, self.metric.labels
-        return [
-            Sample(name, dict(zip(names, series.labels, strict=True)), value)
-            for series, value in zip(self.series, self.values, strict=True)
-        ]
+        return [series.sample(self.metric, value) for series, value in zip(self.series, self.values, strict=True)]
 
     @samples.setter
     def samples(self, none: list[Sample]) -> None:

@@ -32,11 +32,16 @@ class Options:
     procfs: Path = Path("/proc")
     pid: str = "1"
     tick_s: float = 1.0
+    exact: str = "off"
+    tracefs: Path | None = None
+    sysfs: Path = Path("/sys")
     collect_nfs: bool = True
     collect_oci: bool = False
     config_file: Path | None = None
     oci: Mapping[str, object] = field(default_factory=dict)
 
+
+EXACT_MODES = ("off", "auto", "on")
 
 _OWN = {one.name for one in fields(Options)}
 
@@ -92,6 +97,28 @@ _OWN = {one.name for one in fields(Options)}
     default="1s",
     show_default=True,
     help="Time between two readings.",
+)
+@click.option(
+    "--nfs.exact",
+    "exact",
+    type=click.Choice(EXACT_MODES),
+    default="off",
+    show_default=True,
+    help="Have the kernel count READ and WRITE by size (tracefs, as root) in place of estimating them. auto: where it can.",
+)
+@click.option(
+    "--path.tracefs",
+    "tracefs",
+    type=click.Path(path_type=Path),
+    help="Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing]",
+)
+@click.option(
+    "--path.sysfs",
+    "sysfs",
+    type=click.Path(path_type=Path),
+    default=Path("/sys"),
+    show_default=True,
+    help="Where sysfs is mounted.",
 )
 @click.option(
     "--collector.oci/--no-collector.oci", "collect_oci", default=False, show_default=True, help="Poll OCI Monitoring."
@@ -193,8 +220,24 @@ def _nfs(options: Options, settings: "Settings | None") -> Part:
             for one in stated
         ]
     )
-    ticker = Ticker(Procfs(options.procfs, options.pid, address_map, services).read, options.tick_s)
-    return Part(name="nfs", source=NfsCollector(ticker), start=ticker.start, stop=ticker.stop, reload=reload)
+    read = Procfs(options.procfs, options.pid, address_map, services).read
+    if options.exact == "off":
+        ticker = Ticker(read, options.tick_s)
+        return Part(name="nfs", source=NfsCollector(ticker), start=ticker.start, stop=ticker.stop, reload=reload)
+    from fss_exporter.cli.exact import exact  # noqa: PLC0415  # only where it is asked for
+
+    counted = exact(options.exact, read, options.tracefs, options.sysfs, address_map)
+    ticker = Ticker(counted.reader.read, options.tick_s)
+
+    def start() -> None:
+        counted.open()
+        ticker.start()
+
+    def stop() -> None:
+        ticker.stop()
+        counted.reader.close()
+
+    return Part(name="nfs", source=NfsCollector(ticker), start=start, stop=stop, reload=reload)
 
 
 def _oci(options: Options) -> Part:

@@ -12,6 +12,7 @@ from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.services import Ceilings
 from fss_exporter.nfs.accounts import OTHER, Accounts, MountTotals, OperationTotals
+from fss_exporter.nfs.counted_families import counted_families
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 from fss_exporter.nfs.ticker import Ticker
 
@@ -117,6 +118,7 @@ class NfsCollector(Collector):
                 *_coarse_operations(self._layout),
                 *_mounts(accounts),
                 *_addresses(accounts),
+                *counted_families(accounts.counted),
                 *_about_ticks(self._ticker),
             ]
 

@@ -69,6 +69,7 @@ class Counts:
         addresses: of the visible mounts.
         locks: Network Lock Manager calls; None where they are not counted.
         acls: NFSACL calls; None likewise.
+        sizes_told: whether the distribution of sizes is known, not only the sum of blocks.
         failed: names of the checks that this interval did not pass.
         active: whether the counting is in place.
     """
@@ -79,6 +80,7 @@ class Counts:
     addresses: frozenset[str] = frozenset()
     locks: ByAddressAndProcedure | None = None
     acls: ByAddressAndProcedure | None = None
+    sizes_told: bool = False
     failed: tuple[str, ...] = ()
     active: bool = False
 

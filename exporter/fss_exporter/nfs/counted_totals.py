@@ -55,7 +55,8 @@ class CountedTotals:
         """
         self.active = counts.active
         self.failed.update(counts.failed)
-        self._add_sizes(counts, mounts)
+        if counts.sizes_told:
+            self._add_sizes(counts, mounts)
         for operation in (READ, WRITE):
             before = self.invisible.get(operation, NO_TRANSFERS)
             self.invisible[operation] = before.plus(counts.invisible.get(operation, NO_TRANSFERS))
@@ -72,7 +73,7 @@ class CountedTotals:
     def _add_sizes(self, counts: Counts, mounts: Mapping[str, SeriesKey]) -> None:
         for operation in (READ, WRITE):
             for number, transfers in counts.transfers.get(operation, {}).items():
-                if number in mounts and number in counts.superblocks and transfers.by_blocks:
+                if number in mounts and number in counts.superblocks:
                     place = (mounts[number].address, operation)
                     self.sizes[place] = self.sizes.get(place, NO_TRANSFERS).plus(transfers)
             for address in {mounts[number].address for number in counts.superblocks if number in mounts}:

@@ -61,6 +61,7 @@ class ExactReader:
         self._rows = _FEWEST_ROWS
         self._next_try = 0.0
         self._reason = ""
+        self._closed = False
 
     def open(self) -> None:
         """Set up what can be set up now.
@@ -73,9 +74,17 @@ class ExactReader:
         except NotYet as reason:
             self._reason = str(reason)
             log.info("exact mode waits: %s", reason)
+        except Unavailable as reason:
+            self._reason = str(reason)
+            self._next_try = self._clock() + _RETRY_SECONDS
+            raise
 
     def close(self) -> None:
-        """Take everything down."""
+        """Take everything down, for good: a look that is under way sets nothing up again."""
+        self._closed = True
+        self._end()
+
+    def _end(self) -> None:
         if self._session is not None:
             self._session.end()
             self._session = None
@@ -107,7 +116,7 @@ class ExactReader:
         if lost.check == DROPPED:
             self._rows = min(2 * self._rows, _MOST_ROWS)
         if lost.check != UNREADABLE:
-            self.close()
+            self._end()
             self._next_try = 0.0
 
     def _ready(self, reading: Reading) -> bool:
@@ -115,7 +124,7 @@ class ExactReader:
         if self._session is not None:
             return True
         mounts = len(_priced(reading))
-        if not mounts or self._clock() < self._next_try:
+        if not mounts or self._closed or self._clock() < self._next_try:
             return False
         while self._rows < min(mounts * _CLASSES, _MOST_ROWS):
             self._rows *= 2
@@ -185,6 +194,7 @@ class ExactReader:
             addresses=frozenset(superblock.key.address for superblock in superblocks.values()),
             locks=locks,
             acls=acls,
+            sizes_told=session.form.tells_sizes,
             failed=tuple(failed.values()),
             active=True,
         )

@@ -49,6 +49,8 @@ Grown = Iterable[tuple[Key, Row]]
 class Buckets:
     """Two tables by 32 KiB class."""
 
+    tells_sizes = True
+
     def __init__(self, source: Source) -> None:
         size = source.size
         self._odd, self._even = f"{size} & {_BELOW_BLOCK}", f"!({size} & {_BELOW_BLOCK})"
@@ -88,6 +90,8 @@ class Buckets:
 
 class Ladder:
     """One table for each bit of the size."""
+
+    tells_sizes = False
 
     def __init__(self, source: Source) -> None:
         size = source.size

@@ -71,6 +71,10 @@ def test_prometheus_scrapes_over_mutual_tls_with_a_user(tmp_path: Path, web_conf
             wait_for(lambda: server.value("up") == 1.0, "a successful scrape")
 
             assert server.value("fss_collector_success") is not None
+            # Prometheus keeps its connection from scrape to scrape.
+            wait_for(lambda: (server.value("count_over_time(up[1m])") or 0) >= 5, "more scrapes")
+            assert server.value("min_over_time(up[1m])") == 1.0
+            assert (server.value("max_over_time(scrape_duration_seconds[1m])") or 9) < 1.0
 
 
 def test_prometheus_without_the_password_or_the_certificate_is_kept_out(tmp_path: Path, web_config: Path) -> None:

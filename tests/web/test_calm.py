@@ -149,14 +149,15 @@ def test_tls_clients_that_do_not_say_goodbye_keep_no_descriptor(tmp_path: Path) 
     web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
     context = ssl.create_default_context(cafile=str(authority.pair.certificate))
 
-    with serving(application, tls=Protection(web).tls) as served, ExitStack() as opened:
+    limits = Limits(handshake_seconds=1.0)
+    with serving(application, tls=Protection(web).tls, limits=limits) as served, ExitStack() as opened:
         before = len(list(Path("/proc/self/fd").iterdir()))
         for _ in range(20):
             plain = opened.enter_context(served.connect())
             secured = opened.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
             secured.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             assert secured.recv(1000).startswith(b"HTTP/1.1 200 ")
-        wait_for(lambda: served.listener.connections == 0, "the connections to be closed")
+        wait_for(lambda: served.listener.connections == 0, "the connections to be closed", patience_s=5)
         assert len(list(Path("/proc/self/fd").iterdir())) <= before + 20
 
 

@@ -3,6 +3,7 @@ import logging
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPSConnection
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.web.certificates import Authority, Pair
 from tests.web.serving import Served, serving
 
 from fss_exporter.errors import ConfigError
+from fss_exporter.web.limits import Limits
+from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.protection import Protection
 
 
@@ -51,6 +54,23 @@ def refused(served: Served, context: ssl.SSLContext) -> bool:
 def test_https_is_served(tmp_path: Path, authority: Authority) -> None:
     with secured(configured(tmp_path, authority.sign("server"))) as served:
         assert served.get("/", context=trusting(authority)).status == 200
+
+
+def test_one_connection_serves_many_requests_of_any_size(tmp_path: Path, authority: Authority) -> None:
+    large = bytes(5_000_000)
+
+    async def application(request: Request) -> Response:
+        return Response(200, large if request.path == "/large" else b"small")
+
+    web = configured(tmp_path, authority.sign("server"))
+    limits = Limits(send_seconds=5, idle_seconds=5)
+    with serving(application, tls=Protection(web).tls, limits=limits) as served:
+        connection = HTTPSConnection("127.0.0.1", served.port, timeout=3, context=trusting(authority))
+        for path, expected in (("/small", b"small"), ("/large", large)) * 5:
+            connection.request("GET", path)
+            assert connection.getresponse().read() == expected
+        assert served.listener.connections == 1
+        connection.close()
 
 
 def test_certificate_key_and_ca_may_stand_in_the_file_itself(tmp_path: Path, authority: Authority) -> None:

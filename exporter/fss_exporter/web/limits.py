@@ -13,7 +13,7 @@ class Limits:
         head_bytes: request line and headers.
         body_bytes: request body; no endpoint of the exporter wants one.
         unsent_bytes: of all responses that clients have yet to take; beyond it the one that takes longest is given up.
-        handshake_seconds: for TLS.
+        handshake_seconds: for TLS, at the beginning and at the end.
         head_seconds: from the first byte (on a new connection: from its opening) to the end of the request.
         idle_seconds: between two requests on one connection; longer than the usual scrape intervals.
         answer_seconds: for the application to answer.

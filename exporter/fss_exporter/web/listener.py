@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SHUTDOWN_SECONDS = 0.5
 _ACCEPT_PAUSE_SECONDS = 0.05
-_GOODBYE_SECONDS = 1.0
 
 
 class Tls(Protocol):
@@ -138,7 +137,7 @@ class Listener:
             await conversation.run()
             self._enter(Phase.CLOSING, 0)
             writer.close()
-            async with asyncio.timeout(_GOODBYE_SECONDS):
+            async with asyncio.timeout(self._limits.handshake_seconds):
                 await writer.wait_closed()
         except asyncio.CancelledError:
             writer.transport.abort()
@@ -156,10 +155,11 @@ class Listener:
             connection,
             ssl=tls.context if tls else None,
             ssl_handshake_timeout=self._limits.handshake_seconds if tls else None,
-            ssl_shutdown_timeout=_GOODBYE_SECONDS if tls else None,
+            ssl_shutdown_timeout=self._limits.handshake_seconds if tls else None,
         )
-        # drain() then waits until the client has taken all of a response, not all but the last 64 KiB.
-        transport.set_write_buffer_limits(0)
+        # drain() then waits until the client has taken a response, not all but its last 64 KiB. A high mark of 0 would
+        # stop a TLS transport for good: it pauses at the mark, not above it.
+        transport.set_write_buffer_limits(high=1, low=0)
         if tls and not tls.admits(transport.get_extra_info("peercert")):
             transport.abort()
             raise PermissionError("the client certificate has none of the names in client_allowed_sans")
@@ -172,7 +172,9 @@ class Listener:
         if isinstance(failure, Refused):
             self._fault(f"refused {failure.status}", f"refused a request of {peer} with {failure.status}: {failure}")
         elif isinstance(failure, OSError):
-            self._fault(f"lost {type(failure).__name__}", f"lost the connection of {peer}: {failure or 'too slow'}")
+            self._fault(
+                f"lost {type(failure).__name__}", f"lost the connection of {peer}: {str(failure) or 'too slow'}"
+            )
         else:
             self._fault(
                 f"bug {type(failure).__name__}", f"dropped the connection of {peer}: {failure!r}", level=logging.ERROR

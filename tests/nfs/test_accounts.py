@@ -341,6 +341,14 @@ def test_a_long_interval_is_a_rate_and_not_a_burst() -> None:
     assert result.peaks.highest() == {"10.0.0.3": 50}
 
 
+def test_a_reader_that_was_held_up_does_not_see_a_burst() -> None:
+    result = Accounts()
+    result.apply(reading(mountstats({"GETATTR": 0})), 0.0, until=0.0)
+    result.apply(reading(mountstats({"GETATTR": 500}, age=1010)), 1.0, until=5.0)
+
+    assert result.peaks.highest() == {"10.0.0.3": 100}
+
+
 lives = st.lists(
     st.tuples(st.sampled_from(["tick", "gone", "reborn", "broken"]), st.integers(0, 50), st.integers(0, 10**6)),
     max_size=15,

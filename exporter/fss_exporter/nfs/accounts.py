@@ -98,17 +98,20 @@ class Accounts:
         self._transports: dict[tuple[str, str], tuple[int, int]] = {}
         self._last_at: float | None = None
 
-    def apply(self, reading: Reading, at: float) -> None:
+    def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
         """Add what happened since the last reading.
 
         Args:
             reading: the client as it is now.
-            at: when it was read, seconds of a monotonic clock.
+            at: when reading it began, seconds of a monotonic clock.
+            until: when it ended. A reader that was held up between the two saw more than the time since the last
+                beginning tells, so peaks are reckoned from the last beginning to this end.
         """
         iops: dict[str, float] = defaultdict(float)
+        held_up = 0.0 if until is None else until - at
         for superblock in reading.superblocks:
             key, cost, seconds = self._add(superblock, at, reading.counted)
-            iops[key.address] += cost / seconds if seconds > 0 else 0.0
+            iops[key.address] += cost / (seconds + held_up) if seconds > 0 else 0.0
         if reading.counted is not None:
             self._add_counts(reading.counted, reading, at)
         self.peaks.add(iops, at)

@@ -71,8 +71,9 @@ class Ticker:
         except SourceError as error:
             self._fail(error, began)
             return
+        ended = self._clock()
         with self.lock:
-            self.accounts.apply(reading, began)
+            self.accounts.apply(reading, began, until=ended)
             self.reading = reading
             self.skipped.update(reading.skipped)
             self.last_interval_s = None if self._last_at is None else began - self._last_at

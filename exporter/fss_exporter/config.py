@@ -86,6 +86,8 @@ class Endpoints(_Section):
     file_storage: Endpoint | None = None
     identity: Endpoint | None = None
     virtual_network: Endpoint | None = None
+    lustre_file_storage: Endpoint | None = None
+    block_storage: Endpoint | None = None
 
 
 class Tags(_Section):
@@ -112,6 +114,7 @@ class Oci(_Section):
     stale_after: Seconds = 360.0
     calls_per_second: Annotated[float, Field(gt=0, lt=10)] = 5.0
     publish: bool = False
+    services: tuple[Literal["lustre", "block-volume"], ...] = ()
     connect_timeout: Seconds = 3.0
     read_timeout: Seconds = 10.0
 

@@ -65,6 +65,14 @@ class Clients:
     def network(self) -> Any:
         return self._client(oci.core.VirtualNetworkClient)
 
+    @cached_property
+    def lustre(self) -> Any:
+        return self._client(oci.lustre_file_storage.LustreFileStorageClient)
+
+    @cached_property
+    def block(self) -> Any:
+        return self._client(oci.core.BlockstorageClient)
+
     def summarize(self, query: str, **details: Any) -> Any:
         """Streams of a query over the whole tenancy."""
         namespace = details.pop("namespace", "oci_filestorage")

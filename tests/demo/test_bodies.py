@@ -31,6 +31,11 @@ def _each_zone(sdk: Clients, operation: str) -> list[Any]:
     ]
 
 
+def _each_compartment(sdk: Clients, listing: Callable[..., Any], wrapped_in: str = "") -> list[Any]:
+    pages = [listing(compartment_id=one.id).data for one in sdk.region.tenancy.compartments]
+    return [body for page in pages for body in (page[wrapped_in] if wrapped_in else page)]
+
+
 def _alarm(sdk: Clients) -> Any:
     return sdk.monitoring.create_alarm(alarm_details(sdk.region.tenancy)).data
 
@@ -53,8 +58,11 @@ def _tenancy(sdk: Clients) -> str:
 
 def _summaries(sdk: Clients) -> Any:
     from fss_exporter.demo.region.filestorage import ROWS
+    from fss_exporter.demo.region.neighbours import BLOCK, LUSTRE
 
-    return [body for row in ROWS for body in sdk.summarize(f"{row.name}[1m].mean()")]
+    others = [(namespace.name, row.name) for namespace in (LUSTRE, BLOCK) for row in namespace.rows]
+    asked = [("oci_filestorage", row.name) for row in ROWS] + others
+    return [body for space, name in asked for body in sdk.summarize(f"{name}[1m].mean()", namespace=space)]
 
 
 def _alarms(sdk: Clients) -> Any:
@@ -133,6 +141,13 @@ SAMPLES = {
     "GetSubnet": Sample(
         "core", "Subnet", lambda sdk: [sdk.network.get_subnet(one.id).data for one in sdk.region.tenancy.subnets]
     ),
+    "ListLustreFileSystems": Sample(
+        "lustre_file_storage",
+        "LustreFileSystemSummary",
+        lambda sdk: _each_compartment(sdk, sdk.lustre.list_lustre_file_systems, "items"),
+    ),
+    "ListVolumes": Sample("core", "Volume", lambda sdk: _each_compartment(sdk, sdk.block.list_volumes)),
+    "ListBootVolumes": Sample("core", "BootVolume", lambda sdk: _each_compartment(sdk, sdk.block.list_boot_volumes)),
     "ListMetrics": Sample(
         "monitoring",
         "Metric",

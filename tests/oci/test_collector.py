@@ -41,7 +41,8 @@ def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itse
     }
 
 
-def test_every_family_is_of_the_catalogue_and_none_comes_twice(world: World) -> None:
+def test_every_family_is_of_the_catalogue_and_none_comes_twice(worlds: Callable[..., World]) -> None:
+    world = worlds(services=("lustre", "block-volume"))
     for _ in range(4):
         world.poll(survey=True)
         world.pass_minutes()

@@ -16,6 +16,8 @@ from fss_exporter.oci.collector import OciCollector, View
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.inventory import Tags
 from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.neighbours import metrics_of
 from fss_exporter.oci.poller import Poller
 from fss_exporter.oci.publish import Publisher
 from fss_exporter.oci.queries import Queries
@@ -90,8 +92,15 @@ def build_poller(
         tags = Tags(oci.include.tags, oci.exclude.tags)
         return RegionPoller(
             session.region,
-            Survey(session, oci.compartments, tags, now=now, complain=survey_complaints.note),
-            Queries(session, start=start, now=now, ledger=ledger, complaints=query_complaints),
+            Survey(session, oci.compartments, tags, now=now, complain=survey_complaints.note, services=oci.services),
+            Queries(
+                session,
+                start=start,
+                now=now,
+                ledger=ledger,
+                complaints=query_complaints,
+                metrics={**METRICS, **metrics_of(oci.services)},
+            ),
             survey_complaints=survey_complaints,
             query_complaints=query_complaints,
             pace=Pace(oci.inventory_interval, oci.stale_after),

@@ -11,6 +11,7 @@ from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses
 from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.neighbours import neighbour_rows
 from fss_exporter.oci.poller import Poller
 from fss_exporter.oci.series import Column
 from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
@@ -136,6 +137,16 @@ def _told(snapshot: Snapshot, view: View, now: float) -> Iterator[tuple[str, Row
         if inventory is not None:
             yield from _estimated(region, inventory, now - view.stale_after)
             yield from inventory_rows(region.region, inventory, addresses, view.ceilings)
+            yield from neighbour_rows(region.region, inventory, _measured_limits(region, now - view.stale_after))
+
+
+def _measured_limits(region: RegionSnapshot, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
+    """Labels of the ceilings that OCI publishes itself, by exported name."""
+    return {
+        name: frozenset(one.labels for minute, column in by_minute.items() if minute >= oldest for one in column.series)
+        for name, by_minute in region.points.items()
+        if name.endswith("_limit")
+    }
 
 
 def _polled(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 Row = Mapping[str, Any]
 
-_GONE: Final = frozenset({"DELETED", "FAILED"})
+_GONE: Final = frozenset({"DELETED", "FAILED", "TERMINATED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,26 @@ class Connector:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A resource of another storage service.
+
+    Attributes:
+        service: row of the model's table of services.
+        kind: what was bought, as that row has it; a kind the row does not have has no ceilings.
+        capacity_bytes: what was bought of it.
+    """
+
+    id: str
+    name: str
+    compartment_id: str
+    availability_domain: str
+    state: str
+    service: str
+    kind: str
+    capacity_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
 class Inventory:
     """Everything in one region, by OCID. Deleted resources are not in it.
 
@@ -99,6 +119,7 @@ class Inventory:
     replications: Mapping[str, Replication] = field(default_factory=dict)
     connectors: Mapping[str, Connector] = field(default_factory=dict)
     compartments: Mapping[str, str] = field(default_factory=dict)
+    neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
 
     def compartment(self, compartment_id: str) -> str:
         """The compartment's name, or its OCID where the name is not known."""
@@ -146,6 +167,8 @@ class Listings:
     export_sets: tuple[Row, ...] = ()
     replications: tuple[Row, ...] = ()
     connectors: tuple[Row, ...] = ()
+    lustre_file_systems: tuple[Row, ...] = ()
+    volumes: tuple[Row, ...] = ()
 
 
 def build(listings: Listings, compartments: Mapping[str, str], tags: Tags) -> tuple[Inventory, int]:
@@ -180,6 +203,13 @@ def build(listings: Listings, compartments: Mapping[str, str], tags: Tags) -> tu
         found for row in listings.replications if tags.wants(row) for found in broken.tried(_replication, row)
     )
     connectors = (found for row in listings.connectors if tags.wants(row) for found in broken.tried(_connector, row))
+    neighbours = (
+        found
+        for make, rows in ((_lustre, listings.lustre_file_systems), (_volume, listings.volumes))
+        for row in rows
+        if tags.wants(row)
+        for found in broken.tried(make, row)
+    )
     inventory = Inventory(
         MappingProxyType(targets),
         MappingProxyType(systems),
@@ -187,6 +217,7 @@ def build(listings: Listings, compartments: Mapping[str, str], tags: Tags) -> tu
         MappingProxyType({one.id: one for one in replications}),
         MappingProxyType({one.id: one for one in connectors}),
         MappingProxyType(dict(compartments)),
+        MappingProxyType({one.id: one for one in neighbours}),
     )
     return inventory, broken.count
 
@@ -245,6 +276,24 @@ def _replication(row: Row) -> Replication:
 
 def _connector(row: Row) -> Connector:
     return Connector(*_named(row), type=str(row.get("connectorType") or ""))
+
+
+def _lustre(row: Row) -> Neighbour:
+    tier = _text(row["performanceTier"]).removeprefix("MBPS_PER_TB_")
+    return Neighbour(*_named(row), "lustre", f"mbps-per-tb-{tier}", _gigabytes(row["capacityInGBs"]))
+
+
+def _volume(row: Row) -> Neighbour:
+    vpus = _whole(row.get("autoTunedVpusPerGB"))
+    vpus = _whole(row["vpusPerGB"]) if vpus is None else vpus
+    return Neighbour(*_named(row), "block-volume", f"vpu-{vpus}", _gigabytes(row["sizeInGBs"]))
+
+
+def _gigabytes(value: object) -> float:
+    size = _whole(value)
+    if size is None or size <= 0:
+        raise ValueError(f"not a capacity: {value!r}")
+    return size * 1e9
 
 
 def _text(value: object) -> str:

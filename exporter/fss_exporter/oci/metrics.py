@@ -14,14 +14,17 @@ from fss_exporter.catalogue import CATALOGUE, Metric
 from fss_exporter.oci import mql
 from fss_exporter.oci.iam import NAMESPACE
 
-Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode"]
-"""Whose a stream is: `behind` is a file system behind one mount target, `ldap` a mount target with a connector."""
+Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode", "neighbour"]
+"""Whose a stream is: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `neighbour` a
+resource of another service."""
 
 Idle = Literal["zero", "silent", "state"]
 """What no point means: `zero` metrics send zeros while idle, so a missing point is a late one; `silent` ones send
 nothing while there is nothing to report; a `state` is sent always."""
 
-_OWN_DIMENSION: Final = MappingProxyType({"mount_target": "resourceId", "file_system": "resourceId"})
+_OWN_DIMENSION: Final = MappingProxyType(
+    {"mount_target": "resourceId", "file_system": "resourceId", "neighbour": "resourceId"}
+)
 _PER_MINUTE: Final = 60.0  # a rate per second, held for a minute
 
 
@@ -43,6 +46,8 @@ class OciMetric:
         scale: factor from the documented unit to the gauge's.
         per_minute: factor from a minute's value to what the counter adds.
         discovered_only: never asked for unless the tenancy is found to have it.
+        namespace: where it is.
+        service: the neighbouring service it is of; empty for OCI File Storage.
     """
 
     name: str
@@ -58,6 +63,8 @@ class OciMetric:
     scale: float = 1.0
     per_minute: float = 1.0
     discovered_only: bool = False
+    namespace: str = NAMESPACE
+    service: str = ""
 
     @property
     def split_by(self) -> str:

@@ -5,23 +5,27 @@ and sent back as they were found. Where two spellings are remembered, as ListMet
 brought a new minute is asked first and the next one when it falls silent.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fss_exporter.oci.metrics import METRICS, OciMetric
 
 
 class Names:
-    """The spellings of one region."""
+    """The spellings of one region.
 
-    def __init__(self) -> None:
+    Args:
+        metrics: by documented name.
+    """
+
+    def __init__(self, metrics: Mapping[str, OciMetric] = METRICS) -> None:
+        self._documented = {name.lower(): name for name in metrics}
         self._found: dict[str, list[str]] | None = None
 
     def learn(self, listed: Iterable[str]) -> None:
         """Take the names ListMetrics gave; the spelling in use stays in use while it is among them."""
-        documented = {name.lower(): name for name in METRICS}
         found: dict[str, list[str]] = {}
         for spelling in sorted(set(listed)):
-            name = documented.get(spelling.lower())
+            name = self._documented.get(spelling.lower())
             if name is not None:
                 found.setdefault(name, []).append(spelling)
         for name, spellings in (self._found or {}).items():

@@ -53,6 +53,11 @@ def _replication(inventory: Inventory, key: Key) -> Labels | None:
     return None if known is None else (known.id, known.name, "source")
 
 
+def _neighbour(inventory: Inventory, key: Key) -> Labels | None:
+    one = inventory.neighbours.get(key[0])
+    return None if one is None else (one.service, one.id, one.name)
+
+
 def _itself(_: Inventory, key: Key) -> Labels:
     return key[:1]
 
@@ -65,6 +70,7 @@ _RULES: Final[Mapping[Owner, _Rule]] = MappingProxyType(
         "ldap": _Rule(("mountTargetId", "obcResourceName"), _ldap),
         "replication": _Rule(("resourceId", "resourceName"), _replication),
         "tenancy": _Rule(("tenantId",), _itself),
+        "neighbour": _Rule(("resourceId",), _neighbour),
         "lock_mode": _Rule(("lockMode",), _itself),
     }
 )

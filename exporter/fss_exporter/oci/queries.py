@@ -15,7 +15,7 @@ from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.estimates import NEEDED, Watched
 from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.metrics import METRICS, NAMESPACE, OciMetric
+from fss_exporter.oci.metrics import METRICS, OciMetric
 from fss_exporter.oci.names import Names
 from fss_exporter.oci.owners import Key
 from fss_exporter.oci.scopes import Scope
@@ -47,6 +47,7 @@ class Queries:
         now: epoch seconds.
         ledger: counters of what was done.
         complaints: where failures are noted.
+        metrics: what is asked, by documented name.
     """
 
     def __init__(
@@ -57,10 +58,11 @@ class Queries:
         now: Callable[[], float],
         ledger: Ledger,
         complaints: Complaints,
+        metrics: Mapping[str, OciMetric] = METRICS,
     ) -> None:
         clockwork = Clockwork()
         self.books: Mapping[str, Book] = {
-            name: Book(metric, session.region, start=start, clockwork=clockwork) for name, metric in METRICS.items()
+            name: Book(metric, session.region, start=start, clockwork=clockwork) for name, metric in metrics.items()
         }
         self.asked: dict[str, Asked] = {}
         self.names_are_due = True
@@ -69,7 +71,8 @@ class Queries:
         self._now = now
         self._ledger = ledger
         self._complaints = complaints
-        self._names = Names()
+        self._metrics = metrics
+        self._names = Names(metrics)
         self._inventory = Inventory()
         self._splits: dict[tuple[str, Scope], Splits] = {}
         self._answered: dict[tuple[str, Scope], int] = {}
@@ -90,7 +93,8 @@ class Queries:
         found: list[str] = []
         try:
             for scope in scopes:
-                found += self._listed(scope)
+                for namespace in dict.fromkeys(metric.namespace for metric in self._metrics.values()):
+                    found += self._listed(scope, namespace)
         except CloudError as error:
             self._complaints.note("ListMetrics", error)
             return False
@@ -98,12 +102,12 @@ class Queries:
         self.names_are_due = False
         return True
 
-    def _listed(self, scope: Scope) -> Iterator[str]:
+    def _listed(self, scope: Scope, namespace: str) -> Iterator[str]:
         pages = self._session.pages(
             "monitoring",
             "list_metrics",
             scope.compartment_id,
-            {"namespace": NAMESPACE, "groupBy": ["name"]},
+            {"namespace": namespace, "groupBy": ["name"]},
             compartment_id_in_subtree=scope.subtree,
         )
         for page in pages:
@@ -117,7 +121,7 @@ class Queries:
         watched: dict[str, dict[Key, Points]] = {}
         self._unanswered = 0
         self._polls += 1
-        metrics = [metric for metric in METRICS.values() if self._names.spelling(metric) is not None]
+        metrics = [metric for metric in self._metrics.values() if self._names.spelling(metric) is not None]
         for name in self.asked.keys() - {metric.name for metric in metrics}:
             del self.asked[name]
         begin = self._first % len(metrics) if metrics else 0
@@ -226,7 +230,7 @@ class Queries:
 
     def _summarized(self, query: str, request: _Request) -> list[Any]:
         details = {
-            "namespace": NAMESPACE,
+            "namespace": request.metric.namespace,
             "query": query,
             "startTime": _stamp(request.window.start),
             "endTime": _stamp(request.window.end),

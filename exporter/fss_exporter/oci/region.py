@@ -9,6 +9,7 @@ from fss_exporter.errors import FssError
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.estimates import Estimate, complete, estimate
 from fss_exporter.oci.queries import Queries
+from fss_exporter.oci.series import Column
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.oci.survey import Survey, Surveyed
 from fss_exporter.oci.window import newest_complete
@@ -171,7 +172,11 @@ class RegionPoller:
 
     def _snapshot(self) -> RegionSnapshot:
         queries, found = self._queries, self._survey.found
-        points = {book.metric.gauge.name: book.points for book in queries.books.values() if book.metric.gauge}
+        points: dict[str, Mapping[int, Column]] = {}
+        for book in queries.books.values():
+            if book.metric.gauge:
+                name = book.metric.gauge.name
+                points[name] = _both(points[name], book.points) if name in points else book.points
         sums = {book.metric.counter.name: book.sums for book in queries.books.values() if book.metric.counter}
         asked = dict(queries.asked)
         well = found.inventory is not None and bool(asked)
@@ -186,3 +191,12 @@ class RegionPoller:
             duration_seconds=self._seconds,
             ended=self._ended,
         )
+
+
+def _both(one: Mapping[int, Column], other: Mapping[int, Column]) -> Mapping[int, Column]:
+    """Points of two OCI metrics that become one exported metric."""
+    merged = dict(one)
+    for minute, column in other.items():
+        known = merged.get(minute, Column())
+        merged[minute] = Column(known.series + column.series, known.values + column.values)
+    return MappingProxyType(merged)

@@ -63,6 +63,9 @@ class Splits:
                 return [(target, values) for target in inventory.mount_targets]
             case "file_system":
                 return [(system, 1) for system in inventory.file_systems]
+            case "neighbour":
+                mine = (one.id for one in inventory.neighbours.values() if one.service == self._metric.service)
+                return [(ocid, values) for ocid in mine]
             case "behind":
                 behind = dict.fromkeys(inventory.mount_targets, 0)
                 pairs = {(export.mount_target_id, export.file_system_id) for export in inventory.exports}

@@ -27,6 +27,14 @@ _IN_ZONE: Final = MappingProxyType(
     }
 )
 
+_NEIGHBOURS: Final = MappingProxyType(
+    {
+        "lustre": ("lustre_file_systems", "lustre_file_storage", ("list_lustre_file_systems",)),
+        "block-volume": ("volumes", "block_storage", ("list_volumes", "list_boot_volumes")),
+    }
+)
+# By service: the kind of row, the client and its operations; all are listed by compartment.
+
 log = logging.getLogger(__name__)
 
 Complain = Callable[[str, Exception | None], None]
@@ -72,6 +80,7 @@ class Survey:
         tags: which resources are wanted.
         now: epoch seconds.
         complain: told of every call's success or failure.
+        services: neighbouring services to list as well.
     """
 
     def __init__(
@@ -82,11 +91,13 @@ class Survey:
         *,
         now: Callable[[], float],
         complain: Complain,
+        services: tuple[str, ...] = (),
     ) -> None:
         self.found = Surveyed()
         self._session = session
         self._wanted = compartments
         self._tags = tags
+        self._neighbours = [_NEIGHBOURS[service] for service in services]
         self._now = now
         self._complain = complain
         self._succeeded: dict[str, bool] = {}
@@ -109,7 +120,9 @@ class Survey:
             self.found = replace(self.found, succeeded=MappingProxyType(dict(self._succeeded)))
             raise
         yield
-        rows: dict[str, list[Row]] = {kind: [] for kind in (*_IN_ZONE, "exports")}
+        rows: dict[str, list[Row]] = {
+            kind: [] for kind in (*_IN_ZONE, "exports", *(one[0] for one in self._neighbours))
+        }
         for compartment_id in names:
             for zone in zones:
                 for kind, operation in _IN_ZONE.items():
@@ -117,6 +130,10 @@ class Survey:
                     yield
             rows["exports"] += self._listed("file_storage", "list_exports", compartment_id=compartment_id)
             yield
+            for kind, service, operations in self._neighbours:
+                for operation in operations:
+                    rows[kind] += self._listed(service, operation, compartment_id=compartment_id)
+                    yield
         inventory, broken = build(Listings(**{kind: tuple(found) for kind, found in rows.items()}), names, self._tags)
         if broken:
             log.warning("%s: %d listed resources are not as documented and are left out", self._session.region, broken)

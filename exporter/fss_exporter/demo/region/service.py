@@ -19,6 +19,7 @@ from fss_exporter.demo.region.inventory import Inventory
 from fss_exporter.demo.region.landscape import Landscape
 from fss_exporter.demo.region.metric_details import Limits
 from fss_exporter.demo.region.monitoring import Monitoring
+from fss_exporter.demo.region.neighbours import BLOCK, LUSTRE, Neighbours
 from fss_exporter.demo.region.posting import Posting
 from fss_exporter.demo.region.request import Request
 from fss_exporter.demo.region.signature import verify
@@ -27,7 +28,7 @@ from fss_exporter.demo.region.tenancy import Tenancy
 from fss_exporter.demo.region.throttle import CALLS_PER_SECOND, Throttle
 from fss_exporter.demo.region.wire import Application
 
-NAMESPACES = (FILESTORAGE,)
+NAMESPACES = (FILESTORAGE, LUSTRE, BLOCK)
 _THREADS = 16
 
 
@@ -76,6 +77,7 @@ class Region:
         services = (
             Inventory(self._activity, Bodies(self._activity, now), limits.page),
             Landscape(self._activity, limits.page),
+            Neighbours(self._activity, limits.page),
             self._monitoring,
             Posting(self.tenancy, self._feed, now, limits.posted_streams),
             AlarmBook(self.tenancy, self._monitoring, now, limits.alarms),

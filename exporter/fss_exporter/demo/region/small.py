@@ -7,10 +7,12 @@ from fss_exporter.demo.region.tenancy import (
     Connector,
     FileSystem,
     Link,
+    LustreFileSystem,
     MountTarget,
     Replication,
     Subnet,
     Tenancy,
+    Volume,
     ocid,
 )
 from fss_exporter.demo.region.traffic import KIB, MIB, Traffic
@@ -94,6 +96,25 @@ def small(region: str = REGION) -> Tenancy:
         connectors=(ldap,),
         topics=(build.id("onstopic", "storage-oncall"),),
         streams=(build.id("stream", "alarms"),),
+        lustre_file_systems=(_lustre(build, there, subnets[1]),),
+        volumes=_volumes(build, here),
+    )
+
+
+def _lustre(build: Builder, place: Place, subnet: Subnet) -> LustreFileSystem:
+    """40 TB of the 125 MB/s tier bear 5e9 bytes a second; 4.25e9 are asked on average."""
+    where = (place.compartment.id, place.zone, subnet.id)
+    return LustreFileSystem(
+        build.id("lustrefilesystem", "render"), "render", *where, 40_000, 125, 3.05e9, 1.2e9, used_share=0.72
+    )
+
+
+def _volumes(build: Builder, place: Place) -> tuple[Volume, ...]:
+    """One volume is asked for a little more than it is guaranteed, the boot volume for next to nothing."""
+    where = (place.compartment.id, place.zone)
+    return (
+        Volume(build.id("volume", "db-data"), "db-data", *where, 400, 20, 21_000.0, 9_900.0, 4 * KIB),
+        Volume(build.id("bootvolume", "db-boot"), "db-boot", *where, 50, 10, 12.0, 30.0, 16 * KIB, boot=True),
     )
 
 

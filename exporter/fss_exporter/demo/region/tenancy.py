@@ -132,7 +132,39 @@ class Connector:
     bind_dn: str
 
 
-Resource = Compartment | MountTarget | FileSystem | Replication | Connector
+@dataclass(frozen=True, slots=True)
+class LustreFileSystem:
+    """A file system of File Storage with Lustre; amounts are per second on average."""
+
+    id: str
+    name: str
+    compartment_id: str
+    availability_domain: str
+    subnet_id: str
+    capacity_gb: int
+    tier: int
+    read_bytes: float
+    written_bytes: float
+    used_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A block volume, or a boot volume; amounts are per second on average, asked, not served."""
+
+    id: str
+    name: str
+    compartment_id: str
+    availability_domain: str
+    size_gb: int
+    vpus_per_gb: int
+    reads: float
+    writes: float
+    operation_bytes: int
+    boot: bool = False
+
+
+Resource = Compartment | MountTarget | FileSystem | Replication | Connector | LustreFileSystem | Volume
 """What has a display name of its own."""
 
 
@@ -161,6 +193,8 @@ class Tenancy:
     topics: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
     publishes_iops: bool = True
+    lustre_file_systems: tuple[LustreFileSystem, ...] = ()
+    volumes: tuple[Volume, ...] = ()
 
     @property
     def compartment_ids(self) -> frozenset[str]:
@@ -181,6 +215,8 @@ class Tenancy:
             *self.replications,
             *self.connectors,
             *self.compartments,
+            *self.lustre_file_systems,
+            *self.volumes,
         )
         found = [resource.id for resource in resources if resource.name == name]
         if len(found) != 1:

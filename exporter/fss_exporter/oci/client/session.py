@@ -30,6 +30,8 @@ _CLIENTS: Final = MappingProxyType(
         "file_storage": ("oci.file_storage", "FileStorageClient"),
         "identity": ("oci.identity", "IdentityClient"),
         "virtual_network": ("fss_exporter.oci.client.network", "NetworkClient"),
+        "lustre_file_storage": ("fss_exporter.oci.client.neighbours", "LustreClient"),
+        "block_storage": ("fss_exporter.oci.client.neighbours", "BlockStorageClient"),
     }
 )
 
@@ -133,9 +135,10 @@ class Session:
         while True:
             more = {} if page is None else {"page": page}
             answer = self.call(service, operation, *arguments, **options, **more)
-            if not isinstance(answer.data, list):
+            rows = answer.data.get("items") if isinstance(answer.data, dict) else answer.data
+            if not isinstance(rows, list):
                 raise broken("the answer is not a list", api_name(operation), self.region)
-            yield answer.data
+            yield rows
             page = answer.headers.get("opc-next-page")
             if not page:
                 return

@@ -5,6 +5,7 @@ others are left to `prometheus_client`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import chain
 
 from prometheus_client import exposition
@@ -13,7 +14,7 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from fss_exporter.catalogue.metric import Family
+from fss_exporter.catalogue.metric import Family, Metric
 
 _END = b"# EOF\n"
 _SERIES_IN_A_PIECE = 4096
@@ -52,12 +53,18 @@ def _pieces(families: Iterable[PrometheusFamily], write_one: Callable[[Collector
     """Bounded pieces: a large tenancy's text is 30 MB, which nobody needs to hold at once."""
     for family in families:
         if isinstance(family, Family):
-            yield write_one(_One(Family(family.metric))).removesuffix(b"\n")
+            yield _head(family.metric, write_one)
             for begin in range(0, len(family.series), _SERIES_IN_A_PIECE):
                 yield _lines(family, begin, begin + _SERIES_IN_A_PIECE).encode()
             yield b"\n"
         else:
             yield write_one(_One(family))
+
+
+@cache
+def _head(metric: Metric, write_one: Callable[[Collector], bytes]) -> bytes:
+    """HELP and TYPE of a row, which do not change, without the last end of line."""
+    return write_one(_One(Family(metric))).removesuffix(b"\n")
 
 
 def _lines(family: Family, begin: int, end: int) -> str:

@@ -71,7 +71,7 @@ golden: .venv/dev ## write the golden scrape anew, after a change that is meant
 bench: .venv/dev ## cost of a scrape, side by side with node_exporter
 	@$(RUN) tools/bench.py $(ARGS)
 
-bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (8 GB of memory; ARGS="--clients 1000")
+bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB of memory; ARGS="--clients 1000")
 	@tools/ensure-tools prometheus && $(BIN)/python tools/bench_rules.py $(ARGS)
 
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies

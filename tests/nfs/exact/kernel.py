@@ -149,6 +149,8 @@ class Kernel(Files):
     # -- what is done to it
 
     def is_there(self, path: Path) -> bool:
+        if not path.is_relative_to(ROOT):
+            return False
         self._may(path)
         inside = _below(path)
         if inside == ("events",):

@@ -1,0 +1,129 @@
+"""A client whose calls both mountstats and the kernel's tables see, and the cost that is the truth."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.nfs.exact.kernel import ROOT, Kernel
+from tests.nfs.records import mountinfo, mountstats
+
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.transfers import read_io_operations, write_io_operations
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.exact.reader import ExactReader
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading, join
+
+EVENTS = {READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}
+REQUESTS = {READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}
+COST = {READ: read_io_operations, WRITE: write_io_operations}
+
+
+@dataclass
+class Mount:
+    """One superblock: what mountstats counts of it."""
+
+    number: int
+    address: str = "10.0.0.3"
+    visible: bool = True
+    fstype: str = "nfs"
+    age: int = 1000
+    readable: bool = True
+    operations: Counter[str] = field(default_factory=Counter)
+    payload: Counter[str] = field(default_factory=Counter)
+    resent: int = 0
+
+    @property
+    def device(self) -> str:
+        return f"{self.address}:/export-{self.number}"
+
+    @property
+    def mount_point(self) -> str:
+        return f"/mnt/{self.number}"
+
+
+class Host:
+    def __init__(
+        self,
+        *mounts: Mount,
+        kernel: Kernel | None = None,
+        sysfs: Path = Path("/nowhere"),
+        address_map: Mapping[str, str] = NO_ADDRESSES,
+    ) -> None:
+        self.kernel = kernel or Kernel()
+        self.mounts = {mount.number: mount for mount in mounts or (Mount(40),)}
+        self.accounts = Accounts(announce_s=0)
+        self.truth: Counter[str] = Counter()
+        self.now = 0.0
+        self.slip: list[tuple[int, str, int]] = []
+        self.reader = ExactReader(self._read, (ROOT,), sysfs, address_map, clock=lambda: self.now, files=self.kernel)
+
+    def call(self, number: int, operation: str, size: int, carried: int | None = None) -> None:
+        """One answered READ or WRITE."""
+        payload = size if carried is None else carried
+        mount = self.mounts[number]
+        mount.operations[operation] += 1
+        mount.payload[operation] += payload
+        self.truth[operation] += COST[operation](size)
+        self.kernel.fire(EVENTS[operation], dev=number, arg_count=size, res_count=payload)
+        self.kernel.fire(REQUESTS[operation], dev=number, count=size)
+
+    def late(self, number: int, operation: str, size: int) -> None:
+        """One that is answered between the look at mountstats and that at the tables."""
+        self.slip.append((number, operation, size))
+
+    def tick(self) -> Reading:
+        """A second later: one look."""
+        self.now += 1.0
+        for mount in self.mounts.values():
+            mount.age += 1
+        reading = self.reader.read()
+        self.accounts.apply(reading, self.now)
+        return reading
+
+    def cost(self, operation: str) -> tuple[float, float, float]:
+        """Bounds and point, all mounts together: lower, point, upper."""
+        found = [mount.operations[operation].cost or (0.0, 0.0, 0.0) for mount in self.accounts.mounts.values()]
+        lower, point, upper = (sum(values) for values in zip(*found, strict=True))
+        return lower, point, upper
+
+    @property
+    def failed(self) -> Counter[str]:
+        assert self.accounts.counted is not None
+        return self.accounts.counted.failed
+
+    def _read(self) -> Reading:
+        visible = [mount for mount in self.mounts.values() if mount.visible]
+        records = "".join(_record(mount) for mount in visible)
+        info = "".join(
+            mountinfo(
+                superblock=f"0:{mount.number}",
+                device=mount.device,
+                mount_point=mount.mount_point,
+                fstype=mount.fstype,
+                address=mount.address,
+            )
+            for mount in visible
+        )
+        slip, self.slip = self.slip, []
+        for number, operation, size in slip:
+            self.call(number, operation, size)
+        return join(parse_mountstats(records), parse_mountinfo(info))
+
+
+def _record(mount: Mount) -> str:
+    text = mountstats(
+        mount.operations,
+        device=mount.device,
+        mount_point=mount.mount_point,
+        fstype=mount.fstype,
+        age=mount.age,
+        read_bytes=mount.payload[READ],
+        written_bytes=mount.payload[WRITE],
+    )
+    if mount.resent:
+        count = mount.operations[READ]
+        text = text.replace(f"        READ: {count} {count} ", f"        READ: {count} {count + mount.resent} ")
+    return text if mount.readable else text.replace("age:\t", "age:\t?")

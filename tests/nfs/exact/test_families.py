@@ -1,0 +1,119 @@
+"""What exact mode adds to a scrape."""
+
+from prometheus_client import generate_latest
+from prometheus_client.registry import CollectorRegistry
+from tests.nfs.exact.host import Host, Mount
+from tests.nfs.exact.kernel import Kernel
+
+from fss_exporter.catalogue import EXACT
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.ticker import Ticker
+
+KIB = 1024
+
+
+def scraped(host: Host, ticks: int = 1) -> str:
+    """The scrape after ticks of a host; what it does happens before the last one."""
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now)
+    for _ in range(ticks):
+        host.now += 1.0
+        ticker.tick()
+    registry = CollectorRegistry()
+    registry.register(NfsCollector(ticker))
+    return generate_latest(registry).decode()
+
+
+def lines(text: str, name: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(name)]
+
+
+def test_the_rows_of_exact_mode_are_all_exported_and_only_in_it() -> None:
+    exported = {line.split()[2] for line in scraped(Host(), 2).splitlines() if line.startswith("# TYPE")}
+    assert exported >= {metric.name for metric in EXACT}
+
+    plain = Host()
+    plain.reader.read = plain._read  # type: ignore[method-assign]  # the reader underneath
+    exported = {line.split()[2] for line in scraped(plain, 2).splitlines() if line.startswith("# TYPE")}
+    assert not exported & {metric.name for metric in EXACT}
+
+
+def test_sizes_are_a_cumulative_histogram_in_whole_blocks() -> None:
+    host = Host()
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now)
+    ticker.tick()
+    for size in (4 * KIB, 32 * KIB, 32 * KIB + 1, 64 * KIB, 1024 * KIB):
+        host.call(40, READ, size)
+    ticker.tick()
+    registry = CollectorRegistry()
+    registry.register(NfsCollector(ticker))
+    text = generate_latest(registry).decode()
+
+    sizes = [line for line in lines(text, "fss_client_io_size_bytes") if 'operation="READ"' in line]
+    assert [line.rpartition(" ")[2] for line in sizes] == [
+        "2.0",
+        "4.0",
+        "4.0",
+        "4.0",
+        "4.0",
+        "5.0",
+        "5.0",
+        "1.183745e+06",
+        "5.0",
+    ]
+    bounds = [line.partition('le="')[2].partition('"')[0] for line in sizes[:7]]
+    assert bounds == ["32768.0", "65536.0", "131072.0", "262144.0", "524288.0", "1.048576e+06", "+Inf"]
+
+
+def test_a_reader_knows_which_costs_are_counted() -> None:
+    host = Host(Mount(40), Mount(44, fstype="nfs4"))
+
+    assert lines(scraped(host, 1), "fss_client_cost_exact{")[0].endswith(" 0.0")
+    assert lines(scraped(host, 1), "fss_client_cost_exact{") == [
+        'fss_client_cost_exact{address="10.0.0.3",export="/export-40",server="10.0.0.3"} 1.0'
+    ]
+
+
+def test_the_seconds_of_each_mode_add_up() -> None:
+    host = Host()
+    text = scraped(host, 5)
+
+    spent = {
+        line.partition('mode="')[2].partition('"')[0]: line for line in lines(text, "fss_client_cost_seconds_total{")
+    }
+    assert {mode: float(line.rpartition(" ")[2]) for mode, line in spent.items()} == {"exact": 4.0, "estimated": 0.0}
+
+
+def test_lock_calls_have_their_cost_beside_them() -> None:
+    host = Host()
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now)
+    ticker.tick()
+    host.kernel.fire("sunrpc/rpc_clnt_new", client_id=5, addr="10.0.0.3", program="lockd")
+    for procedure in ("LOCK", "UNLOCK", "FREE_ALL"):
+        host.kernel.fire("sunrpc/rpc_stats_latency", client_id=5, progname="lockd", procname=procedure)
+    ticker.tick()
+    registry = CollectorRegistry()
+    registry.register(NfsCollector(ticker))
+    text = generate_latest(registry).decode()
+
+    assert lines(text, "fss_client_lock_io_operations_total{") == [
+        'fss_client_lock_io_operations_total{address="10.0.0.3"} 16.0'
+    ]
+    assert 'fss_client_lock_operations_total{address="10.0.0.3",procedure="FREE_ALL"} 1.0' in text
+
+
+def test_where_it_cannot_count_it_says_so() -> None:
+    text = scraped(Host(kernel=Kernel(hist=False)), 2)
+
+    assert lines(text, "fss_nfs_exact_active ") == ["fss_nfs_exact_active 0.0"]
+    assert lines(text, "fss_client_cost_exact{")[0].endswith(" 0.0")
+    assert lines(text, "fss_client_io_size_bytes_") == []
+
+
+def test_a_distribution_nobody_tells_is_no_empty_histogram() -> None:
+    host = Host(kernel=Kernel(buckets=False))
+    text = scraped(host, 2)
+    host.call(40, WRITE, 4 * KIB)
+
+    assert lines(text, "fss_nfs_exact_active ") == ["fss_nfs_exact_active 1.0"]
+    assert lines(text, "fss_client_io_size_bytes_") == []

@@ -1,0 +1,122 @@
+"""This machine's own kernel: a trigger on a real event where it can count, the precise reason where it cannot."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fss_exporter.nfs.exact.session import Session
+from fss_exporter.nfs.exact.tables import Parser
+from fss_exporter.nfs.exact.tracefs import INSTANCE, Instance, NotYet, Unavailable, check_hist, find
+
+TRACEFS = 0x74726163
+# Magic number of the file system (include/uapi/linux/magic.h), as `stat -f` prints it.
+
+EVENT = "sched/sched_process_fork"
+
+
+def _is_tracefs(path: Path) -> bool:
+    told = subprocess.run(["stat", "-f", "-c", "%t", path], capture_output=True, text=True, check=False).stdout.strip()
+    return told == f"{TRACEFS:x}"
+
+
+@pytest.fixture
+def tracefs() -> Iterator[Path | None]:
+    """Where this machine's tracefs is, mounted for the test if need be; None where nobody lets us."""
+    place = Path("/sys/kernel/tracing")
+    if os.geteuid() != 0:
+        yield None
+    elif _is_tracefs(place):
+        yield place
+    else:
+        with tempfile.TemporaryDirectory() as directory:
+            mounted = subprocess.run(
+                ["mount", "-t", "tracefs", "tracefs", directory], capture_output=True, check=False
+            ).returncode
+            if mounted:
+                yield None
+                return
+            try:
+                yield Path(directory)
+            finally:
+                subprocess.run(["umount", directory], check=True)
+
+
+def _counts(root: Path) -> bool:
+    """What the kernel itself says, asked in another way than the code asks."""
+    return (root / "events" / EVENT / "hist").exists()
+
+
+def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None) -> None:
+    if tracefs is None:
+        # Not root, or a container without mounts: then the set-up must say so, and it does before anything is made.
+        with pytest.raises(Unavailable, match=r"no tracefs at|only root may trace|lockdown|read-only"):
+            Session(find(), 2048)
+        return
+    if not _counts(tracefs):
+        with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
+            Session(tracefs, 2048)
+        assert not (tracefs / "instances" / INSTANCE).exists()
+        return
+    check_hist(tracefs)
+    instance = Instance(tracefs)
+    try:
+        instance.add_trigger(EVENT, "hist:keys=parent_pid:size=2048")
+        for _ in range(3):
+            subprocess.run(["true"], check=True)
+        (table,) = Parser().parse(instance.read(EVENT))
+    finally:
+        instance.remove()
+    assert table.rows["%d" % os.getpid(),].hits >= 3  # noqa: UP031  # as the kernel prints it
+    assert not (tracefs / "instances" / INSTANCE).exists()
+
+
+def test_a_real_instance_is_made_shrunk_busy_while_open_and_removed(tracefs: Path | None) -> None:
+    if tracefs is None:
+        with pytest.raises(Unavailable):
+            Instance(Path("/sys/kernel/tracing"))
+        return
+    instance = Instance(tracefs)
+    try:
+        assert instance.path.is_dir()
+        assert (instance.path / "tracing_on").read_text().strip() == "0"
+        # A page and its head for each CPU, in place of a megabyte.
+        assert int((instance.path / "buffer_size_kb").read_text().split()[0]) < 16
+        with (
+            (instance.path / "trace_pipe").open(),
+            pytest.raises(Unavailable, match="another fss-exporter counts on this host already"),
+        ):
+            Instance(tracefs)
+    finally:
+        instance.remove()
+    assert not instance.path.exists()
+
+
+def test_a_real_instance_left_behind_is_taken_over(tracefs: Path | None) -> None:
+    if tracefs is None:
+        with pytest.raises(Unavailable):
+            Instance(Path("/sys/kernel/tracing"))
+        return
+    (tracefs / "instances" / INSTANCE).mkdir()
+    Instance(tracefs).remove()
+
+    assert not (tracefs / "instances" / INSTANCE).exists()
+
+
+def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | None) -> None:
+    """Whatever this machine is, setting up ends in one of three ways and leaves nothing behind."""
+    if tracefs is None:
+        return
+    try:
+        session = Session(tracefs, 2048)
+    except NotYet:
+        assert not (tracefs / "events" / "nfs").exists()
+    except Unavailable:
+        assert not _counts(tracefs)
+    else:
+        session.look()
+        session.end()
+    assert not (tracefs / "instances" / INSTANCE).exists()

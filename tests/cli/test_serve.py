@@ -15,7 +15,7 @@ from tests.processes import get, require, wait_for
 
 from fss_exporter.demo.clients import ClientMount, Clients
 
-STARTS_IN_S = 5.0  # the goal is 0.5 s on a quiet machine, which `make bench` measures; this finds what is grossly wrong
+STARTS_IN_S = 5.0  # the goal is 0.5 s on a quiet machine; this finds what is grossly wrong
 
 
 def procfs(directory: Path) -> Path:

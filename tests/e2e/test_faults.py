@@ -238,7 +238,9 @@ def polled_region(directory: Path) -> Iterator[tuple[Region, list[str]]]:
         region.add_fault("slow:SummarizeMetricsData,seconds=30")
         api_keys = region.account.write_config(directory, region.tenancy.region)
         settings = directory / "settings.yml"
-        settings.write_text(f"oci: {{config_file: {api_keys}, endpoint: '{region.url}', calls_per_second: 9.9}}")
+        settings.write_text(
+            f"oci: {{config_file: {api_keys}, endpoint: '{region.url}', calls_per_second: 9.9, compartments: [storage]}}"
+        )
         yield region, ["--no-collector.nfs", "--collector.oci", f"--config.file={settings}"]
 
 

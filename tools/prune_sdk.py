@@ -1,6 +1,6 @@
 """prune_sdk.py [DIRECTORY]: remove the OCI SDK's folders of services the poller does not call.
 
-The SDK brings a client for every service of the cloud, 500 MB of them; the poller asks four. DIRECTORY is the installed
+The SDK brings a client for every service of the cloud, 500 MB of them; the poller uses three. DIRECTORY is the installed
 `oci` package, by default the one this Python would import. `tests/deploy/test_prune_sdk.py` runs the poller on what is left.
 """
 
@@ -10,7 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
-CALLED = frozenset({"core", "file_storage", "identity", "monitoring"})
+CALLED = frozenset({"file_storage", "identity", "monitoring"})
 # The SDK's own pagination and waiter modules import these.
 IMPORTED = frozenset({"dns", "object_storage", "work_requests"})
 USED = CALLED | IMPORTED

@@ -20,6 +20,7 @@ EXACT = (
         "estimated I/O operations are exact and both bounds equal them, but for retransmissions, which are added at the mean "
         "cost of the tick.",
         "the exporter",
+        diagnostic=True,
     ),
     Metric(
         "fss_client_cost_seconds_total",
@@ -38,6 +39,7 @@ EXACT = (
         "Sizes of READs and WRITEs as asked for, in classes that end at whole blocks of 32 KiB; the sum is of the bytes "
         "carried, which are fewer where a READ ends behind the file. Absent where the kernel tells no distribution.",
         _SIZES,
+        diagnostic=True,
     ),
     Metric(
         "fss_client_lock_operations_total",

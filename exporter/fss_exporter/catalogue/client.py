@@ -10,7 +10,7 @@ MOUNT = ("address", "server", "export")
 MOUNT_OPERATION = (*MOUNT, "operation")
 
 _RARE = "One that begins to happen counts as OTHER for five minutes."
-_COARSE = "OTHER: all but READ and WRITE."
+_COARSE = "OTHER: all but READ, WRITE, GETATTR and SETATTR."
 
 CLIENT = (
     Metric(
@@ -186,7 +186,6 @@ CLIENT = (
         "info",
         "The storage service of a mount where the server's name or the configuration says so, value 1; a mount without it counts as OCI File Storage if NFSv3.",
         "addr and device of mountinfo, services of the configuration",
-        diagnostic=True,
     ),
     Metric(
         "fss_client_iops_limit",
@@ -195,7 +194,6 @@ CLIENT = (
         "operations_per_second",
         "Ceiling of the I/O operations per second of the service behind an address, counted as the service counts them.",
         "type and capacity in services of the configuration, documents of the service",
-        diagnostic=True,
     ),
     Metric(
         "fss_client_read_bytes_per_second_limit",
@@ -204,7 +202,6 @@ CLIENT = (
         "bytes_per_second",
         "Ceiling of the payload bytes per second read from the service behind an address.",
         "as fss_client_iops_limit",
-        diagnostic=True,
     ),
     Metric(
         "fss_client_write_bytes_per_second_limit",
@@ -213,7 +210,6 @@ CLIENT = (
         "bytes_per_second",
         "Ceiling of the payload bytes per second written to the service behind an address.",
         "as fss_client_iops_limit",
-        diagnostic=True,
     ),
     Metric(
         "fss_client_bytes_per_second_limit",
@@ -222,6 +218,5 @@ CLIENT = (
         "bytes_per_second",
         "Ceiling of the payload bytes per second of both directions together, where the service behind an address has such a one.",
         "as fss_client_iops_limit",
-        diagnostic=True,
     ),
 )

@@ -23,6 +23,9 @@ _OPERATION_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
     "fss_client_rtt_seconds_total": lambda totals: totals.rtt_ms / 1000,
 }
 
+_TOLD_APART = frozenset((READ, WRITE, "GETATTR", "SETATTR"))
+# What the rules ask for by name; of the rest it is enough to know the sum, and every series costs on every host.
+
 _COARSE_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
     "fss_client_estimated_io_operations_lower_bound_total": lambda totals: totals.cost and totals.cost.lower,
     "fss_client_estimated_io_operations_upper_bound_total": lambda totals: totals.cost and totals.cost.upper,
@@ -73,7 +76,7 @@ class _Layout:
         self.coarse: dict[tuple[str, str, str, str], list[OperationTotals]] = {}
         for (*mount_labels, name), totals in zip(labels, self.totals, strict=True):
             address, server, export = mount_labels
-            coarse = name if name in (READ, WRITE) else OTHER
+            coarse = name if name in _TOLD_APART else OTHER
             self.coarse.setdefault((address, server, export, coarse), []).append(totals)
         self.coarse_series = {
             metric: [Series(CATALOGUE[metric], one) for one in self.coarse] for metric in _COARSE_VALUES

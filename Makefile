@@ -38,7 +38,8 @@ deploy-check: .venv/dev ## helm lint, kubeconform and hadolint, where they can b
 	@tools/chart-tools && $(BIN)/python tools/chart.py check && .tools/bin/hadolint Dockerfile || { \
 	  code=$$?; [ $$code -eq 3 ] && echo 'deploy-check left out: its tools cannot be had here' >&2 || exit $$code; }
 
-chart: .venv/dev ## fill the Helm chart from rules/ and dashboards/, render deploy/kubernetes from it
+chart: .venv/dev ## after rules or dashboards change: fill the Helm chart, render deploy/kubernetes, docs/scaling.md
+	@$(RUN) tools/cell_series.py
 	@tools/chart-tools && $(BIN)/python tools/chart.py render
 
 image: ## both container images with buildah, podman or docker (docs/install.md)

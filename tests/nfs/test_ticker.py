@@ -67,3 +67,14 @@ def test_a_dear_tick_makes_the_ticks_fewer_instead_of_taking_more_of_the_host() 
     assert ticker.wanted_interval_s == pytest.approx(0.2 / LARGEST_CPU_SHARE)
     ticker.tick()
     assert ticker.wanted_interval_s == 1.0
+
+
+def test_a_single_dear_tick_between_cheap_ones_does_not_slow_the_others() -> None:
+    cpu = iter((1.0, 1.0001, 2.0, 2.5, 3.0, 3.5))
+    ticker = Ticker(lambda: EMPTY, 1.0, cpu_clock=lambda: next(cpu))
+
+    ticker.tick()
+    ticker.tick()
+    assert ticker.wanted_interval_s == 1.0
+    ticker.tick()
+    assert ticker.wanted_interval_s == pytest.approx(0.5 / LARGEST_CPU_SHARE)

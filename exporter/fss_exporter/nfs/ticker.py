@@ -47,7 +47,7 @@ class Ticker:
         self._interval_s = interval_s
         self._clock = clock
         self._cpu_clock = cpu_clock
-        self._cpu_s = 0.0
+        self._cpu_s: tuple[float, ...] = ()
         self._last_at: float | None = None
         self._failing = False
         self._stopping = threading.Event()
@@ -81,7 +81,7 @@ class Ticker:
             self.ticks += 1
             self._last_at = began
             self.duration_s = self._clock() - began
-        self._cpu_s = self._cpu_clock() - cpu_began
+        self._cpu_s = (*self._cpu_s[-1:], self._cpu_clock() - cpu_began)
         if self._failing:
             self._failing = False
             log.info("NFS counters can be read again")
@@ -96,8 +96,11 @@ class Ticker:
 
     @property
     def wanted_interval_s(self) -> float:
-        """Time to the next tick: as asked for, or longer where the last tick was too dear for that."""
-        return max(self._interval_s, self._cpu_s / LARGEST_CPU_SHARE)
+        """Time to the next tick: as asked for, or longer where ticks are too dear for that.
+
+        One dear tick between cheap ones has set something up and says nothing about the next.
+        """
+        return max(self._interval_s, min(self._cpu_s, default=0.0) / LARGEST_CPU_SHARE)
 
     def _run(self) -> None:
         next_at = self._clock()

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,17 @@ TRACEFS = 0x74726163
 # Magic number of the file system (include/uapi/linux/magic.h), as `stat -f` prints it.
 
 EVENT = "sched/sched_process_fork"
+
+_MAKE = """
+import sys
+from pathlib import Path
+from fss_exporter.nfs.exact.tracefs import Instance
+print(*(line for line in open("/proc/self/status") if line.startswith("CapEff")))
+instance = Instance(Path(sys.argv[1]))
+(instance.path / "events" / "sched" / "sched_switch" / "trigger").open("a").write("traceoff\\n")
+print(instance.path.is_dir())
+instance.remove()
+"""
 
 
 def _is_tracefs(path: Path) -> bool:
@@ -93,6 +105,21 @@ def test_a_real_instance_is_made_shrunk_busy_while_open_and_removed(tracefs: Pat
     finally:
         instance.remove()
     assert not instance.path.exists()
+
+
+def test_uid_0_without_a_capability_in_a_user_namespace_is_enough(tracefs: Path | None) -> None:
+    """As under the shipped unit: CapabilityBoundingSet= and PrivateUsers=yes."""
+    if tracefs is None:
+        with pytest.raises(Unavailable):
+            Instance(Path("/sys/kernel/tracing"))
+        return
+    without = ["unshare", "--user", "--map-root-user", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+    done = subprocess.run(
+        [*without, "--no-new-privs", sys.executable, "-c", _MAKE, tracefs], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["CapEff:", "0" * 16, "True"], "")
+    assert not (tracefs / "instances" / INSTANCE).exists()
 
 
 def test_a_real_instance_left_behind_is_taken_over(tracefs: Path | None) -> None:

@@ -314,6 +314,75 @@ _SERVICES = Section(
 )
 
 
+_OTHER_SERVICES = Section(
+    "Other storage services",
+    [
+        graph(
+            "Lustre: shares of tier and room",
+            "Throughput of each file system of File Storage with Lustre as share of tier times capacity, reads and writes together, and "
+            "how full it is. Above the orange line: a higher tier or more capacity. Empty: not polled (oci.services).",
+            Query(
+                f'service:fss_utilisation:ratio{{service="lustre", {IN_REGION}}}',
+                "{{resource}}, {{resource_kind}}",
+            ),
+            unit="percentunit",
+            steps=CEILING_STEPS,
+            width=8,
+        ),
+        graph(
+            "Block volumes: ten nearest to what is guaranteed",
+            "IOPS and throughput of each volume as share of what OCI guarantees it. A volume that stays above the orange line needs "
+            "more performance units or capacity. Empty: not polled (oci.services).",
+            Query(
+                nearest(
+                    f'service:fss_utilisation:ratio{{service="block-volume", {IN_REGION}}}',
+                    "region, resource_id, resource_kind",
+                ),
+                "{{resource}}, {{resource_kind}}",
+            ),
+            unit="percentunit",
+            steps=CEILING_STEPS,
+            width=8,
+        ),
+        graph(
+            "Block volumes: throttled operations",
+            "I/O operations per second that had to wait because their volume was at its guaranteed figures. Nothing is good.",
+            Query(
+                "max by (region, service, resource_id, resource)"
+                f" (rate(fss_service_throttled_operations_total{{{IN_REGION}}}[$__rate_interval]))",
+                "{{resource}}",
+            ),
+            unit="iops",
+            width=8,
+        ),
+        table(
+            "Services as their clients see them",
+            "Addresses the agents know as another service (by name, or by services in their configuration), and what the scraped "
+            "clients use of each ceiling; the peak is the busiest second of one client. Clients without an agent come on top.",
+            Query("max by (address, service, kind) (fss_client_service_info)", "info"),
+            Query(
+                "max by (address) (address:fss_client_estimated_iops:rate5m and on (address) fss_client_service_info)",
+                "iops",
+            ),
+            Query('max by (address) (address:fss_client_utilisation:ratio{resource="iops"})', "of_iops"),
+            Query('max by (address) (address:fss_client_utilisation:ratio{resource="peak_iops"})', "of_peak"),
+            Query('max by (address) (address:fss_client_utilisation:ratio{resource=~".*bandwidth"})', "of_bandwidth"),
+            columns={
+                "address": Column("Address"),
+                "service": Column("Service"),
+                "kind": Column("Type"),
+                "iops": Column("IOPS", unit="iops"),
+                "of_iops": Column("of the IOPS", unit="percentunit", steps=CEILING_STEPS),
+                "of_peak": Column("Peak", unit="percentunit", steps=CEILING_STEPS),
+                "of_bandwidth": Column("of the bandwidth", unit="percentunit", steps=CEILING_STEPS),
+            },
+            sort_by="of the bandwidth",
+            height=8,
+        ),
+    ],
+)
+
+
 _ALERTS = Section(
     "Alerts",
     [
@@ -365,6 +434,7 @@ def fleet() -> Json:
             ),
             Section("Spread and growth", [_SPREAD, _GROWTH]),
             _SERVICES,
+            _OTHER_SERVICES,
             _ALERTS,
         ],
     )

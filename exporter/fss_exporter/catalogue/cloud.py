@@ -596,7 +596,6 @@ _NEIGHBOURS = (
         "bytes_per_second",
         "Bytes read per second.",
         "ReadThroughput of oci_lustrefilesystem, VolumeReadThroughput of oci_blockstore",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_write_bytes_per_second",
@@ -605,7 +604,6 @@ _NEIGHBOURS = (
         "bytes_per_second",
         "Bytes written per second.",
         "WriteThroughput of oci_lustrefilesystem, VolumeWriteThroughput of oci_blockstore",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_read_operations_per_second",
@@ -614,7 +612,6 @@ _NEIGHBOURS = (
         "operations_per_second",
         "Read operations per second, as the service counts them.",
         "DataReadOperations of oci_lustrefilesystem, VolumeReadOps of oci_blockstore",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_write_operations_per_second",
@@ -623,7 +620,6 @@ _NEIGHBOURS = (
         "operations_per_second",
         "Write operations per second, as the service counts them.",
         "DataWriteOperations of oci_lustrefilesystem, VolumeWriteOps of oci_blockstore",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_metadata_operations_per_second",
@@ -641,7 +637,6 @@ _NEIGHBOURS = (
         "bytes",
         "Space of a file system: total and available.",
         "FileSystemCapacity of oci_lustrefilesystem",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_inodes",
@@ -650,7 +645,6 @@ _NEIGHBOURS = (
         "inodes",
         "Inodes of a file system: total and available.",
         "FileSystemInodeCapacity of oci_lustrefilesystem",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_throttled_operations_total",
@@ -659,7 +653,6 @@ _NEIGHBOURS = (
         "operations",
         "I/O operations that waited because the volume was at its guaranteed figures.",
         "VolumeThrottledIOs of oci_blockstore",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_iops_limit",
@@ -668,7 +661,6 @@ _NEIGHBOURS = (
         "operations_per_second",
         "Ceiling of the reads and writes per second: what OCI guarantees, else the published formula of kind and capacity.",
         "VolumeGuaranteedIOPS of oci_blockstore, documents of the service",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_bytes_per_second_limit",
@@ -677,7 +669,6 @@ _NEIGHBOURS = (
         "bytes_per_second",
         "Ceiling of the bytes per second of both directions together: what OCI guarantees, else the published formula of kind and capacity.",
         "VolumeGuaranteedThroughput of oci_blockstore, documents of the service",
-        diagnostic=True,
     ),
 )
 

@@ -1,6 +1,7 @@
 """One metric's answers, good and bad, in any order: what is shown, and what adds up."""
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 from hypothesis import given, strategies as st
@@ -8,12 +9,13 @@ from hypothesis import given, strategies as st
 from fss_exporter.oci.book import Book, Clockwork
 from fss_exporter.oci.inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
 from fss_exporter.oci.metrics import METRICS
-from fss_exporter.oci.owners import Key
+from fss_exporter.oci.owners import Key, Owners
 from fss_exporter.oci.window import MINUTE
 
 NOON = 1_795_003_200
 HOME = "ocid1.mounttarget.oc1..home"
 PROJECTS = "ocid1.filesystem.oc1..projects"
+OWNERS: WeakKeyDictionary[Book, Owners] = WeakKeyDictionary()
 
 
 def stamp(minute: int) -> str:
@@ -46,9 +48,16 @@ def inventory(mount_target: str = "mt-home") -> Inventory:
 
 
 def book(metric: str, *, start: int = NOON - 100 * MINUTE) -> Book:
-    made = Book(METRICS[metric], "eu-frankfurt-1", start=start, clockwork=Clockwork())
-    made.use(inventory())
+    owners = Owners("eu-frankfurt-1")
+    owners.use(inventory())
+    made = Book(METRICS[metric], owners, start=start, clockwork=Clockwork())
+    OWNERS[made] = owners
     return made
+
+
+def use(made: Book, changed: Inventory) -> None:
+    OWNERS[made].use(changed)
+    made.look_again()
 
 
 def take(made: Book, *streams: Any, seen: set[Key] | None = None) -> dict[str, int]:
@@ -194,7 +203,7 @@ def test_the_twins_of_ldap_metrics_are_no_doubles() -> None:
 def test_a_renamed_owner_renames_its_series_and_keeps_its_sum() -> None:
     made = book("MountTargetReadThroughput")
     take(made, stream({-1: 2.0}, resourceId=HOME))
-    made.use(inventory("mt-renamed"))
+    use(made, inventory("mt-renamed"))
     assert {labels[2] for labels in shown(made)} == {"mt-renamed"}
     assert added(made) == [120.0]
     assert [series.labels[2] for series in made.sums.series] == ["mt-renamed"]
@@ -203,7 +212,7 @@ def test_a_renamed_owner_renames_its_series_and_keeps_its_sum() -> None:
 def test_an_owner_that_is_gone_takes_everything_with_it() -> None:
     made = book("MountTargetReadThroughput")
     take(made, stream({-1: 2.0}, resourceId=HOME))
-    made.use(Inventory())
+    use(made, Inventory())
     assert (shown(made), added(made), made.unknown) == ({}, [], frozenset())
     assert take(made, stream({-1: 2.0}, resourceId=HOME)) == {"unknown_resource": 1}
     assert made.unknown == {(HOME,)}

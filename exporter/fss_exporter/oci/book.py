@@ -8,14 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from sys import intern
 from types import MappingProxyType
 from typing import Any, Final
 
 from fss_exporter.catalogue.metric import Metric, Series
-from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.metrics import OciMetric, is_success
-from fss_exporter.oci.owners import Key, Labels, key_of, labels_of
+from fss_exporter.oci.owners import Found, Key, Owners
 from fss_exporter.oci.series import Column, SharedSeries
 from fss_exporter.oci.window import FURTHEST_MINUTES, MINUTE, Minutes
 
@@ -24,14 +22,6 @@ SKIPPED: Final = ("broken", "unknown_resource", "success_event", "duplicate")
 
 Points = dict[int, float]
 """Values by the minute they are of."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Owner:
-    """Whose a key is: the labels, or None for a resource that is not in the inventory."""
-
-    key: Key
-    labels: Labels | None
 
 
 @dataclass(slots=True)
@@ -88,20 +78,17 @@ class Book:
 
     Args:
         metric: which.
-        region: the region's name.
+        owners: of the region; they have to know an inventory before the book does.
         start: minutes that end at or before this, in epoch seconds, are none of this exporter's counters.
         clockwork: shared by all books.
     """
 
-    def __init__(self, metric: OciMetric, region: str, *, start: int, clockwork: Clockwork) -> None:
+    def __init__(self, metric: OciMetric, owners: Owners, *, start: int, clockwork: Clockwork) -> None:
         self.metric = metric
-        self._region = region
+        self._owners = owners.of(metric)
         self._start = start
         self._minute_of = clockwork.minute
-        self._key_of = key_of(metric)
         self._has_successes = "errorType" in metric.dimensions
-        self._inventory = Inventory()
-        self._owners: dict[Key, _Owner] = {}
         self._points: dict[Key, tuple[int, SharedSeries, float]] = {}
         self._sums: dict[Key, _Adding] = {}
 
@@ -132,13 +119,10 @@ class Book:
     @property
     def unknown(self) -> frozenset[Key]:
         """Keys of streams whose owner is not in the inventory."""
-        return frozenset(key for key, owner in self._owners.items() if owner.labels is None)
+        return self._owners.unknown
 
-    def use(self, inventory: Inventory) -> None:
-        """Names and owners are now these; series whose owner is gone are gone."""
-        self._inventory = inventory
-        owners = (_Owner(key, self._named(key)) for key in (*self._points, *self._sums))
-        self._owners = {owner.key: owner for owner in owners if owner.labels is not None}
+    def look_again(self) -> None:
+        """Owners may have other names now, and series whose owner is gone are gone."""
         for key, (minute, series, value) in list(self._points.items()):
             owner = self._owners.get(key)
             if owner is None:
@@ -174,7 +158,7 @@ class Book:
         for stream in streams:
             count += 1
             try:
-                owner = self._owner(self._key_of(stream["dimensions"]))
+                owner = self._owners.find(stream["dimensions"])
                 points = self._read(stream["aggregatedDatapoints"], now_minute)
             except (AttributeError, KeyError, TypeError, ValueError):
                 skipped["broken"] += 1
@@ -210,14 +194,7 @@ class Book:
                 points[minute] = value
         return points
 
-    def _owner(self, key: Key) -> _Owner:
-        known = self._owners.get(key)
-        if known is None:
-            key = tuple(map(intern, key))  # the same OCIDs come in every metric
-            known = self._owners[key] = _Owner(key, self._named(key))
-        return known
-
-    def _refusal(self, owner: _Owner, seen: set[Key]) -> str:
+    def _refusal(self, owner: Found, seen: set[Key]) -> str:
         """Why a stream is left out; empty where it is not."""
         if owner.labels is None:
             return "unknown_resource"
@@ -228,10 +205,7 @@ class Book:
         seen.add(owner.key)
         return ""
 
-    def _named(self, key: Key) -> Labels | None:
-        return labels_of(self.metric, self._region, self._inventory, key)
-
-    def _enter(self, owner: _Owner, points: Points, latest: int) -> None:
+    def _enter(self, owner: Found, points: Points, latest: int) -> None:
         gauge, key = self.metric.gauge, owner.key
         if gauge is not None:
             known = self._points.get(key)
@@ -242,7 +216,7 @@ class Book:
         if self.metric.counter is not None:
             self._add(self.metric.counter, owner, points)
 
-    def _add(self, counter: Metric, owner: _Owner, points: Points) -> None:
+    def _add(self, counter: Metric, owner: Found, points: Points) -> None:
         adding = self._sums.get(owner.key)
         if adding is None:
             adding = self._sums[owner.key] = _Adding(SharedSeries(counter, owner.labels or ()), Minutes(self._start))
@@ -260,7 +234,7 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def _named_anew(metric: Metric | None, series: SharedSeries, owner: _Owner) -> SharedSeries:
+def _named_anew(metric: Metric | None, series: SharedSeries, owner: Found) -> SharedSeries:
     if metric is None or owner.labels is None or series.labels == owner.labels:
         return series
     return SharedSeries(metric, owner.labels)

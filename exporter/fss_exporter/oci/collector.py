@@ -13,7 +13,7 @@ from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_address
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.neighbours import neighbour_rows
 from fss_exporter.oci.poller import Poller
-from fss_exporter.oci.series import Column
+from fss_exporter.oci.series import Column, SharedSeries
 from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
 
 
@@ -95,7 +95,7 @@ class OciCollector:
             series, values = [], []
             for labels, value in rows:
                 key = name, labels
-                fresh[key] = one = self._series.get(key) or Series(CATALOGUE[name], labels)
+                fresh[key] = one = self._series.get(key) or SharedSeries(CATALOGUE[name], labels)
                 series.append(one)
                 values.append(value)
             _extend(families, name, series, values)

@@ -7,6 +7,7 @@ and a stream whose owner is not in it has no labels.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
+from sys import intern
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -76,15 +77,87 @@ _RULES: Final[Mapping[Owner, _Rule]] = MappingProxyType(
 )
 
 
-def key_of(metric: OciMetric) -> Callable[[Mapping[str, Any]], Key]:
-    """A function from a stream's dimensions to its key; it raises KeyError where a dimension is missing."""
-    names = _RULES[metric.owner].dimensions + metric.dimensions
-    getter = itemgetter(*names)
-    return getter if len(names) > 1 else lambda dimensions: (getter(dimensions),)
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Whose a stream is: its key, and the labels of its series; None for a resource that is not in the inventory."""
+
+    key: Key
+    labels: Labels | None
 
 
-def labels_of(metric: OciMetric, region: str, inventory: Inventory, key: Key) -> Labels | None:
-    """Label values in the catalogue's order; None for an owner that is not in the inventory."""
-    rule = _RULES[metric.owner]
-    owner = rule.labels(inventory, key)
-    return None if owner is None else (region, *owner, *key[len(rule.dimensions) :])
+class Owners:
+    """The owners of the streams of one region. Metrics with the same dimensions have the same ones and share them.
+
+    Args:
+        region: the region's name.
+    """
+
+    def __init__(self, region: str) -> None:
+        self._region = region
+        self._inventory = Inventory()
+        self._kinds: dict[tuple[str, ...], Kind] = {}
+
+    def of(self, metric: OciMetric) -> "Kind":
+        """The owners of one metric's streams."""
+        shape = (metric.owner, *metric.dimensions)
+        if shape not in self._kinds:
+            self._kinds[shape] = Kind(self._region, _RULES[metric.owner], metric.dimensions, self._inventory)
+        return self._kinds[shape]
+
+    def use(self, inventory: Inventory) -> None:
+        """Names and owners are now these."""
+        self._inventory = inventory
+        for kind in self._kinds.values():
+            kind.use(inventory)
+
+
+class Kind:
+    """Owners of streams that have the same dimensions."""
+
+    def __init__(self, region: str, rule: _Rule, dimensions: tuple[str, ...], inventory: Inventory) -> None:
+        self._region = region
+        self._rule = rule
+        self._inventory = inventory
+        self._known: dict[Key, Found] = {}
+        names = rule.dimensions + dimensions
+        getter = itemgetter(*names)
+        self._key_of: Callable[[Mapping[str, Any]], Key] = (
+            getter if len(names) > 1 else lambda values: (getter(values),)
+        )
+
+    @property
+    def unknown(self) -> frozenset[Key]:
+        """Keys of streams whose owner is not in the inventory."""
+        return frozenset(key for key, found in self._known.items() if found.labels is None)
+
+    def use(self, inventory: Inventory) -> None:
+        """Names and owners are now these; who did not change keeps the very same labels."""
+        self._inventory = inventory
+        for key, found in list(self._known.items()):
+            labels = self._labels(key)
+            if labels is None:
+                del self._known[key]
+            elif labels != found.labels:
+                self._known[key] = Found(found.key, labels)
+
+    def get(self, key: Key) -> Found | None:
+        """Whose a key is, if it was found before."""
+        return self._known.get(key)
+
+    def find(self, dimensions: Mapping[str, Any]) -> Found:
+        """Whose a stream is.
+
+        Raises:
+            KeyError: a dimension is missing.
+            TypeError: the dimensions, or one of their values, are not what they should be.
+        """
+        key = self._key_of(dimensions)
+        found = self._known.get(key)
+        if found is None:
+            key = tuple(map(intern, key))  # the same OCIDs come in every metric
+            found = self._known[key] = Found(key, self._labels(key))
+        return found
+
+    def _labels(self, key: Key) -> Labels | None:
+        owner = self._rule.labels(self._inventory, key)
+        return None if owner is None else (self._region, *owner, *key[len(self._rule.dimensions) :])

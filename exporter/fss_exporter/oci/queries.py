@@ -17,7 +17,7 @@ from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metrics import METRICS, OciMetric
 from fss_exporter.oci.names import Names
-from fss_exporter.oci.owners import Key
+from fss_exporter.oci.owners import Key, Owners
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.snapshot import Asked
 from fss_exporter.oci.splits import Splits
@@ -60,9 +60,9 @@ class Queries:
         complaints: Complaints,
         metrics: Mapping[str, OciMetric] = METRICS,
     ) -> None:
-        clockwork = Clockwork()
+        clockwork, self._owners = Clockwork(), Owners(session.region)
         self.books: Mapping[str, Book] = {
-            name: Book(metric, session.region, start=start, clockwork=clockwork) for name, metric in metrics.items()
+            name: Book(metric, self._owners, start=start, clockwork=clockwork) for name, metric in metrics.items()
         }
         self.asked: dict[str, Asked] = {}
         self.names_are_due = True
@@ -85,8 +85,9 @@ class Queries:
     def use(self, inventory: Inventory) -> None:
         """What there is, from now on."""
         self._inventory = inventory
+        self._owners.use(inventory)
         for book in self.books.values():
-            book.use(inventory)
+            book.look_again()
 
     def learn_names(self, scopes: Sequence[Scope]) -> bool:
         """Ask which metrics there are; True if every scope answered. What was known stands where one did not."""

@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,9 +72,3 @@ def promtool(*arguments: str | Path) -> tuple[bool, str]:
     command = [require("promtool", "prometheus"), *map(str, arguments)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     return finished.returncode == 0, finished.stdout + finished.stderr
-
-
-def run_unit_tests() -> dict[Path, tuple[bool, str]]:
-    """What promtool says of each unit test file; two at a time, because each takes seconds of one core."""
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(UNIT_TESTS, pool.map(lambda path: promtool("test", "rules", path), UNIT_TESTS), strict=True))

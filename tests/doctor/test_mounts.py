@@ -131,3 +131,30 @@ def test_few_slots_matter_where_requests_wait_for_them() -> None:
     assert found(client(sysctls={"sunrpc.tcp_slot_table_entries": 128}), "slot-table") == []
     assert found(client(), "slot-table") == []
     assert found(client((" 320871 724161 ", " 871 724161 "), sysctls=few), "slot-table") == []
+
+
+NAS_SERVER = ("10.80.1.10:/export/a", "0a1b.cn-hangzhou.nas.aliyuncs.com:/share")
+
+
+def test_a_mount_of_another_service_is_named_and_not_told_to_use_version_three() -> None:
+    facts = client(NAS_SERVER, ("fstype nfs ", "fstype nfs4 "), (" - nfs ", " - nfs4 "), ("vers=3,", "vers=4.0,"))
+
+    assert found(facts, "version") == []
+    assert [finding.message for finding in found(facts, "service")] == ["a mount of Apsara File Storage NAS"]
+
+
+@pytest.mark.parametrize(("entries", "count"), [(2, 1), (127, 1), (128, 0), (None, 0)])
+def test_few_requests_in_flight_to_apsara_nas_are_told_with_what_they_make(entries: int | None, count: int) -> None:
+    sysctls = {} if entries is None else {"sunrpc.tcp_slot_table_entries": entries}
+
+    told = found(client(NAS_SERVER, sysctls=sysctls), "slot-table")
+    assert len(told) == count
+    if entries == 2:
+        assert "that is 200 a second, with 128 it is 12,800" in told[0].message
+
+
+def test_listing_large_directories_of_apsara_nas_has_advice_unless_it_is_taken() -> None:
+    # The recording has listed directories.
+    assert severities(found(client(NAS_SERVER), "listing")) == [Severity.ADVICE]
+    assert found(client(NAS_SERVER, ("hard,", "hard,nordirplus,")), "listing") == []
+    assert found(client(), "listing") == []

@@ -16,6 +16,7 @@ from fss_exporter.cli.account_flags import account_options
 from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
 from fss_exporter.cli.ceilings import judge, shape_option
 from fss_exporter.cli.fetch import check_url
+from fss_exporter.cli.services import services_of
 from fss_exporter.cli.units import latency
 from fss_exporter.config import Settings
 from fss_exporter.doctor import probes
@@ -122,7 +123,7 @@ def _check_record(path: Path, *, asked: bool | None) -> None:
 def _client(options: Options, settings: Settings) -> ClientFacts:
     reading, error = None, ""
     try:
-        reading = Procfs(options.procfs, options.pid, settings.address_map).read()
+        reading = Procfs(options.procfs, options.pid, settings.address_map, services_of(settings)).read()
     except SourceError as failed:
         error = str(failed)
     places = _endpoints(reading) if options.connect and reading else ()

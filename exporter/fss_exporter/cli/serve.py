@@ -198,9 +198,9 @@ def _settings(options: Options) -> "Settings | None":
 
 
 def _nfs(options: Options, settings: "Settings | None") -> Part:
-    from fss_exporter.nfs.collector import NfsCollector  # noqa: PLC0415  # a poller does not need it
+    from fss_exporter.cli.services import services_of  # noqa: PLC0415  # a poller does not need it
+    from fss_exporter.nfs.collector import NfsCollector  # noqa: PLC0415
     from fss_exporter.nfs.procfs import Procfs  # noqa: PLC0415
-    from fss_exporter.nfs.services import Claim, Services  # noqa: PLC0415
     from fss_exporter.nfs.ticker import Ticker  # noqa: PLC0415
 
     address_map = settings.address_map if settings else {}
@@ -214,12 +214,7 @@ def _nfs(options: Options, settings: "Settings | None") -> Part:
         if fresh is not None and fresh.services != stated:
             raise UsageError(f"{options.config_file}: services have changed, which takes a restart")
 
-    services = Services(
-        [
-            Claim(one.service, one.type or "", one.capacity, one.address or "", one.server or "", one.export or "")
-            for one in stated
-        ]
-    )
+    services = services_of(settings)
     read = Procfs(options.procfs, options.pid, address_map, services).read
     if options.exact == "off":
         ticker = Ticker(read, options.tick_s)

@@ -28,16 +28,18 @@ class ClientMount:
         recording: file name in `recordings/` without `.txt.gz`.
         address: of the mount target.
         export: path of the export.
+        server: name it is mounted by; empty: the address.
     """
 
     recording: str
     address: str
     export: str
+    server: str = ""
 
     @property
     def device(self) -> str:
         """As the kernel names it."""
-        return f"{self.address}:{self.export}"
+        return f"{self.server or self.address}:{self.export}"
 
     @property
     def mount_point(self) -> str:
@@ -51,8 +53,10 @@ CLIENT_MOUNTS = (
     ClientMount("i2_stat_storm", "10.80.1.11", "/export/b"),
     ClientMount("c_randread_1m", "10.80.2.20", "/export/a"),
     ClientMount("d6_randwrite_mix", "10.80.3.30", "/export/a"),
+    ClientMount("c_randread_1m", "10.90.0.5", "/share", "0a1b2c-demo.cn-hangzhou.nas.aliyuncs.com"),
 )
-"""What the demo's client has mounted: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes."""
+"""What the demo's client has mounted: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes; the last
+mount is one of Apsara NAS."""
 
 
 class _Playback:

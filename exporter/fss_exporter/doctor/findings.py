@@ -39,6 +39,7 @@ WHITE_PAPER = "OCI File Storage Performance Characteristics, version 2.0, August
 MOUNTING = "OCI documentation, Mounting File Systems From UNIX-Style Instances, read 2026-09-05"
 MOUNT_TARGETS = "OCI documentation, Managing Mount Targets, read 2026-09-05"
 TLS = "OCI documentation, Using In-transit TLS Encryption, read 2026-09-05"
+APSARA = "Apsara File Storage NAS Performance, version 20210922"
 KERNEL = "Linux 6.12, Documentation/admin-guide/kernel-parameters.txt and net/sunrpc"
 PROJECT = "assumption of fss-exporter, November 2026"
 

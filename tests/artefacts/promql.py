@@ -69,6 +69,14 @@ class Names:
             name: Series(frozenset(metric.labels) | TARGET_LABELS, dimension_of_unit(metric.unit))
             for name, metric in CATALOGUE.items()
         }
+        for name, metric in CATALOGUE.items():
+            if metric.kind == "histogram":
+                whole = known.pop(name)
+                known |= {
+                    f"{name}_bucket": Series(whole.labels | {"le"}, dimension_of_unit("operations")),
+                    f"{name}_count": Series(whole.labels, dimension_of_unit("operations")),
+                    f"{name}_sum": whole,
+                }
         anything = frozenset().union(*(series.labels for series in known.values()))
         known |= {
             "up": Series(TARGET_LABELS),

@@ -128,6 +128,19 @@ _WHAT = Section(
             unit="bytes",
         ),
         graph(
+            "I/O sizes of clients in exact mode",
+            "Share of READs and of WRITEs that ask for no more than so many bytes, over the chosen mount targets' clients that count "
+            "sizes (serve --nfs.exact); empty without them. Much below 32 KiB: small I/O pays for blocks it does not fill. A line just "
+            "above zero at 512 KiB and at one at 1 MiB: large I/O, which costs least per byte.",
+            Query(
+                f"sum by (operation, le) (rate(fss_client_io_size_bytes_bucket{{{_CHOSEN}}}[$__rate_interval]))\n"
+                "/ on (operation) group_left ()\n"
+                f"(sum by (operation) (rate(fss_client_io_size_bytes_count{{{_CHOSEN}}}[$__rate_interval])) > 0)",
+                "{{operation}} up to {{le}}",
+            ),
+            unit="percentunit",
+        ),
+        graph(
             "Peaks against means: ten highest seconds",
             "The highest second of the last minute of each client, and the mean of the same clients (dotted names end in mean). "
             "A peak many times the mean: work that comes in bursts; spread it over time or cap its parallelism.",

@@ -39,7 +39,6 @@ EXACT = (
         "Sizes of READs and WRITEs as asked for, in classes that end at whole blocks of 32 KiB; the sum is of the bytes "
         "carried, which are fewer where a READ ends behind the file. Absent where the kernel tells no distribution.",
         _SIZES,
-        diagnostic=True,
     ),
     Metric(
         "fss_client_lock_operations_total",

@@ -189,6 +189,7 @@ def test_the_drop_ins_are_settings_of_a_unit() -> None:
         settings |= {(section, line.partition("=")[0]) for line in lines}
     assert settings == {
         ("[Service]", "LoadCredential"),
+        ("[Service]", "ReadWritePaths"),
         ("[Socket]", "ListenStream"),
         ("[Socket]", "IPAddressDeny"),
         ("[Socket]", "IPAddressAllow"),

@@ -19,17 +19,22 @@ from fss_exporter.cli.fetch import check_url
 from fss_exporter.cli.services import services_of
 from fss_exporter.cli.units import latency
 from fss_exporter.config import Settings
-from fss_exporter.doctor import probes
-from fss_exporter.doctor.client_facts import ClientFacts
+from fss_exporter.doctor import exact, probes
+from fss_exporter.doctor.client_facts import ClientFacts, Exactness
+from fss_exporter.doctor.exact import check_exact
 from fss_exporter.doctor.findings import Finding, Severity, exit_code
 from fss_exporter.doctor.mounts import check_mounts
 from fss_exporter.doctor.network import LARGE_DIRECTORY, NFS_PORT, check_directories, check_network
 from fss_exporter.errors import CloudError, SourceError, UsageError
+from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading, is_forwarder
 
 if TYPE_CHECKING:
     from fss_exporter.doctor.account_facts import RegionFacts
+
+
+HERE = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,8 @@ class Options:
     metadata_url: str
     procfs: Path
     pid: str
+    tracefs: Path | None
+    sysfs: Path
     fstab: Path
     record: Path | None
     shape: str
@@ -64,12 +71,26 @@ class Options:
     "--path.procfs",
     "procfs",
     type=click.Path(path_type=Path),
-    default=Path("/proc"),
+    default=HERE,
     show_default=True,
     help="Where procfs is mounted.",
 )
 @click.option(
     "--path.pid", "pid", default="1", show_default=True, help="Process whose mounts are read: a number or self."
+)
+@click.option(
+    "--path.tracefs",
+    "tracefs",
+    type=click.Path(path_type=Path),
+    help="Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing, if procfs is /proc]",
+)
+@click.option(
+    "--path.sysfs",
+    "sysfs",
+    type=click.Path(path_type=Path),
+    default=Path("/sys"),
+    show_default=True,
+    help="Where sysfs is mounted.",
 )
 @click.option("--path.fstab", "fstab", type=click.Path(path_type=Path), default=Path("/etc/fstab"), show_default=True)
 @click.option(
@@ -99,7 +120,12 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
         domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
         facts = replace(_client(options, settings), availability_domains=domains)
         limits = judge(options.shape, config_file).limits
-        checks = (*check_mounts(facts), *check_network(facts, limits), *check_directories(facts))
+        checks = (
+            *check_mounts(facts),
+            *check_network(facts, limits),
+            *check_directories(facts),
+            *check_exact(facts),
+        )
         findings += (("client", finding) for finding in checks)
     findings += (("account", finding) for finding in about_account)
     if options.record is not None:
@@ -136,8 +162,16 @@ def _client(options: Options, settings: Settings) -> ClientFacts:
         sysctls=probes.read_sysctls(options.procfs),
         connects={place: probes.connect(*place, options.deadline) for place in places},
         directories=tuple(probes.count_entries(path, LARGE_DIRECTORY, options.deadline) for path in directories),
+        exactness=_exactness(options),
         instance=probes.instance(options.metadata_url, options.deadline) if options.metadata_url else None,
     )
+
+
+def _exactness(options: Options) -> Exactness | None:
+    if options.tracefs is not None:
+        return exact.look((options.tracefs,), options.sysfs)
+    # Another host's files say nothing of this one's kernel.
+    return exact.look(PLACES, options.sysfs) if options.procfs == HERE else None
 
 
 def _endpoints(reading: Reading) -> tuple[tuple[str, int], ...]:

@@ -43,6 +43,27 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
+class Exactness:
+    """Whether the kernel could count READs and WRITEs by size.
+
+    Attributes:
+        reason: why not, with a remedy; empty if it could.
+        waits: it could as soon as something is mounted.
+        root: where tracefs is; empty if it was not found.
+        in_use: an instance of the exporter is there.
+        lockdown: mode of kernel lockdown, e.g. `integrity`; empty if there is none.
+        selinux: SELinux enforces.
+    """
+
+    reason: str = ""
+    waits: bool = False
+    root: str = ""
+    in_use: bool = False
+    lockdown: str = ""
+    selinux: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ClientFacts:
     """This client.
 
@@ -56,6 +77,7 @@ class ClientFacts:
         directories: those named on the command line.
         instance: None where there are no metadata: not an OCI instance, or not asked.
         availability_domains: of mount targets, by address, as far as the account tells.
+        exactness: of exact mode; None where it was not looked at.
     """
 
     reading: Reading | None
@@ -67,3 +89,4 @@ class ClientFacts:
     directories: tuple[Directory, ...] = ()
     instance: Instance | None = None
     availability_domains: Mapping[str, str] = field(default_factory=dict)
+    exactness: Exactness | None = None

@@ -75,7 +75,7 @@ class Session:
 
     def __init__(self, root: Path, rows: int, files: Files = FILES) -> None:
         self.rows = rows
-        self.source = _source(root, files)
+        self.source = source_of(root, files)
         self.form: Form = Buckets(self.source)
         try:
             self._instance = _set_up(root, self.source, self.form, rows, files)
@@ -143,7 +143,17 @@ class _NotUnderstood(Exception):
     """The kernel does not know this form of trigger."""
 
 
-def _source(root: Path, files: Files) -> Source:
+def source_of(root: Path, files: Files = FILES) -> Source:
+    """The events of this kernel that tell sizes, found by looking only.
+
+    Args:
+        root: where tracefs is mounted.
+        files: how the kernel's files are reached.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
     check_hist(root, files)
     try:
         loaded = files.is_there(root / "events" / "nfs")

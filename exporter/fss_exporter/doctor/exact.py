@@ -1,0 +1,63 @@
+"""Exact mode on this client: whether the kernel could count sizes, and what it would take. Looks only, sets nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fss_exporter.doctor.client_facts import ClientFacts, Exactness
+from fss_exporter.doctor.findings import Finding, Severity
+from fss_exporter.doctor.probes import read_text
+from fss_exporter.nfs.exact.session import source_of
+from fss_exporter.nfs.exact.tracefs import INSTANCE, NotYet, Unavailable, find
+
+SOURCE = "docs/cost-model.md, Exact mode"
+_COST = "about 1,300 instructions for each READ or WRITE"
+
+
+def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
+    """Whether exact mode could be set up here.
+
+    Args:
+        places: where tracefs may be mounted.
+        sysfs: where sysfs is mounted.
+    """
+    lockdown = read_text(sysfs / "kernel/security/lockdown").partition("[")[2].partition("]")[0]
+    selinux = read_text(sysfs / "fs/selinux/enforce").strip() == "1"
+    root, reason, waits = "", "", False
+    try:
+        found = find(places)
+        root = str(found)
+        source_of(found)
+    except NotYet as error:
+        reason, waits = str(error), True
+    except Unavailable as error:
+        reason = str(error)
+    in_use = bool(root) and (Path(root) / "instances" / INSTANCE).is_dir()
+    return Exactness(reason, waits, root, in_use, "" if lockdown == "none" else lockdown, selinux)
+
+
+def check_exact(facts: ClientFacts) -> Iterator[Finding]:
+    """What exact mode would need on this client, or how to turn it on."""
+    known = facts.exactness
+    if known is None:
+        return
+    if known.reason and not known.waits:
+        message = f"READ and WRITE are estimated, and this host could not count them: {known.reason}"
+        yield Finding("exact-mode", Severity.OK, "", message)
+        return
+    if known.in_use:
+        message = (
+            f"{known.root}/instances/{INSTANCE} counts READ and WRITE by size: of an agent, or of one that was killed"
+        )
+        fix = f"if no agent with --nfs.exact runs: rmdir {known.root}/instances/{INSTANCE}"
+        yield Finding("exact-mode", Severity.OK, "", message, fix, SOURCE)
+    else:
+        begin = "from the first NFS mount on " if known.waits else ""
+        message = f"READ and WRITE are estimated; {begin}the kernel could count them by size, for {_COST}"
+        fix = "where a decision hangs on their cost, start the agent with --nfs.exact=auto"
+        yield Finding("exact-mode", Severity.OK, "", message, fix, SOURCE)
+    if known.lockdown == "confidentiality":
+        message = "kernel lockdown is in mode confidentiality, which forbids to read the tables"
+        yield Finding("exact-mode", Severity.OK, "", message, "leave exact mode off, or boot without it", SOURCE)
+    if known.selinux:
+        message = "SELinux enforces: the agent's domain must be allowed to write to tracefs_t for exact mode"
+        yield Finding("exact-mode", Severity.OK, "", message, "try it; ausearch -m avc names what is denied", SOURCE)

@@ -1,0 +1,95 @@
+"""Exact mode on this client: possible or not, and why."""
+
+from pathlib import Path
+
+import pytest
+from tests.doctor.clients import client
+
+from fss_exporter.doctor.client_facts import Exactness
+from fss_exporter.doctor.exact import check_exact, look
+from fss_exporter.doctor.findings import Finding, Severity
+
+FIELDS = "".join(
+    f"\tfield:u32 {name};\toffset:8;\tsize:4;\tsigned:0;\n" for name in ("dev", "arg_count", "res_count", "error")
+)
+
+
+def tracefs(root: Path, *, nfs: bool = True, hist: bool = True) -> Path:
+    """Files as a kernel shows them, for who only looks."""
+    events = ["sched/sched_switch", *(["nfs/nfs_readpage_done", "nfs/nfs_writeback_done"] if nfs else [])]
+    for event in events:
+        folder = root / "events" / event
+        folder.mkdir(parents=True)
+        (folder / "trigger").touch()
+        (folder / "format").write_text(FIELDS)
+        if hist:
+            (folder / "hist").touch()
+    (root / "instances").mkdir()
+    return root
+
+
+def sysfs(root: Path, lockdown: str = "", selinux: str = "") -> Path:
+    for name, text in (("kernel/security/lockdown", lockdown), ("fs/selinux/enforce", selinux)):
+        if text:
+            (root / name).parent.mkdir(parents=True)
+            (root / name).write_text(text)
+    return root
+
+
+def told(known: Exactness | None) -> list[Finding]:
+    return list(check_exact(client(exactness=known)))
+
+
+def test_what_was_not_looked_at_is_not_mentioned() -> None:
+    assert told(None) == []
+
+
+def test_without_tracefs_the_reason_says_how_to_mount_it(tmp_path: Path) -> None:
+    (only,) = told(look((tmp_path / "tracing",), tmp_path))
+
+    assert f"mount -t tracefs tracefs {tmp_path}/tracing" in only.message
+    assert only.severity is Severity.OK  # nobody needs it
+
+
+def test_a_kernel_that_cannot_count_is_told_as_such(tmp_path: Path) -> None:
+    (only,) = told(look((tracefs(tmp_path / "t", hist=False),), tmp_path))
+
+    assert "CONFIG_HIST_TRIGGERS" in only.message
+
+
+def test_a_kernel_that_can_is_told_with_the_price_and_the_flag(tmp_path: Path) -> None:
+    root = tracefs(tmp_path / "t")
+    (only,) = told(look((root,), tmp_path))
+
+    assert "1,300 instructions" in only.message
+    assert "--nfs.exact=auto" in only.fix
+    assert list((root / "instances").iterdir()) == []
+
+
+def test_before_the_first_mount_it_is_said_that_it_waits(tmp_path: Path) -> None:
+    (only,) = told(look((tracefs(tmp_path / "t", nfs=False),), tmp_path))
+
+    assert "from the first NFS mount on" in only.message
+
+
+def test_an_instance_that_is_there_is_named_with_the_way_to_remove_it(tmp_path: Path) -> None:
+    root = tracefs(tmp_path / "t")
+    (root / "instances/fss-exporter").mkdir()
+    (only,) = told(look((root,), tmp_path))
+
+    assert only.fix.endswith(f"rmdir {root}/instances/fss-exporter")
+
+
+@pytest.mark.parametrize(
+    ("lockdown", "selinux", "also"),
+    [
+        ("none [integrity] confidentiality\n", "", []),
+        ("none integrity [confidentiality]\n", "", ["lockdown"]),
+        ("[none] integrity confidentiality\n", "1", ["SELinux"]),
+        ("", "0", []),
+    ],
+)
+def test_what_forbids_it_is_said_beside(tmp_path: Path, lockdown: str, selinux: str, also: list[str]) -> None:
+    _, *others = told(look((tracefs(tmp_path / "t"),), sysfs(tmp_path / "sys", lockdown, selinux)))
+
+    assert [word for word in ("lockdown", "SELinux") for one in others if word in one.message] == also

@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check dist test-cli test-terraform accuracy bench bench-rules dashboards screenshots pages lock clean golden
+.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check dist test-cli test-terraform accuracy bench bench-agent bench-oci bench-rules dashboards screenshots pages lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -69,8 +69,13 @@ metrics: .venv/dev ## write docs/metrics.md anew from the catalogue
 golden: .venv/dev ## write the golden scrape anew, after a change that is meant
 	@$(RUN) -m tests.nfs.golden
 
-bench: .venv/dev ## cost of a scrape, side by side with node_exporter
+bench: bench-agent bench-oci bench-rules ## what everything costs; docs/performance.md explains the tables
+
+bench-agent: .venv/dev ## a scrape of a client, side by side with node_exporter
 	@$(RUN) tools/bench.py $(ARGS)
+
+bench-oci: .venv/dev ## a poll of 1,000 mount targets with 4,000 file systems
+	@$(RUN) tools/bench_oci.py $(ARGS)
 
 bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB of memory; ARGS="--clients 1000")
 	@tools/ensure-tools prometheus && $(BIN)/python tools/bench_rules.py $(ARGS)

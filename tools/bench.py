@@ -105,6 +105,7 @@ class Exporter:
     url: str
     wall_ms: list[float] = field(default_factory=list)
     cpu_ms: list[float] = field(default_factory=list)
+    start_ms: float = 0.0
     body_bytes: int = 0
     resident_mib: float = 0.0
 
@@ -118,13 +119,14 @@ class Exporter:
         self.cpu_ms.append((cpu_seconds(self.pid) - cpu) * 1000)
 
     @property
-    def row(self) -> tuple[float, float, float, float]:
-        """Median wall and CPU milliseconds, kB of the last answer, resident MiB."""
+    def row(self) -> tuple[float, float, float, float, float]:
+        """Median wall and CPU milliseconds, kB of the last answer, resident MiB, milliseconds to the first answer."""
         return (
             statistics.median(self.wall_ms),
             statistics.median(self.cpu_ms),
             self.body_bytes / 1000,
             self.resident_mib,
+            self.start_ms,
         )
 
 
@@ -148,18 +150,20 @@ def free_port() -> int:
 @contextmanager
 def running(name: str, command: list[str], port: int) -> Iterator[Exporter]:
     """A started exporter that answers."""
+    began = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             deadline = time.monotonic() + 30
+            url = f"http://127.0.0.1:{port}/metrics"
             while True:
                 try:
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    urllib.request.urlopen(url, timeout=10).close()
                     break
                 except OSError:
                     if time.monotonic() > deadline or process.poll() is not None:
                         sys.exit(f"{name} does not answer: {' '.join(command)}")
-                    time.sleep(0.02)
-            yield Exporter(name, process.pid, f"http://127.0.0.1:{port}/metrics")
+                    time.sleep(0.005)
+            yield Exporter(name, process.pid, url, start_ms=(time.perf_counter() - began) * 1000)
         finally:
             process.terminate()
 
@@ -201,7 +205,7 @@ def main() -> None:
     node_exporter = subprocess.run(
         [ROOT / "tools" / "node-exporter"], check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
-    table = Table("mounts", "", "wall ms", "CPU ms", "gzip kB", "RSS MiB", "ticking, % of a core", box=None)
+    table = Table("mounts", "", "wall ms", "CPU ms", "gzip kB", "RSS MiB", "start ms", "ticking, % of a core", box=None)
     for mounts in mounts_list:
         ours, theirs, ticking = measure(mounts, node_exporter)
         for one in (ours, theirs):

@@ -1,6 +1,7 @@
 """`fss-exporter fio`: what a fio report says about the mount target it ran against."""
 
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ from rich.console import Console
 from fss_exporter.cli import tables, units
 from fss_exporter.cli.ceilings import config_option, judge as ceilings_of, shape_option
 from fss_exporter.cli.saved_files import text_of
+from fss_exporter.cli.service_options import chosen as chosen_by, service_options
 from fss_exporter.cli.tables import Column, Row
 from fss_exporter.errors import UsageError
 from fss_exporter.fio.report import read_report
-from fss_exporter.model.benchmark import Direction, Job, Pace, Verdict, job_traffic, judge
+from fss_exporter.model.benchmark import Direction, Job, Pace, Verdict, job_traffic, judge, plain_traffic
 from fss_exporter.model.limits import Limits
+from fss_exporter.model.services import Ceilings
+from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
 
 _TAILS = (50.0, 99.0, 99.9)
@@ -30,22 +34,66 @@ _TAILS = (50.0, 99.0, 99.9)
     help="rsize and wsize of the mount: larger requests are split.  [default: 1MiB]",
 )
 @shape_option
+@service_options
 @config_option
 @tables.output_option
-def fio(report: Path, *, transfer_size: int, shape: str, config_file: Path | None, output: str) -> None:
-    """What the jobs of REPORT (fio --output-format=json) cost a mount target, and which ceiling they met."""
+def fio(  # one argument a flag
+    report: Path,
+    *,
+    transfer_size: int,
+    shape: str,
+    service: str | None,
+    kind: str | None,
+    capacity: int | None,
+    config_file: Path | None,
+    output: str,
+) -> None:
+    """What the jobs of REPORT (fio --output-format=json) cost a mount target, and which ceiling they met.
+
+    With --service they are held against the ceilings of another storage service.
+    """
     if not transfer_size:
         raise UsageError("--transfer-size must be more than nothing")
-    limits = ceilings_of(shape, config_file).limits
+    other = chosen_by(service, kind, capacity)
+    against = (
+        Against(f"shape {shape}", ceilings_of(shape, config_file).limits, transfer_size)
+        if other is None
+        else Against(other.name, other.ceilings, transfer_size)
+    )
     groups: dict[int, list[Job]] = defaultdict(list)
     for job in read_report(str(report), text_of(report)):
         groups[job.group].append(job)
-    verdicts = [(jobs, judge(jobs, limits, transfer_size)) for jobs in groups.values()]
+    verdicts = [(jobs, judge(jobs, against.limits, transfer_size)) for jobs in groups.values()]
     if output == "json":
-        found = [_document(jobs, verdict, limits, transfer_size) for jobs, verdict in verdicts]
-        click.echo(tables.as_json({"report": str(report), "shape": shape, "groups": found}))
+        found = [_document(jobs, verdict, against) for jobs, verdict in verdicts]
+        named = {"shape": shape} if other is None else {"service": other.service.name}
+        click.echo(tables.as_json({"report": str(report), **named, "groups": found}))
         return
-    _show(tables.console(), str(report), shape, verdicts, transfer_size)
+    _show(tables.console(), str(report), against, verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What a report is held against.
+
+    Attributes:
+        name: what it is called.
+        limits: its ceilings.
+        transfer_size: rsize and wsize, bytes.
+    """
+
+    name: str
+    limits: Limits | Ceilings
+    transfer_size: int
+
+    @property
+    def counts(self) -> str:
+        """The I/O operations it counts."""
+        return "IOPS of the service" if isinstance(self.limits, Ceilings) else "mount-target IOPS"
+
+    def traffic(self, job: Job) -> Traffic:
+        """What a job put on it."""
+        return plain_traffic(job) if isinstance(self.limits, Ceilings) else job_traffic(job, self.transfer_size)
 
 
 _COLUMNS = (
@@ -60,26 +108,25 @@ _COLUMNS = (
     Column("p99.9 ms", 6),
     Column("in flight", 3),
     Column("of depth", 4),
-    Column("mount-target IOPS"),
 )
 
 
-def _show(out: Console, source: str, shape: str, verdicts: list[tuple[list[Job], Verdict]], transfer_size: int) -> None:
-    rows = [row for jobs, _ in verdicts for job in jobs for row in _rows(job, transfer_size)]
-    tables.show(out, _COLUMNS, rows, source)
+def _show(out: Console, source: str, against: Against, verdicts: list[tuple[list[Job], Verdict]]) -> None:
+    rows = [row for jobs, _ in verdicts for job in jobs for row in _rows(job, against)]
+    tables.show(out, (*_COLUMNS, Column(against.counts)), rows, source)
     for jobs, verdict in verdicts:
         tables.say(out, "")
         names = ", ".join(dict.fromkeys(job.name for job in jobs))
         together = " together" if len(jobs) > 1 else ""
         tables.say(out, f"{names}{together}", "bold")
-        for line in _sentences(verdict, shape):
+        for line in _sentences(verdict, against):
             tables.say(out, line)
         for remark in dict.fromkeys(remark for job in jobs for remark in job.remarks):
             tables.say(out, f"note: {remark}")
 
 
-def _rows(job: Job, transfer_size: int) -> list[Row]:
-    traffic = job_traffic(job, transfer_size)
+def _rows(job: Job, against: Against) -> list[Row]:
+    traffic = against.traffic(job)
     rows = []
     for kind, name, direction in (("read", "READ", job.reads), ("write", "WRITE", job.writes)):
         if not direction.count:
@@ -101,19 +148,19 @@ def _rows(job: Job, transfer_size: int) -> list[Row]:
                 )
             )
         )
-    return rows or [Row((job.name, "nothing done", *[""] * (len(_COLUMNS) - 2)))]
+    return rows or [Row((job.name, "nothing done", *[""] * (len(_COLUMNS) - 1)))]
 
 
-def _sentences(verdict: Verdict, shape: str) -> list[str]:
+def _sentences(verdict: Verdict, against: Against) -> list[str]:
     iops, first = verdict.traffic.iops, verdict.first
     lines = []
     if iops is not None:
         bounds = f" ({units.number(iops.lower)} to {units.number(iops.upper)})" if iops.lower != iops.upper else ""
-        lines.append(f"cost: {units.number(iops.point)} mount-target IOPS{bounds}")
+        lines.append(f"cost: {units.number(iops.point)} {against.counts}{bounds}")
     depth = f" of {verdict.depth}" if verdict.depth is not None else ""
     lines.append(f"in flight (Little's law): {units.number(verdict.in_flight)}{depth}")
     if first is not None:
-        share = f"{units.percent(first.ratio)} of the {first.resource} of shape {shape}"
+        share = f"{units.percent(first.ratio)} of the {first.resource} of {against.name}"
         lines.append(f"{_PACES[verdict.pace]}: {share}")
         off = f"; the model is off by {verdict.error * 100:+.1f} %" if verdict.error is not None else ""
         lines.append(f"the model allows {units.number(verdict.allowed)} IOPS of fio at this mix{off}")
@@ -129,7 +176,7 @@ _PACES = {
 }
 
 
-def _document(jobs: list[Job], verdict: Verdict, limits: Limits, transfer_size: int) -> dict[str, Any]:
+def _document(jobs: list[Job], verdict: Verdict, against: Against) -> dict[str, Any]:
     iops = verdict.traffic.iops
     return {
         "group": jobs[0].group,
@@ -140,7 +187,7 @@ def _document(jobs: list[Job], verdict: Verdict, limits: Limits, transfer_size: 
                 "write": _direction(job.writes),
                 "in_flight": job.in_flight,
                 "depth": job.depth,
-                "mount_target_iops": cost._asdict() if (cost := job_traffic(job, transfer_size).iops) else None,
+                "mount_target_iops": cost._asdict() if (cost := against.traffic(job).iops) else None,
                 "remarks": list(job.remarks),
             }
             for job in jobs
@@ -153,7 +200,7 @@ def _document(jobs: list[Job], verdict: Verdict, limits: Limits, transfer_size: 
         "pace": verdict.pace.value,
         "allowed_operations_per_second": verdict.allowed,
         "model_error_ratio": verdict.error,
-        "iops_limit": limits.iops,
+        "iops_limit": against.limits.iops,
     }
 
 

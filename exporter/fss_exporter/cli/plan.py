@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from fss_exporter.cli import plan_report, tables, units
+from fss_exporter.cli import plan_report, plan_service, tables, units
 from fss_exporter.cli.ceilings import Judge, config_option, judge, shape_option
 from fss_exporter.cli.fetch import check_url, get
 from fss_exporter.cli.plan_report import Case
 from fss_exporter.cli.prometheus import busiest
 from fss_exporter.cli.saved_files import saved_interval, seconds_option
+from fss_exporter.cli.service_options import Chosen, chosen as chosen_by, service_options
 from fss_exporter.cli.what_if import MOST_CLIENTS, MOST_REQUESTS, Scenario, what_if
 from fss_exporter.errors import UsageError
 from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES, Clients
@@ -48,6 +49,8 @@ class Options:
     tcp_window: int
     target: float
     changes: tuple[str, ...]
+    volumes: int | None
+    server_network: float | None
     config_file: Path | None
 
     @property
@@ -128,19 +131,30 @@ def _operation(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
     help="Share of every ceiling to stay at or below.",
 )
 @click.option("--what-if", "changes", multiple=True, metavar="NAME=VALUE", help="Answer again with one thing changed.")
+@service_options
+@click.option("--volumes", type=click.IntRange(1, 1000), help="Such volumes in one self-managed storage server.")
+@click.option("--server-network", type=units.bandwidth, metavar="RATE", help="Its card towards the clients.")
 @shape_option
 @config_option
 @tables.output_option
-def plan(*, shape: str, output: str, **flags: object) -> None:
+def plan(
+    *, shape: str, output: str, service: str | None, kind: str | None, capacity: int | None, **flags: object
+) -> None:
     """What a workload costs a mount target, what binds it first, and how many mount targets it needs.
 
     The workload is stated in rates and sizes, or recorded: --mountstats or --prometheus. With --concurrency and
     --latency but no rate, it is what that many requests in flight can do.
 
+    With --service it is what to buy of another storage service.
+
     --what-if takes nconnect, clients, concurrency, latency, network-rtt, client-bandwidth, target or shape.
     """
     options = Options(**flags)  # type: ignore[arg-type]  # click has made the types
     _check(options)
+    other = chosen_by(service, kind, capacity)
+    if other is not None:
+        _answer_for(other, options, output)
+        return
     ceilings = judge(shape, options.config_file)
     loads = _loads(options, ceilings)
     if options.address is not None and options.address not in loads:
@@ -152,6 +166,25 @@ def plan(*, shape: str, output: str, **flags: object) -> None:
         return
     for case in cases:
         plan_report.show(tables.console(), case)
+
+
+def _answer_for(other: Chosen, options: Options, output: str) -> None:
+    """What to buy of another service."""
+    if not options.is_stated or options.operations or options.changes:
+        raise UsageError("--service takes a stated workload of reads and writes, such as --read-bandwidth 300MB/s")
+    question = plan_service.Question(
+        other,
+        plan_service.load_of(*_stated(options)),
+        options.target,
+        options.latency,
+        options.volumes,
+        options.server_network,
+    )
+    plan_service.check(question)
+    if output == "json":
+        click.echo(tables.as_json(plan_service.document(question)))
+        return
+    plan_service.show(tables.console(), question)
 
 
 def _check(options: Options) -> None:
@@ -168,6 +201,8 @@ def _check(options: Options) -> None:
         raise UsageError("--reads and --read-bandwidth both state the reads: give one")
     if options.writes is not None and options.write_bandwidth is not None:
         raise UsageError("--writes and --write-bandwidth both state the writes: give one")
+    if options.volumes is not None and options.server_network is None:
+        raise UsageError("--volumes and --server-network speak of one self-managed server: give both")
     if 0 in {options.read_size, options.write_size, options.tcp_window}:
         raise UsageError("--read-size, --write-size and --tcp-window must be more than nothing")
 

@@ -12,6 +12,8 @@ from enum import Enum
 from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.purchase import ServiceLoad, service_uses
+from fss_exporter.model.services import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.model.utilisation import Use, fullest, uses
 from fss_exporter.model.workload import Transfers, workload
@@ -125,11 +127,26 @@ def job_traffic(job: Job, cap_bytes: int) -> Traffic:
     return together((_direction(READ, job.reads, cap_bytes), _direction(WRITE, job.writes, cap_bytes)))
 
 
-def judge(jobs: Iterable[Job], limits: Limits, cap_bytes: int) -> Verdict:
-    """What jobs that ran together measured, against the ceilings of one mount target."""
+def plain_traffic(job: Job) -> Traffic:
+    """What a job put on a service that counts a read or write of any size as one."""
+    rates = {name: one.operations for name, one in ((READ, job.reads), (WRITE, job.writes)) if one.count}
+    return Traffic(
+        {name: OperationTraffic(rate, Bounds(rate, rate, rate)) for name, rate in rates.items()},
+        job.reads.bytes_per_second if READ in rates else 0.0,
+        job.writes.bytes_per_second if WRITE in rates else 0.0,
+    )
+
+
+def judge(jobs: Iterable[Job], limits: Limits | Ceilings, cap_bytes: int) -> Verdict:
+    """What jobs that ran together measured, against the ceilings of one mount target, or of another service."""
     jobs = tuple(jobs)
-    traffic = together(job_traffic(job, cap_bytes) for job in jobs)
-    found = uses(traffic, limits)
+    if isinstance(limits, Ceilings):
+        traffic = together(plain_traffic(job) for job in jobs)
+        reads, writes = sum(job.reads.operations for job in jobs), sum(job.writes.operations for job in jobs)
+        found = service_uses(ServiceLoad(reads, writes, traffic.read_bytes, traffic.written_bytes), limits)
+    else:
+        traffic = together(job_traffic(job, cap_bytes) for job in jobs)
+        found = uses(traffic, limits)
     first = fullest(found)
     in_flight = sum(job.in_flight for job in jobs)
     depths = [job.depth for job in jobs if job.depth is not None]

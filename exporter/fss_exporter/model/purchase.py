@@ -1,0 +1,124 @@
+"""What a load takes of another storage service, and how much of it to buy. Reads and writes count as one each there."""
+
+import math
+from dataclasses import dataclass
+
+from fss_exporter.model.concurrency import Flow, in_flight_for
+from fss_exporter.model.services import Ceilings, Kind, Service
+from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
+
+BANDWIDTH = "bandwidth, reads and writes together"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLoad:
+    """What is asked of a service, per second."""
+
+    reads: float = 0.0
+    writes: float = 0.0
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+
+    @property
+    def operations(self) -> float:
+        """Reads and writes."""
+        return self.reads + self.writes
+
+    @property
+    def payload(self) -> float:
+        """Bytes of both directions."""
+        return self.read_bytes + self.written_bytes
+
+
+def service_uses(load: ServiceLoad, ceilings: Ceilings) -> tuple[Use, ...]:
+    """Every ceiling that is known, and what the load takes of it."""
+    found = (
+        Use(IOPS, "IOPS", load.operations, ceilings.iops),
+        Use(READ_BANDWIDTH, "B/s", load.read_bytes, ceilings.read_bytes_per_second),
+        Use(WRITE_BANDWIDTH, "B/s", load.written_bytes, ceilings.write_bytes_per_second),
+        Use(BANDWIDTH, "B/s", load.payload, ceilings.bytes_per_second),
+    )
+    return tuple(use for use in found if use.limit is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One kind of a service for a load.
+
+    Attributes:
+        kind: what would be bought.
+        capacity_bytes: how much of it at least; None where no capacity bears the load, 0 where it does not matter.
+    """
+
+    kind: Kind
+    capacity_bytes: float | None
+
+
+def offers(load: ServiceLoad, service: Service, target: float) -> list[Offer]:
+    """Least capacity of each kind that bears the load at a share of its ceilings; kinds without ceilings are left out."""
+    found = []
+    for kind in service.kinds.values():
+        wanted = [
+            (kind.iops, load.operations),
+            (kind.read, load.read_bytes),
+            (kind.write, load.written_bytes),
+            (kind.both, load.payload),
+        ]
+        asked = [line.capacity_for(amount / target) for line, amount in wanted if line is not None and amount > 0]
+        if asked:
+            enough = [size for size in asked if size is not None]
+            least = max(kind.least_bytes, *enough) if len(enough) == len(asked) else None
+            found.append(Offer(kind, least))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Little's law for one load.
+
+    Attributes:
+        latency_seconds: of a request.
+        size_bytes: mean payload of one.
+        needed: requests that have to be in flight.
+        most: requests the service takes at a time; None where unpublished.
+    """
+
+    latency_seconds: float
+    size_bytes: float
+    needed: float
+    most: int | None
+
+    @property
+    def reachable(self) -> float | None:
+        """Bytes per second with as many requests in flight as the service takes; None where that is unpublished."""
+        return None if self.most is None else Flow(self.most, self.latency_seconds, self.size_bytes).bytes_per_second
+
+
+def pace(load: ServiceLoad, kind: Kind | None, latency_seconds: float | None) -> Pace | None:
+    """The requests a load keeps in flight; None where neither the caller nor the service tells a latency.
+
+    Where no latency is given it is the one the service states of a write of the size at hand, or of the next size above.
+    """
+    if not load.operations or not load.payload:
+        return None
+    size = load.payload / load.operations
+    if latency_seconds is None and kind is not None and load.writes:
+        stated = [seconds for bytes_, seconds in sorted(kind.write_latency.items()) if bytes_ >= size]
+        latency_seconds = stated[0] if stated else None
+    if latency_seconds is None:
+        return None
+    return Pace(
+        latency_seconds, size, in_flight_for(load.payload, latency_seconds, size), kind.in_flight if kind else None
+    )
+
+
+def clients_needed(load: ServiceLoad, kind: Kind) -> int | None:
+    """Clients it takes if each reaches what one client was seen to reach; None where nobody has said so."""
+    one = kind.one_client
+    if one is None:
+        return None
+    shares = (
+        load.reads / one.read_iops + load.writes / one.write_iops,
+        load.read_bytes / one.read_bytes_per_second + load.written_bytes / one.write_bytes_per_second,
+    )
+    return max(1, math.ceil(max(shares)))

@@ -1,0 +1,77 @@
+"""`plan --service` and `fio --service`: other storage services at the prompt."""
+
+import pytest
+from tests.cli.prompt import ROOT, ask
+
+REPORT = ROOT / "tests/fixtures/fio/nogroup.json"
+NAS = ("--service", "apsara-nas", "--type", "capacity")
+VOLUME = ("--service", "block-volume", "--type", "vpu-20", "--capacity", "400GB")
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (("plan", "--reads", "5", "--type", "capacity"), "go with --service"),
+        (("plan", "--reads", "5", "--service", "nfs"), "is not one of"),
+        (("plan", "--reads", "5", "--service", "lustre", "--type", "fast"), "lustre has mbps-per-tb-125"),
+        (("plan", "--reads", "5", *NAS, "--capacity", "0"), "more than nothing"),
+        (("plan", "--reads", "5", *NAS, "--capacity", "big"), "is not a size"),
+        (("plan", *NAS), "no workload"),
+        (("plan", "--operation", "GETATTR=5", *NAS), "reads and writes"),
+        (("plan", "--reads", "5", "--what-if", "nconnect=2", *NAS), "reads and writes"),
+        (("plan", "--reads", "5", "--volumes", "4"), "give both"),
+        (("plan", "--reads", "5", *NAS, "--server-network", "25Gbit/s"), "give both"),
+        (("plan", "--reads", "5", *NAS, "--volumes", "4", "--server-network", "25Gbit/s"), "say what volumes"),
+        (("fio", str(REPORT), "--capacity", "1TB"), "go with --service"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_flags_that_do_not_fit_together_are_refused(flags: tuple[str, ...], why: str) -> None:
+    answer = ask(*flags)
+
+    assert answer.code == 2
+    assert why in answer.err
+
+
+def test_capacity_to_buy_for_a_bandwidth_with_the_numbers_of_littles_law() -> None:
+    found = ask(
+        "plan", *NAS, "--capacity", "1000GiB", "--write-bandwidth", "300MB/s", "--target", "1", "--output", "json"
+    )
+
+    document = found.document
+    assert document["offers"] == [{"type": "capacity", "capacity_bytes": pytest.approx(2000 * 1024**3)}]
+    assert document["share"] == {"bandwidth, reads and writes together": pytest.approx(2.0)}
+    assert document["in_flight"] == pytest.approx(28.61, rel=0.001)
+    assert (document["in_flight_limit"], document["clients"]) == (128, 2)
+
+
+def test_the_answer_shows_its_numbers() -> None:
+    out = ask("plan", *NAS, "--write-bandwidth", "300MB/s").out
+
+    assert "286/s x 100.00 ms = 28.6 requests" in out
+    assert "the service takes 128 at a time" in out
+
+
+def test_a_self_managed_servers_bound_is_told() -> None:
+    flags = ("--service", "block-volume", "--type", "vpu-10", "--capacity", "800GB", "--read-bandwidth", "5GB/s")
+    out = " ".join(ask("plan", *flags, "--volumes", "16", "--server-network", "25Gbit/s").out.split())
+
+    assert "16 x 384.00 MB/s of volumes and 3,125.00 MB/s of network: 3,125.00 MB/s; it takes 2 such servers" in out
+
+
+def test_a_report_is_read_against_the_ceiling_of_its_service() -> None:
+    (group,) = ask("fio", REPORT, *VOLUME, "--output", "json").document["groups"]
+
+    measured = sum(job["read"]["operations_per_second"] for job in group["jobs"])
+    assert group["mount_target_iops"]["point"] == pytest.approx(measured)
+    assert group["share"]["IOPS"] == pytest.approx(measured / 30_000)
+    assert group["iops_limit"] == 30_000
+    assert group["pace"] == "above the ceiling"
+    assert "IOPS of the service" in ask("fio", REPORT, *VOLUME).out
+
+
+def test_a_report_of_a_service_without_known_ceilings_has_figures_and_no_verdict() -> None:
+    (group,) = ask("fio", REPORT, "--service", "lustre", "--output", "json").document["groups"]
+
+    assert group["share"] == {}
+    assert group["model_error_ratio"] is None

@@ -1,0 +1,76 @@
+"""docs/neighbours.md says what the table of services says."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from fss_exporter.config import Settings
+from fss_exporter.model.services import GB, GIB, SERVICES, TB, Line
+from fss_exporter.oci.neighbours import metrics_of
+
+PAGE = Path(__file__).parents[2] / "docs/neighbours.md"
+UNITS = {1000 * GIB: "1,000 GiB", TB: "TB", GB: "GB"}
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value / 1e6:,g} MB/s" if unit == "B/s" else f"{value:,g} IOPS"
+
+
+def _line(line: Line | None, unit: str) -> str:
+    if line is None:
+        return ""
+    most = "" if line.most is None else _amount(line.most, unit)
+    if line.per_unit is None:
+        return most
+    grows = f"{_amount(line.per_unit, unit)} per {UNITS[int(line.unit_bytes)]}"
+    return f"{grows}, up to {most}" if most else grows
+
+
+def rows() -> Iterator[str]:
+    """The table of ceilings."""
+    yield "| service | type | IOPS | bandwidth | source |"
+    yield "|---|---|---|---|---|"
+    for service in SERVICES.values():
+        for kind in service.kinds.values():
+            lines = [line for line in (kind.iops, kind.both, kind.read, kind.write) if line is not None]
+            each = [
+                text
+                for text, line in (("{} both", kind.both), ("{} read", kind.read), ("{} written", kind.write))
+                if line is not None
+                for text in [text.format(_line(line, "B/s"))]
+            ]
+            sources = "; ".join(dict.fromkeys(f"{line.source.document} ({line.source.dated})" for line in lines))
+            yield f"| `{service.name}` | `{kind.name}` | {_line(kind.iops, 'IOPS')} | {'; '.join(each)} | {sources} |"
+
+
+def test_the_table_of_ceilings_is_the_models() -> None:
+    shown = re.search(r"<!-- kinds.*?-->\n(.*?)\n<!-- end of kinds -->", PAGE.read_text(), re.DOTALL)
+
+    assert shown is not None
+    assert shown[1].splitlines() == list(rows()), "write it anew: python -m tests.artefacts.test_neighbours_page"
+
+
+def test_every_service_has_a_row() -> None:
+    assert set(re.findall(r"^\| `([\w-]+)` \| (?!`)", PAGE.read_text(), re.MULTILINE)) == set(SERVICES)
+
+
+def test_the_configurations_shown_are_correct() -> None:
+    shown = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+    assert len(shown) == 2
+    for text in shown:
+        Settings.model_validate(yaml.safe_load(text))
+
+
+def test_the_number_of_queries_is_told() -> None:
+    counted = f"({len(metrics_of(['lustre']))} and {len(metrics_of(['block-volume']))})"
+
+    assert counted in PAGE.read_text()
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text()
+    begin, end = text.index("-->\n", text.index("<!-- kinds")) + 4, text.index("<!-- end of kinds")
+    PAGE.write_text(text[:begin] + "\n".join(rows()) + "\n" + text[end:])

@@ -15,8 +15,11 @@ import pytest
 from hypothesis import given, strategies as st
 from tests import processes
 from tests.cli.prompt import RECORDINGS, ROOT, Answer, ask, ask_process
+from tests.nfs.exact.host import Host
+from tests.nfs.exact.kernel import Kernel
 
 from fss_exporter.cli import iostat as command
+from fss_exporter.nfs.superblocks import Reading
 
 MIXED = RECORDINGS / "k_mixed"
 FIRST, SECOND = (ROOT / "tests/fixtures/procfs" / name for name in ("first", "second"))
@@ -130,6 +133,9 @@ def test_the_mountinfo_of_another_host_is_refused(tmp_path: Path) -> None:
         (("--seconds", "5"), "go with --from and --to"),
         (("--url", "host:10949"), "give a URL like"),
         (("--url", "ftp://host/metrics"), "give a URL like"),
+        (("--nfs.exact", "on"), "--nfs.exact counts what happens from now on: give an INTERVAL"),
+        (("--nfs.exact", "on", "--url", "http://host/metrics"), "--nfs.exact counts on this host"),
+        (("--nfs.exact", "on", "--path.tracefs", "/nowhere", "1", "1"), "--nfs.exact=on: no tracefs at /nowhere"),
         (("0",), "is not an interval"),
         (("nan",), "is not an interval"),
         (("1", "0"), "x>=1"),
@@ -395,3 +401,26 @@ def test_nobody_listening_is_a_failure() -> None:
     answer = ask("iostat", "--url", "http://127.0.0.1:1/metrics")
     assert answer.code == 1
     assert "no answer: " in answer.err
+
+
+def test_what_the_kernel_counts_is_told_as_exact() -> None:
+    host = Host()
+    host.now = 1.0
+
+    def read() -> Reading:
+        host.call(40, "READ", 33 * 1024)
+        return host.reader.read()
+
+    (report,) = command._local(read, 0.05, 1)
+    assert report.counted
+    (traffic,) = report.traffic.values()
+    iops = traffic.operations["READ"].iops
+    assert iops is not None
+    assert iops.lower == iops.point == iops.upper > 0
+
+
+def test_what_is_estimated_is_not_told_as_exact() -> None:
+    host = Host(kernel=Kernel(hist=False))
+    (report,) = command._local(host.reader.read, 0.05, 1)
+
+    assert not report.counted

@@ -68,6 +68,8 @@ def url_of(running: subprocess.Popen[bytes], log: Path) -> str:
         (["--nfs.tick=0s"], "'--nfs.tick': must be longer than nothing"),
         (["--nfs.tick=fast"], "'--nfs.tick': 'fast' is not a length of time"),
         (["--log.level=chatty"], "'--log.level': 'chatty' is not one of"),
+        (["--nfs.exact=maybe"], "'--nfs.exact': 'maybe' is not one of"),
+        (["--no-collector.nfs", "--collector.oci", "--nfs.exact=on"], "--nfs.exact=on: there is nothing to count"),
         (["--no-collector.nfs"], "nothing to collect: leave out --no-collector.nfs or give --collector.oci"),
     ],
 )
@@ -79,6 +81,31 @@ def test_bad_input_is_one_line_that_names_the_flag_and_the_fix(flags: list[str],
     assert refused.stdout == ""
     assert refused.stderr.count("\n") == 1
     assert complaint in refused.stderr
+
+
+def test_exact_mode_that_is_required_and_cannot_be_is_told_with_the_fix(tmp_path: Path) -> None:
+    flags = [f"--path.procfs={procfs(tmp_path)}", "--nfs.exact=on", "--path.tracefs=/nowhere"]
+    command = [sys.executable, "-m", "fss_exporter", "serve", "--web.listen-address=127.0.0.1:0", *flags]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert refused.returncode == 2
+    expected = (
+        "fss-exporter: --nfs.exact=on: no tracefs at /nowhere: mount -t tracefs tracefs /nowhere, "
+        "or name it with --path.tracefs"
+    )
+    assert refused.stderr.splitlines()[-1] == expected
+
+
+def test_exact_mode_that_is_wished_for_and_cannot_be_is_told_once_and_estimated(tmp_path: Path) -> None:
+    with serve(tmp_path, "--nfs.exact=auto", "--path.tracefs=/nowhere", "--nfs.tick=10ms") as (_, url, log):
+        wait_for(lambda: float(sample(url, "fss_nfs_ticks_total ")) >= 5, "five ticks")
+        assert sample(url, "fss_nfs_exact_active ") == "0.0"
+        assert log.read_text().count("are estimated, not counted: no tracefs at /nowhere") == 1
+
+
+def sample(url: str, name: str) -> str:
+    (line,) = (line for line in get(f"{url}/metrics").splitlines() if line.startswith(name))
+    return line.rpartition(" ")[2]
 
 
 def test_a_taken_port_is_told_and_nothing_is_started(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """`fss-exporter iostat`: what the NFS mounts of a client do, in the IOPS that count against a mount target."""
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,8 @@ import click
 
 from fss_exporter.cli import iostat_report, tables
 from fss_exporter.cli.ceilings import Judge, config_option, judge, shape_option
+from fss_exporter.cli.exact import Exact, exact
+from fss_exporter.cli.exact_flags import exact_options
 from fss_exporter.cli.fetch import check_url, get
 from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
 from fss_exporter.cli.saved_files import saved_interval, seconds_option
@@ -39,6 +42,9 @@ class Options:
     url: str | None
     procfs: Path
     pid: str
+    exact: str
+    tracefs: Path | None
+    sysfs: Path
 
 
 @click.command()
@@ -67,6 +73,7 @@ class Options:
 @click.option(
     "--path.pid", "pid", default="1", show_default=True, help="Process whose mounts are read: a number or self."
 )
+@exact_options
 @click.option("--by", type=click.Choice(iostat_report.GROUPINGS), default="mount", show_default=True)
 @click.option("--sort", type=click.Choice(tuple(iostat_report.SORTS)), default="iops", show_default=True)
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many lines for each mount target.")
@@ -100,12 +107,29 @@ def _reports(options: Options, ceilings: Judge) -> Iterator[Report]:
         raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
     if before is None and (options.mountinfo or options.seconds is not None):
         raise UsageError("--mountinfo and --seconds go with --from and --to")
+    if options.exact != "off" and (before is not None or options.url is not None):
+        raise UsageError("--nfs.exact counts on this host: leave it out with --from, --to and --url")
     if before is not None and after is not None:
         return iter((_files(before, after, options, ceilings),))
     if options.url is not None:
         url = check_url("--url", options.url)
         return _scrapes(url, interval or _SCRAPE_INTERVAL_S, options.count if interval else 1)
-    return _local(Procfs(options.procfs, options.pid, ceilings.address_map), interval, options.count)
+    source = Procfs(options.procfs, options.pid, ceilings.address_map)
+    if options.exact == "off":
+        return _local(source.read, interval, options.count)
+    if interval is None:
+        raise UsageError("--nfs.exact counts what happens from now on: give an INTERVAL, e.g. 5")
+    return _counted(
+        exact(options.exact, source.read, options.tracefs, options.sysfs, ceilings.address_map), interval, options.count
+    )
+
+
+def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Report]:
+    source.open()
+    try:
+        yield from _local(source.reader.read, interval, count)
+    finally:
+        source.reader.close()
 
 
 def _files(before: Path, after: Path, options: Options, ceilings: Judge) -> Report:
@@ -115,8 +139,8 @@ def _files(before: Path, after: Path, options: Options, ceilings: Judge) -> Repo
     return Report(source, None, between.seconds, rates, _mount_points(between.reading), between.notes)
 
 
-def _local(source: Procfs, interval: float | None, count: int | None) -> Iterator[Report]:
-    reading = source.read()
+def _local(read: Callable[[], Reading], interval: float | None, count: int | None) -> Iterator[Report]:
+    reading = read()
     if interval is None:
         yield _since_mount(reading)
         return
@@ -125,15 +149,21 @@ def _local(source: Procfs, interval: float | None, count: int | None) -> Iterato
     accounts.apply(reading, began)
     done = 0
     while count is None or done < count:
-        old, last = snapshot(accounts.mounts), began
+        old, last, estimated = snapshot(accounts.mounts), began, _estimated_seconds(accounts)
         # Sizes are told apart by what one tick holds, so a long interval is read in short ones.
         for due in _ticks(last, interval):
             time.sleep(max(0.0, due - time.monotonic()))
-            reading, began = source.read(), time.monotonic()
+            reading, began = read(), time.monotonic()
             accounts.apply(reading, began)
         rates = traffic(old, accounts.mounts, began - last)
-        yield Report("this host", datetime.now(UTC), began - last, rates, _mount_points(reading), ())
+        counted = _estimated_seconds(accounts) == estimated
+        yield Report("this host", datetime.now(UTC), began - last, rates, _mount_points(reading), (), counted=counted)
         done += 1
+
+
+def _estimated_seconds(accounts: Accounts) -> float:
+    """How long READs and WRITEs were not counted by size; not a number where nobody counts."""
+    return math.nan if accounts.counted is None else sum(one.estimated for one in accounts.counted.seconds.values())
 
 
 def _ticks(start: float, interval: float) -> Iterator[float]:
@@ -173,7 +203,13 @@ def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
             tables.note(f"{url}: {RESTARTED}; this interval is left out")
         else:
             yield Report(
-                url, datetime.now(UTC), now - last, traffic(old.totals, new.totals, now - last), new.mount_points, ()
+                url,
+                datetime.now(UTC),
+                now - last,
+                traffic(old.totals, new.totals, now - last),
+                new.mount_points,
+                (),
+                counted=new.estimated_seconds == old.estimated_seconds,
             )
             done += 1
         old, last = new, now

@@ -33,6 +33,7 @@ class Report:
         traffic: by mount.
         mount_points: by mount.
         notes: what the reader should know.
+        counted: READ and WRITE were counted by size, so their cost is exact.
     """
 
     source: str
@@ -41,6 +42,7 @@ class Report:
     traffic: Mapping[SeriesKey, Traffic]
     mount_points: MountPoints
     notes: tuple[str, ...]
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ def show(out: Console, report: Report, ceilings: Judge, layout: Layout) -> None:
     if len(targets) > 1:
         rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold"))
     show_table(out, _COLUMNS, rows)
-    say(out, f"IOPS are estimated; share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
+    said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
+    say(out, f"{said}; share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
     locks = together(report.traffic.values()).lock_iops
     if locks:
         say(out, f"not included: about {units.number(locks)} IOPS of locks", "dim")
@@ -187,6 +190,7 @@ def document(report: Report, ceilings: Judge, layout: Layout) -> dict[str, Any]:
         "seconds": report.seconds,
         "shape": ceilings.shape,
         "notes": list(report.notes),
+        "counted": report.counted,
         "mount_targets": [
             {
                 "address": address,

@@ -9,6 +9,7 @@ import click
 
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.account_flags import account_options, account_places
+from fss_exporter.cli.exact_flags import exact_options
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
@@ -40,8 +41,6 @@ class Options:
     config_file: Path | None = None
     oci: Mapping[str, object] = field(default_factory=dict)
 
-
-EXACT_MODES = ("off", "auto", "on")
 
 _OWN = {one.name for one in fields(Options)}
 
@@ -98,28 +97,7 @@ _OWN = {one.name for one in fields(Options)}
     show_default=True,
     help="Time between two readings.",
 )
-@click.option(
-    "--nfs.exact",
-    "exact",
-    type=click.Choice(EXACT_MODES),
-    default="off",
-    show_default=True,
-    help="Have the kernel count READ and WRITE by size (tracefs, as root) in place of estimating them. auto: where it can.",
-)
-@click.option(
-    "--path.tracefs",
-    "tracefs",
-    type=click.Path(path_type=Path),
-    help="Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing]",
-)
-@click.option(
-    "--path.sysfs",
-    "sysfs",
-    type=click.Path(path_type=Path),
-    default=Path("/sys"),
-    show_default=True,
-    help="Where sysfs is mounted.",
-)
+@exact_options
 @click.option(
     "--collector.oci/--no-collector.oci", "collect_oci", default=False, show_default=True, help="Poll OCI Monitoring."
 )
@@ -172,6 +150,8 @@ def _check(options: Options) -> None:
         raise UsageError("nothing to collect: leave out --no-collector.nfs or give --collector.oci")
     if options.oci.get("oci.publish") and not options.collect_oci:
         raise UsageError("--oci.publish: there is nothing to publish without --collector.oci")
+    if options.exact != "off" and not options.collect_nfs:
+        raise UsageError(f"--nfs.exact={options.exact}: there is nothing to count with --no-collector.nfs")
     if options.collect_nfs and not options.procfs.is_dir():
         raise UsageError(f"--path.procfs={options.procfs}: not a directory; give the place where procfs is mounted")
     if options.pid != "self" and not (options.pid.isascii() and options.pid.isdigit()):

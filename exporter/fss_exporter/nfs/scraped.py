@@ -1,5 +1,6 @@
 """Another exporter's metrics read back into the totals they came from."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,10 +25,12 @@ class Scraped:
     Attributes:
         totals: by mount.
         mount_points: by mount.
+        estimated_seconds: how long READs and WRITEs were not counted by size; not a number where nobody counts.
     """
 
     totals: Totals
     mount_points: Mapping[SeriesKey, tuple[str, ...]]
+    estimated_seconds: float
 
 
 def _set_exact_cost(totals: OperationTotals, value: float) -> None:
@@ -69,6 +72,7 @@ _BOUNDS: Mapping[str, Callable[[OperationTotals, float], None]] = {
 # Exported after the cost itself; those of READ and WRITE only, since all others cost exactly what the estimate says.
 
 _INFO = "fss_client_mount_info"
+_SECONDS = "fss_client_cost_seconds_total"
 
 
 def read_totals(source: str, text: str) -> Scraped:
@@ -84,16 +88,19 @@ def read_totals(source: str, text: str) -> Scraped:
     totals: dict[SeriesKey, MountTotals] = defaultdict(MountTotals)
     points: dict[SeriesKey, tuple[str, ...]] = {}
     names = set()
+    estimated: list[float] = []
     try:
         for family in text_string_to_metric_families(text):
             names.add(family.name)
             for sample in family.samples:
                 _take(sample, totals, points)
+                if sample.name == _SECONDS and sample.labels["mode"] == "estimated":
+                    estimated.append(sample.value)
     except (ValueError, KeyError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter: {error}") from error
     if not any(name.startswith("fss_client_") for name in names):
         raise SourceError(f"{source}: no fss_client_ metrics; is it the exporter of an NFS client, its path included?")
-    return Scraped(dict(totals), points)
+    return Scraped(dict(totals), points, sum(estimated) if estimated else math.nan)
 
 
 def _take(sample: Sample, totals: dict[SeriesKey, MountTotals], points: dict[SeriesKey, tuple[str, ...]]) -> None:

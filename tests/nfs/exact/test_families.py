@@ -1,5 +1,7 @@
 """What exact mode adds to a scrape."""
 
+import math
+
 from prometheus_client import generate_latest
 from prometheus_client.registry import CollectorRegistry
 from tests.nfs.exact.host import Host, Mount
@@ -8,6 +10,7 @@ from tests.nfs.exact.kernel import Kernel
 from fss_exporter.catalogue import EXACT
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.scraped import read_totals
 from fss_exporter.nfs.ticker import Ticker
 
 KIB = 1024
@@ -117,3 +120,12 @@ def test_a_distribution_nobody_tells_is_no_empty_histogram() -> None:
 
     assert lines(text, "fss_nfs_exact_active ") == ["fss_nfs_exact_active 1.0"]
     assert lines(text, "fss_client_io_size_bytes_") == []
+
+
+def test_a_scrape_read_back_tells_how_long_costs_were_estimated() -> None:
+    assert read_totals("exporter", scraped(Host(), 5)).estimated_seconds == 0
+    assert read_totals("exporter", scraped(Host(kernel=Kernel(hist=False)), 5)).estimated_seconds == 4
+
+    plain = Host()
+    plain.reader.read = plain._read  # type: ignore[method-assign]  # the reader underneath
+    assert math.isnan(read_totals("exporter", scraped(plain, 2)).estimated_seconds)

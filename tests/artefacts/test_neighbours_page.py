@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import yaml
 
 from fss_exporter.config import Settings
 from fss_exporter.model.services import GB, GIB, SERVICES, TB, Line
+from fss_exporter.oci.iam import NEEDS
 from fss_exporter.oci.neighbours import metrics_of
 
 PAGE = Path(__file__).parents[2] / "docs/neighbours.md"
@@ -68,6 +70,13 @@ def test_the_number_of_queries_is_told() -> None:
     counted = f"({len(metrics_of(['lustre']))} and {len(metrics_of(['block-volume']))})"
 
     assert counted in PAGE.read_text()
+
+
+@pytest.mark.parametrize("operation", ["ListLustreFileSystems", "ListVolumes", "ListBootVolumes"])
+def test_the_policies_are_those_the_calls_need(operation: str) -> None:
+    need = NEEDS[operation]
+
+    assert f"to {need.verb} {need.resource} in tenancy\n" in PAGE.read_text()
 
 
 if __name__ == "__main__":

@@ -12,14 +12,16 @@ from fss_exporter.demo.region import Account, Region, small
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.metrics import NAMESPACE
+from fss_exporter.oci.neighbours import NEIGHBOURS
+from fss_exporter.oci.publish import NAMESPACE as PUBLISHED_NAMESPACE
 
 MQL = Path(__file__).parents[2] / "mql"
 MEDIA = next(target.id for target in small().mount_targets if target.name == "mt-media")
 ALARM_QUERIES = {
     f"{alarm.key} {name}": str(rule["query"])
-    for alarm in pack.load(MQL / "alarms")
+    for alarm in (*pack.load(MQL / "alarms"), *pack.load(MQL / "other-services"))
     for name, rule in pack.fill(alarm, {f"HPMT_{gbps}_MOUNT_TARGET_OCIDS": MEDIA for gbps in (20, 40, 80)}).rules()
-    if alarm.body["namespace"] == NAMESPACE
+    if alarm.body["namespace"] != PUBLISHED_NAMESPACE
 }
 PASTED = {file.stem: file.read_text().strip() for file in (MQL / "queries").glob("*.mql")}
 PUBLISHED = {"utilization-iops"}  # of the exporter's own namespace, empty until it publishes
@@ -45,7 +47,11 @@ def sdk() -> Iterator[Clients]:
 )
 def test_a_shipped_query_draws_streams_with_every_dimension_it_groups_by(sdk: Clients, text: str) -> None:
     end = datetime.fromtimestamp(NOW, UTC)
-    streams = sdk.summarize(text, start_time=end - timedelta(hours=2), end_time=end, resolution="1m")
+    (metric, *_) = mql.metrics(mql.parse(text))
+    namespace = NEIGHBOURS[metric.name].namespace if metric.name in NEIGHBOURS else NAMESPACE
+    streams = sdk.summarize(
+        text, namespace=namespace, start_time=end - timedelta(hours=2), end_time=end, resolution="1m"
+    )
     if "absent(" not in text:  # nothing is absent there
         assert streams, text
     query = next(mql.queries(mql.parse(text)))

@@ -21,13 +21,21 @@ from typing import Any, Final
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
 from fss_exporter.oci.metrics import METRICS, NAMESPACE
+from fss_exporter.oci.neighbours import BLOCK, LUSTRE, NEIGHBOURS
 from fss_exporter.oci.publish import NAMESPACE as PUBLISHED, UTILIZATION
 
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
 TWIN_TAG: Final = "prometheus-alert"
 
-_NAMES: Final[Mapping[str, tuple[str, ...]]] = {NAMESPACE: tuple(METRICS), PUBLISHED: UTILIZATION}
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    NAMESPACE: tuple(METRICS),
+    PUBLISHED: UTILIZATION,
+    **{
+        namespace: tuple(name for name, metric in NEIGHBOURS.items() if metric.namespace == namespace)
+        for namespace in (LUSTRE, BLOCK)
+    },
+}
 
 _REQUIRED: Final = (
     "displayName",

@@ -108,6 +108,34 @@ def test_measured_estimated_and_client_iops_of_one_mount_target_stand_side_by_si
         assert list(demo.temporary.iterdir()) == []
 
 
+def test_it_shows_other_services_with_load_and_ceilings(tmp_path: Path) -> None:
+    wanted = (
+        "fss_service_read_bytes_per_second{",
+        "fss_service_bytes_per_second_limit{",
+        'service="lustre"',
+        'service="block-volume"',
+        "fss_client_service_info{",
+        "fss_mount_target_iops{",
+    )
+    with running(tmp_path, "--listen-address", "127.0.0.1:0") as demo:
+        url = demo.found(r"(http://127\.0\.0\.1:\d+/metrics)")
+        page = wait_for(
+            lambda: text if all(map((text := get(url)).__contains__, wanted)) else "",
+            "four services on one page",
+            PATIENCE_S,
+        )
+        read, written, limit = (
+            series(page, f"fss_service_{what}")
+            for what in ("read_bytes_per_second", "write_bytes_per_second", "bytes_per_second_limit")
+        )
+        lustre = 'resource="render"'
+        assert 0.7 < (of(read, lustre) + of(written, lustre)) / of(limit, lustre) < 1
+        volume = 'resource="db-data"'
+        assert of(series(page, "fss_service_iops_limit"), volume) == 30_000
+        assert "apsara-nas" in page
+        assert of(series(page, "fss_client_bytes_per_second_limit"), 'address="10.90.0.5"') == 45e6
+
+
 def test_it_prints_the_query_that_matters_and_that_query_uses_metrics_there_are() -> None:
     from fss_exporter.catalogue import CATALOGUE
     from fss_exporter.cli.demo import UTILISATION

@@ -27,6 +27,8 @@ scrape_configs:
 EMPTY = {
     ("fleet.json", "Mount targets against their ceilings", "H"): "a forecast needs two days of history",
     ("fleet.json", "Firing alerts", "A"): "no alert fires before five minutes have passed",
+    ("fleet.json", "Services as their clients see them", "C"): "Apsara NAS has no published ceiling of its IOPS",
+    ("fleet.json", "Services as their clients see them", "D"): "Apsara NAS has no published ceiling of its IOPS",
     ("exporter.json", "Streams left out, queries split, polls refused", "B"): "nothing has more than 2,000 streams",
     ("exporter.json", "Records skipped by reason", "A"): "every record of the recordings can be read",
     ("clients.json", "I/O sizes of clients in exact mode", "A"): "no kernel counts for the clients of the demo",

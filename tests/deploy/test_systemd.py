@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from fss_exporter.nfs.exact.tracefs import INSTANCE, PLACES
+
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"
 NAMES = ("fss-exporter-agent", "fss-exporter-poller")
@@ -69,3 +71,9 @@ def test_the_agent_has_no_network_but_the_listener_it_is_given() -> None:
         assert setting in service
     assert "--web.systemd-socket" in dict(service)["ExecStart"].split()
     assert "\nListenStream=10949\n" in (UNITS / "fss-exporter-agent.socket").read_text()
+
+
+def test_what_exact_mode_makes_is_removed_after_an_agent_that_was_killed() -> None:
+    (after,) = (value for key, value in settings("fss-exporter-agent") if key == "ExecStopPost")
+    assert after.count(f"{PLACES[0]}/instances/{INSTANCE}") == 2
+    assert f"\nReadWritePaths=-{PLACES[0]}/instances\n" in (ROOT / "docs/security.md").read_text()

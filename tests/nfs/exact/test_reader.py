@@ -431,7 +431,7 @@ def test_the_trace_buffer_is_shrunk_and_off() -> None:
     [
         (Kernel(hist=False), "", 0, "CONFIG_HIST_TRIGGERS"),
         (Kernel(), "events", errno.EACCES, "run the exporter as uid 0"),
-        (Kernel(), INSTANCE, errno.EROFS, "ReadWritePaths=/fake/tracing"),
+        (Kernel(), INSTANCE, errno.EROFS, "ReadWritePaths=-/fake/tracing/instances"),
         (Kernel(), "trigger", errno.EPERM, "lockdown"),
         (Kernel(), "hist", errno.EPERM, "lockdown"),
         (Kernel(), "buffer_size_kb", errno.EPERM, "lockdown"),

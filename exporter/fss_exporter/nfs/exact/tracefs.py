@@ -34,7 +34,7 @@ _REMEDIES: Mapping[int, str] = MappingProxyType(
     {
         errno.EACCES: "only root may trace: run the exporter as uid 0, no capability is needed",
         errno.EPERM: "kernel lockdown (mode confidentiality) or a security module forbids tracing",
-        errno.EROFS: "read-only for this process: under systemd add ReadWritePaths={root}, in a container mount it writable",
+        errno.EROFS: "read-only for this process: under systemd add ReadWritePaths=-{root}/instances, in a container mount it writable",
         errno.EBUSY: "another fss-exporter counts on this host already: stop it",
         errno.ENOSPC: "no room: raise the memory limit, or leave exact mode off",
         errno.ENOMEM: "no memory: raise the memory limit, or leave exact mode off",

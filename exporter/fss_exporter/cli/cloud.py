@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
 from fss_exporter.config import Settings
 from fss_exporter.errors import UsageError

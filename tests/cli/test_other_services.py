@@ -1,7 +1,9 @@
 """`plan --service` and `fio --service`: other storage services at the prompt."""
 
+from pathlib import Path
+
 import pytest
-from tests.cli.prompt import ROOT, ask
+from tests.cli.prompt import RECORDINGS, ROOT, ask
 
 REPORT = ROOT / "tests/fixtures/fio/nogroup.json"
 NAS = ("--service", "apsara-nas", "--type", "capacity")
@@ -75,3 +77,17 @@ def test_a_report_of_a_service_without_known_ceilings_has_figures_and_no_verdict
 
     assert group["share"] == {}
     assert group["model_error_ratio"] is None
+
+
+def test_a_mount_of_another_service_is_not_held_against_a_mount_target(tmp_path: Path) -> None:
+    looks = []
+    for name in ("before", "after"):
+        text = (RECORDINGS / f"k_mixed/{name}.txt").read_text()
+        look = tmp_path / f"{name}.txt"
+        look.write_text(text.replace("10.80.1.10:/export/a", "0a1b.cn-hangzhou.nas.aliyuncs.com:/share"))
+        looks.append(look)
+
+    (target,) = ask("iostat", "--from", looks[0], "--to", looks[1], "--output", "json").document["mount_targets"]
+
+    assert target["estimated_iops"]["point"] > 0
+    assert not any(target["share"].values())

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import click
 
+from fss_exporter.cli.services import services_of
 from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.services import OCI_FSS
+from fss_exporter.nfs.services import BY_NAME, MountKey, Services
 
 NO_SHAPE = "none"
 
@@ -31,16 +34,26 @@ class Judge:
         limits: its ceilings.
         by_address: ceilings of single mount targets.
         address_map: mount-target address by TLS forwarder address.
+        services: tells the service of a mount.
     """
 
     shape: str
     limits: Limits
     by_address: Mapping[str, Limits] = field(default_factory=dict)
     address_map: Mapping[str, str] = field(default_factory=dict)
+    services: Services = BY_NAME
 
     def at(self, address: str) -> Limits:
         """Ceilings of the mount target at an address."""
         return self.by_address.get(address, self.limits)
+
+    def of(self, mount: MountKey) -> Limits:
+        """Ceilings of what a mount is of: those of a mount target only where it is OCI File Storage."""
+        known = self.services.of(mount, "nfs")
+        if known.service is OCI_FSS:
+            return self.at(mount.address)
+        found = known.ceilings
+        return Limits(found.iops, found.read_bytes_per_second, found.write_bytes_per_second)
 
 
 def judge(shape: str, config_file: Path | None) -> Judge:
@@ -63,4 +76,4 @@ def judge(shape: str, config_file: Path | None) -> Judge:
         for name, ceilings in settings.limits.mount_targets.items()
         if name in settings.addresses
     }
-    return Judge(shape, limits, by_address, dict(settings.address_map))
+    return Judge(shape, limits, by_address, dict(settings.address_map), services_of(settings))

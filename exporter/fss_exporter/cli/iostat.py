@@ -114,7 +114,7 @@ def _reports(options: Options, ceilings: Judge) -> Iterator[Report]:
     if options.url is not None:
         url = check_url("--url", options.url)
         return _scrapes(url, interval or _SCRAPE_INTERVAL_S, options.count if interval else 1)
-    source = Procfs(options.procfs, options.pid, ceilings.address_map)
+    source = Procfs(options.procfs, options.pid, ceilings.address_map, ceilings.services)
     if options.exact == "off":
         return _local(source.read, interval, options.count)
     if interval is None:

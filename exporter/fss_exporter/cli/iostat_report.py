@@ -84,10 +84,11 @@ def show(out: Console, report: Report, ceilings: Judge, layout: Layout) -> None:
     rows = []
     targets = _targets(report, layout.sort)
     for address, traffic in targets:
-        rows.append(_row(address, traffic, ceilings.at(address), style="bold"))
+        rows.append(_row(address, traffic, _limits(report, ceilings, address), style="bold"))
         if layout.by != "mount-target":
             rows.extend(
-                _row(f"  {part.name}", part.traffic, ceilings.at(address)) for part in _parts(report, address, layout)
+                _row(f"  {part.name}", part.traffic, _limits(report, ceilings, address))
+                for part in _parts(report, address, layout)
             )
     if len(targets) > 1:
         rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold"))
@@ -149,6 +150,11 @@ def _colour(ratio: float | None) -> str:
     return "red" if ratio >= CRITICAL_RATIO else "yellow"
 
 
+def _limits(report: Report, ceilings: Judge, address: str) -> Limits:
+    """Ceilings of what is behind an address."""
+    return ceilings.of(next(key for key in report.traffic if key.address == address))
+
+
 def _targets(report: Report, sort: str) -> list[tuple[str, Traffic]]:
     mounts: dict[str, list[Traffic]] = defaultdict(list)
     for key, traffic in report.traffic.items():
@@ -194,7 +200,7 @@ def document(report: Report, ceilings: Judge, layout: Layout) -> dict[str, Any]:
         "mount_targets": [
             {
                 "address": address,
-                **_figures(traffic, ceilings.at(address)),
+                **_figures(traffic, _limits(report, ceilings, address)),
                 **(
                     {} if layout.by == "mount-target" else {f"{layout.by}s": _listed(report, address, ceilings, layout)}
                 ),
@@ -217,7 +223,7 @@ def _listed(report: Report, address: str, ceilings: Judge, layout: Layout) -> li
                     "mount_points": list(report.mount_points.get(part.key, ())),
                 }
             ),
-            **_figures(part.traffic, ceilings.at(address)),
+            **_figures(part.traffic, _limits(report, ceilings, address)),
         }
         for part in _parts(report, address, layout)
     ]

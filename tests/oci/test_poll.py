@@ -159,7 +159,7 @@ def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: 
 
 
 def test_points_go_stale_at_the_scrape_even_if_nobody_polls(world: World) -> None:
-    world.poll()
+    world.poll(survey=True)
     world.pass_minutes(7)
     assert world.values("fss_mount_target_connections", "mount_target") == {}
     assert world.values("fss_mount_target_estimated_iops", "mount_target") == {}
@@ -209,6 +209,16 @@ def test_an_inventory_call_that_is_not_allowed_costs_only_what_it_would_have_tol
     assert missing not in world.families()
     if operation == "GetPrivateIp":
         assert set(world.values("fss_mount_target_info", "address")) == {""}
+
+
+def test_what_carries_an_address_waits_for_the_first_look_up(world: World) -> None:
+    world.poll()
+    assert world.values("fss_mount_target_info", "address") == {}
+    assert world.values("fss_export_info", "address") == {}
+    assert len(world.values("fss_mount_target_iops", "mount_target")) == len(MOUNT_TARGETS), "figures do not wait"
+    world.poll(survey=True)
+    assert "" not in world.values("fss_mount_target_info", "address")
+    assert "" not in world.values("fss_export_info", "address")
 
 
 def test_labels_stay_while_listings_fail(world: World) -> None:
@@ -353,7 +363,7 @@ def tagged(worlds: Callable[..., World]) -> Iterator[World]:
 
 def test_tags_choose_mount_targets_and_what_belongs_to_them(tagged: Iterator[World]) -> None:
     world = next(tagged)
-    world.poll()
+    world.poll(survey=True)
     assert set(world.values("fss_mount_target_info", "mount_target")) == {"mt-home"}
     assert set(world.values("fss_file_system_read_bytes_per_second", "file_system")) == {"homes", "projects"}
     skipped = world.values("fss_oci_streams_skipped_total", "reason")

@@ -20,6 +20,7 @@ class MountTarget:
         private_ip_id: OCID of its address; empty where it has none.
         address: IP address; empty while it is not known.
         fqdn: host name; empty while it is not known, or without DNS label.
+        pending: whether address and host name are still to be looked up for the first time.
         vcn_id: OCID of its network; empty while it is not known.
     """
 
@@ -35,6 +36,7 @@ class MountTarget:
     address: str = ""
     fqdn: str = ""
     vcn_id: str = ""
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,8 @@ def _infos(region: str, inventory: Inventory, addresses: Mapping[str, str]) -> I
     def mounted(one: MountTarget) -> tuple[str, ...]:
         return addresses.get(one.id, ""), one.fqdn, shape_of(one.observed_throughput_gbps).name, one.state
 
-    yield "fss_mount_target_info", [((*placed(one), *mounted(one)), _INFO) for one in targets.values()]
+    looked_up = {key: one for key, one in targets.items() if not one.pending}  # so that no label changes a moment later
+    yield "fss_mount_target_info", [((*placed(one), *mounted(one)), _INFO) for one in looked_up.values()]
     yield "fss_file_system_info", [((*placed(one), one.state), _INFO) for one in systems.values()]
     yield "fss_replication_info", [((*placed(one), one.state), _INFO) for one in inventory.replications.values()]
     connectors = inventory.connectors.values()
@@ -74,6 +75,7 @@ def _infos(region: str, inventory: Inventory, addresses: Mapping[str, str]) -> I
             *(one.path, addresses.get(one.mount_target_id, ""), one.state),
         )
         for one in inventory.exports
+        if one.mount_target_id in looked_up
     }
     yield "fss_export_info", [(labels, _INFO) for labels in sorted(exports)]
 

@@ -17,6 +17,7 @@ from fss_exporter.oci.inventory import Inventory, Listings, MountTarget, Row, Ta
 from fss_exporter.oci.scopes import Scope, choose, scopes_of
 
 _PAGE: Final = 1000
+_LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are shown together; a thousand take minutes
 
 _IN_ZONE: Final = MappingProxyType(
     {
@@ -110,6 +111,7 @@ class Survey:
         self._used: set[tuple[str, ...]] = set()
         self._hosts: dict[str, tuple[str, str]] = {}
         self._domains: dict[str, str] = {}
+        self._looked_for: set[str] = set()
 
     def steps(self) -> Iterator[None]:
         """One survey; each step is one listing or look-up. `found` is replaced as soon as there is something to show.
@@ -144,7 +146,11 @@ class Survey:
             log.warning("%s: %d listed resources are not as documented and are left out", self._session.region, broken)
         self._kept = {key: self._kept[key] for key in self._used if key in self._kept}
         self._publish(inventory, scopes_of(self._wanted, self._session.tenancy_id, names))
+        shown = len(self._looked_for)
         for _ in self._addresses(inventory):
+            if shown + _LOOK_UPS_SHOWN <= len(self._looked_for):
+                shown = len(self._looked_for)
+                self._publish(inventory, self.found.scopes)
             yield
         self._publish(inventory, self.found.scopes)
 
@@ -197,7 +203,8 @@ class Survey:
     def _located(self, target: MountTarget) -> MountTarget:
         address, host = self._hosts.get(target.private_ip_id, ("", ""))
         domain = self._domains.get(target.subnet_id, "")
-        return replace(target, address=address, fqdn=f"{host}.{domain}" if host and domain else "")
+        fqdn = f"{host}.{domain}" if host and domain else ""
+        return replace(target, address=address, fqdn=fqdn, pending=target.id not in self._looked_for)
 
     def _addresses(self, inventory: Inventory) -> Iterator[None]:
         """Look up what is not known yet. A subnet that refuses once is not asked again before the next survey."""
@@ -214,6 +221,7 @@ class Survey:
                 if row:
                     self._domains[subnet] = str(row.get("subnetDomainName") or "")
                 yield
+            self._looked_for.add(target.id)
         for operation in ("get_private_ip", "get_subnet"):
             if inventory.mount_targets and api_name(operation) not in self._succeeded:
                 self._succeeded[api_name(operation)] = True  # all of it is known

@@ -10,6 +10,7 @@ import pytest
 from tests import processes
 from tests.cli.prompt import RECORDINGS, Answer, ask, ask_process
 
+from fss_exporter.cli.plan_report import size_lines
 from fss_exporter.cli.prometheus import busiest
 from fss_exporter.errors import SourceError
 from fss_exporter.model.limits import STANDARD
@@ -239,6 +240,12 @@ def _history() -> Iterator[str]:
                 for minute in range(60):
                     yield f'{name}_total{{address="{address}",{mount}{labels}}} {value} {start + minute * 60}\n'
                     value += per_second[start] * 60 * (0.5 if address == "10.0.0.2" else 1)
+    yield "# TYPE fss_client_io_size_bytes_bucket gauge\n"
+    for bound, share in (("32768.0", 0.25), ("65536.0", 0.25), ("1.048576e+06", 1.0), ("+Inf", 1.0)):
+        for minute in range(60):
+            value = 500 * share * 60 * minute
+            labels = f'address="10.0.0.1",operation="READ",le="{bound}"'
+            yield f"fss_client_io_size_bytes_bucket{{{labels}}} {value} {BUSY + minute * 60}\n"
     yield "# EOF\n"
 
 
@@ -255,6 +262,16 @@ def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus)
     assert load.read_bytes == pytest.approx(500 << 20)
     assert load.operations["READ"].execute_seconds == pytest.approx(4)
     assert loads["10.0.0.2"].traffic.read_bytes == pytest.approx(250 << 20)
+
+
+def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prometheus) -> None:
+    loads = busiest(asked(week), lambda _: STANDARD.limits, None, NOW)
+
+    classes = [tuple(one) for one in loads["10.0.0.1"].sizes["READ"]]
+    assert classes == [(32768, pytest.approx(0.25)), (1048576, pytest.approx(0.75))]
+    assert loads["10.0.0.2"].sizes == {}
+
+    assert list(size_lines(loads["10.0.0.1"])) == ["READ sizes, counted: 25% up to 32 KiB, 75% up to 1,024 KiB"]
 
 
 def test_one_mount_target_of_the_week_can_be_chosen(week: processes.Prometheus) -> None:

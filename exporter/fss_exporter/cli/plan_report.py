@@ -1,8 +1,9 @@
 """The answer of `plan`, as tables and as JSON."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -21,6 +22,16 @@ NO_CACHE = (
 )
 
 
+class SizeClass(NamedTuple):
+    """Operations of one size class: the largest it holds, in bytes, and their share in all of the operation.
+
+    The last class of a histogram has no bound (infinity); no kernel makes a transfer that large.
+    """
+
+    up_to_bytes: float
+    share: float
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """A workload.
@@ -28,10 +39,12 @@ class Load:
     Attributes:
         source: where it comes from.
         traffic: what it is.
+        sizes: where exact mode counted them, the classes of READs and WRITEs by operation.
     """
 
     source: str
     traffic: Traffic
+    sizes: Mapping[str, tuple[SizeClass, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,8 @@ def show(out: Console, case: Case) -> None:
     answer, shape = case.answer, case.scenario.shape
     name = f"mount target {case.address}, " if case.address else ""
     show_table(out, _OPERATIONS, _operation_rows(case.load.traffic), f"Workload: {name}{case.load.source}")
+    for line in size_lines(case.load):
+        say(out, line, hanging=2)
     say(out, "")
     rows = [_use_row(use, answer) for use in (*answer.mount_target, *answer.clients)]
     show_table(out, _USES, rows, f"Against one mount target of shape {shape}")
@@ -88,6 +103,13 @@ def show(out: Console, case: Case) -> None:
         for line in _differences(answer, other):
             say(out, line, hanging=2)
     say(out, "")
+
+
+def size_lines(load: Load) -> Iterator[str]:
+    """What the load says of the sizes of its READs and WRITEs, a sentence for each."""
+    for operation, classes in load.sizes.items():
+        told = ", ".join(f"{one.share:.0%} up to {one.up_to_bytes / 1024:,.0f} KiB" for one in classes)
+        yield f"{operation} sizes, counted: {told}"
 
 
 def _operation_rows(traffic: Traffic) -> list[Row]:
@@ -228,6 +250,10 @@ def document(case: Case) -> dict[str, Any]:
         "read_bytes_per_second": traffic.read_bytes,
         "written_bytes_per_second": traffic.written_bytes,
         "estimated_lock_iops": traffic.lock_iops,
+        "counted_sizes": {
+            operation: [one._asdict() for one in classes if math.isfinite(one.up_to_bytes)]
+            for operation, classes in case.load.sizes.items()
+        },
         **_answer(case.answer),
         "what_if": [{"change": change, **_answer(other)} for change, other in case.others],
     }

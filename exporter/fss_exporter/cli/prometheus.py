@@ -4,12 +4,12 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from fss_exporter.cli.plan_report import Load
+from fss_exporter.cli.plan_report import Load, SizeClass
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
@@ -25,6 +25,7 @@ Get = Callable[[str], str]
 _COST = "fss_client_estimated_io_operations"
 _READ = "fss_client_read_bytes_total"
 _WRITTEN = "fss_client_written_bytes_total"
+_SIZES = "fss_client_io_size_bytes"
 
 
 def busiest(
@@ -46,9 +47,8 @@ def busiest(
     for where, history in _histories(get, address, now).items():
         at = max(history, key=lambda moment: _fullness(history[moment], limits(where)))
         when = datetime.fromtimestamp(at, UTC)
-        loads[where] = Load(
-            f"busiest 5 minutes of the last week, until {when:%Y-%m-%dT%H:%M:%SZ}", _load(get, where, at)
-        )
+        source = f"busiest 5 minutes of the last week, until {when:%Y-%m-%dT%H:%M:%SZ}"
+        loads[where] = Load(source, _load(get, where, at), _sizes(get, where, at))
     if not loads:
         raise SourceError(
             "Prometheus has no fss_client_ metrics of the last week"
@@ -113,6 +113,28 @@ def _load(get: Get, address: str, at: float) -> Traffic:
         written_bytes=whole(_WRITTEN) or 0.0,
         lock_iops=whole("fss_client_estimated_lock_io_operations_total"),
     )
+
+
+def _sizes(get: Get, address: str, at: float) -> dict[str, tuple[SizeClass, ...]]:
+    """Classes of sizes that occur, by operation, as far as clients are in exact mode."""
+    query = f"sum by (operation, le) (rate({_SIZES}_bucket{_selector(address)}[5m]))"
+    counts: dict[str, dict[float, float]] = defaultdict(dict)
+    for series in _result(get(f"/api/v1/query?{urlencode({'query': query, 'time': at})}")):
+        labels = series["metric"]
+        counts[labels.get("operation", "")][float(labels.get("le", "nan"))] = _number(series["value"][1])
+    return {
+        operation: tuple(_classes(sorted(buckets.items())))
+        for operation, buckets in sorted(counts.items())
+        if buckets.get(math.inf)
+    }
+
+
+def _classes(buckets: list[tuple[float, float]]) -> Iterator[SizeClass]:
+    whole, before = buckets[-1][1], 0.0
+    for bound, count in buckets:
+        if count > before:
+            yield SizeClass(bound, (count - before) / whole)
+        before = count
 
 
 def _selector(address: str | None) -> str:

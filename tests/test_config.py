@@ -59,6 +59,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
             "latency_objectives:\n  read:\n    4KiB: 1ms\n",
             "line 3: latency_objectives.read.4KiB: should be '0B_to_8KiB'",
         ),
+        ("oci:\n  regions: eu-frankfurt-1\n", "line 2: oci.regions: should be a list, as in [a, b]"),
         ("latency_objectives:\n  metadata: 0\n", "line 2: latency_objectives.metadata: should be greater than 0"),
         ("address_map:\n  forwarder: 10.0.0.1\n", "line 2: address_map.forwarder: must be an IP address"),
         ("addresses:\n  mt-home: 10.0.0.1\n", "line 2: addresses.mt-home: must be an OCID"),

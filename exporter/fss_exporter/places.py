@@ -14,6 +14,8 @@ from fss_exporter.errors import ConfigError
 
 _LONGEST_FILE = 1 << 20  # bytes; a configuration is a few kilobytes, anything larger is another file
 
+_PLAIN = {"tuple_type": "should be a list, as in [a, b]"}  # for what YAML has no word for
+
 Place = tuple[str | int, ...]
 
 
@@ -97,7 +99,7 @@ def mistakes_of(error: ValidationError, document: Document, model: type[BaseMode
     told = []
     for detail in error.errors(include_url=False, include_input=False):
         place = tuple(part for part in detail["loc"] if part != "[key]")
-        message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        message = _PLAIN.get(detail["type"]) or detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if detail["type"] == "extra_forbidden":
             message = _unknown_key(str(place[-1]), model, place[:-1])
         told.append((document.lines.get(place, 0), f"{document.where(place)}{message}"))

@@ -44,6 +44,14 @@ def test_help_lists_all_commands() -> None:
     assert [line.split()[0] for line in shown.stdout.partition("Commands:\n")[2].splitlines()] == list(main.COMMANDS)
 
 
+@pytest.mark.parametrize("arguments", [[], ["config"], ["alarms"]], ids=repr)
+def test_a_group_without_a_command_shows_its_commands_and_exits_with_2(arguments: list[str]) -> None:
+    bare = run(*arguments)
+
+    assert bare.returncode == 2
+    assert "\nCommands:\n" in bare.stderr
+
+
 def test_the_version_is_the_packages() -> None:
     assert run("--version").stdout == f"fss-exporter, version {__version__}\n"
 
@@ -100,10 +108,10 @@ def test_a_command_whose_part_is_not_installed_says_so_and_costs_the_others_noth
 ) -> None:
     real = importlib.import_module
 
-    def without_sdk(name: str) -> object:
+    def without_sdk(name: str, package: str | None = None) -> object:
         if name.endswith(".doctor"):
             raise ModuleNotFoundError("No module named 'oci'", name="oci")
-        return real(name)
+        return real(name, package)
 
     monkeypatch.setattr(importlib, "import_module", without_sdk)
 

@@ -8,6 +8,7 @@ import importlib
 import sys
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from fss_exporter import __version__
 from fss_exporter.errors import FssError, UsageError
@@ -58,6 +59,9 @@ def run(arguments: list[str] | None = None) -> int:
     """
     try:
         result = cli.main(arguments, prog_name="fss-exporter", standalone_mode=False)
+    except NoArgsIsHelpError as bare:
+        bare.show()
+        return bare.exit_code
     except click.ClickException as wrong:
         where = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "fss-exporter"
         message = " ".join(wrong.format_message().split())

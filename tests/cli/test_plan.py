@@ -267,7 +267,7 @@ def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus)
 def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prometheus) -> None:
     loads = busiest(asked(week), lambda _: STANDARD.limits, None, NOW)
 
-    classes = [tuple(one) for one in loads["10.0.0.1"].sizes["READ"]]
+    classes: list[object] = [tuple(one) for one in loads["10.0.0.1"].sizes["READ"]]
     assert classes == [(32768, pytest.approx(0.25)), (1048576, pytest.approx(0.75))]
     assert loads["10.0.0.2"].sizes == {}
 

@@ -164,6 +164,7 @@ class Cloud:
 
     def start(self) -> None:
         """Poll from now on, and publish what polls bring if that is wanted."""
+        give_large_blocks_back()
         self._poller.start()
         if self._publisher is not None:
             self._publisher.start()

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 60.0
 _FEWEST_ROWS, _MOST_ROWS = 2048, 131072
-# The kernel's own limits are 128 and 131072; 2048 serve 60 superblocks and 16 bytes each are soon worth more than a tick.
+# 2048 serve 60 superblocks; 131072 is the most the kernel allows.
 
 _CLASSES = 34
 # Rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare.

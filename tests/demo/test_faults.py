@@ -93,6 +93,11 @@ class TestAnswers:
             sdk.file_storage.list_exports(compartment_id=tenancy.compartments[1].id)
         assert sdk.file_storage.list_mount_targets(tenancy.compartments[1].id, tenancy.availability_domains[0]).data
 
+    def test_a_fault_of_an_operation_that_is_not_there_is_refused(self, region: Region) -> None:
+        with pytest.raises(UsageError, match=r"no operation 'ListMountTarget'; there are .*ListMountTargets"):
+            region.add_fault("429:ListMountTarget")
+        assert region.faults() == []
+
     def test_a_fault_hits_what_matches_only(self, sdk: Clients) -> None:
         sdk.region.add_fault("500:SummarizeMetricsData,match=MountTargetReadThroughput")
         with refused(500, "InternalServerError"):

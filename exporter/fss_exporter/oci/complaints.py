@@ -33,7 +33,7 @@ class Complaints:
         """The round is over: tell what is new, and what is over."""
         for kind, (named, error) in self._round.items():
             if kind not in self._told:
-                log.warning("%s: %s: %s", self._region, _listed(named), error)
+                log.warning("%s: %s%s", self._region, _subject(named, error), error)
         for kind, text in self._told.items():
             if kind not in self._round:
                 log.info("%s: %s works again", self._region, text)
@@ -46,6 +46,11 @@ def _kind(what: str, error: Exception) -> Kind:
     if isinstance(error, CloudError):
         return error.operation, type(error).__name__, error.status
     return what, type(error).__name__, None
+
+
+def _subject(named: list[str], error: Exception) -> str:
+    """What failed, where the error does not say so itself."""
+    return "" if isinstance(error, CloudError) and set(named) == {error.operation} else f"{_listed(named)}: "
 
 
 def _listed(named: list[str]) -> str:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 from typing import Self
 
 from cheroot.wsgi import Server
@@ -27,6 +28,7 @@ from fss_exporter.demo.region.small import small
 from fss_exporter.demo.region.tenancy import Tenancy
 from fss_exporter.demo.region.throttle import CALLS_PER_SECOND, Throttle
 from fss_exporter.demo.region.wire import Application
+from fss_exporter.errors import UsageError
 
 NAMESPACES = (FILESTORAGE, LUSTRE, BLOCK)
 _THREADS = 16
@@ -182,9 +184,12 @@ class Region:
         """Set a fault, from now on; as text, see `faults.parse_fault`.
 
         Raises:
-            UsageError: the text is no fault.
+            UsageError: the text is no fault, or no operation of the region is called so.
         """
         fault = parse_fault(fault) if isinstance(fault, str) else fault
+        if not any(fnmatchcase(operation.name, fault.operation) for operation in self.operations):
+            names = ", ".join(sorted(operation.name for operation in self.operations))
+            raise UsageError(f"fault '{fault}': no operation {fault.operation!r}; there are {names}")
         if fault.kind == "delete":
             self.delete(fault.resource)
         else:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from circuitbreaker import CircuitBreakerError
 from oci.exceptions import ServiceError
@@ -37,7 +38,7 @@ def translate(error: Exception, operation: str, region: str, *, auth: str, compa
         case OSError() if _was_cut_off(error):
             return BrokenAnswer(f"{where}: the answer was cut off: {_detail(error)}", operation=operation)
         case OSError():  # the SDK's own request errors are such, too
-            return Unreachable(f"{where}: no answer: {_detail(error)}", operation=operation)
+            return Unreachable(f"{where}: no answer{_from_host(error)}: {_detail(error)}", operation=operation)
         case UnicodeDecodeError():
             return BrokenAnswer(f"{where}: the answer is not text", operation=operation)
         case _:
@@ -82,6 +83,13 @@ def _was_cut_off(error: OSError) -> bool:
     """Told by name, because the SDK carries its HTTP library in a private package and wraps its errors in its own."""
     inner = error.args[0] if error.args else None
     return not _CUT_OFF.isdisjoint({type(error).__name__, type(inner).__name__})
+
+
+def _from_host(error: OSError) -> str:
+    """` from telemetry.example.com:443`, so that an operator knows which way is shut; empty where nobody was asked yet."""
+    inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
+    url = getattr(getattr(inner, "request", None), "url", None)
+    return f" from {urlsplit(url).netloc}" if isinstance(url, str) else ""
 
 
 def _detail(error: Exception) -> str:

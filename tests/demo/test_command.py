@@ -174,7 +174,7 @@ def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
         (["--fault", "delete,resource=mt-nowhere"], ["--fault", "mt-nowhere"]),
         (["--mount-targets", "0"], ["--mount-targets"]),
         (["--region-port", "99999"], ["--region-port"]),
-        (["--listen-address", "nowhere"], ["nowhere"]),
+        (["--web.listen-address", "nowhere"], ["--web.listen-address=nowhere"]),
     ],
 )
 def test_a_wrong_flag_is_one_line_and_exit_code_2(flags: list[str], words: list[str], tmp_path: Path) -> None:

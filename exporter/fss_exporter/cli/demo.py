@@ -41,7 +41,9 @@ heals it after so many answers, `match` limits it to requests that hold a text. 
 
 @click.command(help=_HELP)
 @click.option(
+    "--web.listen-address",
     "--listen-address",
+    "listen_address",
     default="127.0.0.1:10949",
     show_default=True,
     metavar="HOST:PORT",

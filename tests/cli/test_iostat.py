@@ -314,16 +314,18 @@ def test_no_procfs_is_a_failure_that_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_it_without_a_trace() -> None:
-    running = subprocess.Popen(
+    with subprocess.Popen(
         ["fss-exporter", "iostat", "0.2", "--path.procfs", str(FIRST)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    assert running.stdout is not None
-    assert running.stdout.readline()
-    running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=20)
+        # What a shell starts in the background has SIGINT ignored, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # no thread runs yet
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=20)
     assert running.returncode == 130
     assert "Traceback" not in err
 

@@ -70,7 +70,7 @@ def findings(answer: Answer) -> dict[str, list[dict[str, Any]]]:
         (("--record", "x", "--no-account"), "leave out --no-account"),
         (("--deadline", "soon"), "is not a length of time"),
         (("--shape", "huge"), "is not one of"),
-        (("--oci.region", "r", "--config.file", "/nonexistent"), "cannot be read"),
+        (("--oci.region", "r", "--config.file", "/nonexistent"), "'--config.file': File '/nonexistent' does not exist"),
     ],
 )
 def test_flags_that_make_no_sense_are_refused(flags: Flags, why: str) -> None:

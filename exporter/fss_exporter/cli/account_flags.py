@@ -1,14 +1,15 @@
 """The flags that say which OCI account is meant. Nothing is imported for them: an agent has them too, and no OCI SDK."""
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from fss_exporter.cli.flags import CONFIGURATION
+
 _AUTH: Final = ("config_file", "instance_principal", "resource_principal", "workload_identity")
 _CREDENTIALS: Final = (
-    click.option("--config.file", "config_file", type=click.Path(path_type=Path), help="Credentials, ceilings, tags."),
+    click.option("--config.file", "config_file", type=CONFIGURATION, help="Credentials, ceilings, tags."),
     click.option("--oci.auth", "auth", type=click.Choice(_AUTH), help="Who asks.  [default: config_file]"),
     click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
     click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]"),

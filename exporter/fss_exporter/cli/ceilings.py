@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fss_exporter.cli.flags import CONFIGURATION
 from fss_exporter.cli.services import services_of
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.services import OCI_FSS
@@ -21,7 +22,7 @@ shape_option = click.option(
     help="Shape of the mount targets; none for storage without a ceiling.",
 )
 config_option = click.option(
-    "--config.file", "config_file", type=click.Path(path_type=Path), help="Settings with ceilings and addresses."
+    "--config.file", "config_file", type=CONFIGURATION, help="Settings with ceilings and addresses."
 )
 
 

@@ -1,8 +1,13 @@
 """Kinds of flag values that click does not know."""
 
+from pathlib import Path
+
 import click
 
 from fss_exporter.durations import parse_duration
+
+CONFIGURATION = click.Path(path_type=Path, exists=True, dir_okay=False)
+"""A file that must be there when the command starts; click names the flag when it is not."""
 
 
 def duration(text: str) -> float:

@@ -10,7 +10,7 @@ import click
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.account_flags import account_options, account_places
 from fss_exporter.cli.exact_flags import exact_options
-from fss_exporter.cli.flags import duration
+from fss_exporter.cli.flags import CONFIGURATION, duration
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
 
@@ -67,7 +67,7 @@ _OWN = {one.name for one in fields(Options)}
 @click.option(
     "--web.config.file",
     "web_config_file",
-    type=click.Path(path_type=Path),
+    type=CONFIGURATION,
     help="TLS, users, headers and rate limit, in the format all Prometheus exporters share.",
 )
 @click.option(

@@ -50,6 +50,10 @@ def _body(text: str) -> Callable[[Signed], None]:
     return change
 
 
+def _other_date(request: Signed) -> None:
+    request.headers["date"] = formatdate(usegmt=True).replace("GMT", "-0000")
+
+
 def _target(request: Signed) -> None:
     request.target += "&accessLevel=ANY"
 
@@ -64,7 +68,7 @@ SPOILT_GETS: Mapping[str, tuple[Callable[[Signed], None], str]] = {
     "without the date in the signature": (_edit('headers="date ', 'headers="'), "must cover"),
     "with another query than signed": (_target, "does not fit"),
     "with a date nobody can read": (_set(date="tomorrow"), "cannot be read"),
-    "with another date than signed": (_set(date=formatdate(usegmt=True, timeval=None).replace("GMT", "-0000")), "fit"),
+    "with another date than signed": (_other_date, "fit"),
     "with a signature that is not base64": (_edit('signature="', 'signature="!'), "does not fit"),
 }
 

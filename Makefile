@@ -84,7 +84,7 @@ dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the 
 	@$(RUN) -m tools.dashboards
 	@$(BIN)/python tools/chart.py fill
 
-pages: .venv/dev ## put the output of the commands into docs/commands and docs/capacity.md
+pages: .venv/dev ## put the output of the commands into docs/
 	@$(RUN) -m tools.command_pages
 
 screenshots: .venv/dev ## pictures of the demo's status page, into docs/images

@@ -23,11 +23,19 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as GitHub names them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text())
+    links = re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)", page.read_text())
+    places = [((page.parent / link) if link else page, anchor) for link, anchor in links]
 
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    assert [place for place, _ in places if not place.exists()] == []
+    assert [(place, anchor) for place, anchor in places if anchor and anchor not in anchors(place)] == []
 
 
 def test_every_make_target_shown_exists() -> None:

@@ -5,7 +5,7 @@ paper "OCI File Storage Performance Characteristics", version 2.0, August 2023).
 by what its TCP connections can have in flight, and by latency: c requests in flight of t seconds each complete c/t a
 second (Little's law). Mount targets add up where the load is spread evenly over them; none of them helps a client.
 
-Worked examples: docs/capacity.md.
+Formulas and worked examples: docs/cost-model.md.
 """
 
 import math

@@ -11,7 +11,7 @@ from tests.demo.sdk import NOW, Clients, Clock, clients
 from fss_exporter.demo.region import Account, Region, small
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.metrics import NAMESPACE
+from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.neighbours import NEIGHBOURS
 from fss_exporter.oci.publish import NAMESPACE as PUBLISHED_NAMESPACE
 

@@ -11,7 +11,8 @@ from fss_exporter.oci import mql
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.inventory import Export, FileSystem, Inventory, MountTarget
 from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.metrics import METRICS, MOST_POINTS, MOST_STREAMS
+from fss_exporter.oci.metric import MOST_POINTS, MOST_STREAMS
+from fss_exporter.oci.metrics import METRICS
 from fss_exporter.oci.names import Names
 from fss_exporter.oci.queries import Queries
 from fss_exporter.oci.scopes import Scope

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from fss_exporter.doctor.account_facts import MetricFacts, Outcome, RegionFacts, Tried
 from fss_exporter.errors import CloudError, NotAuthorized, TooMuchData, Unreachable
+from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.inventory import Inventory, Tags
-from fss_exporter.oci.metrics import METRICS, NAMESPACE, OciMetric
+from fss_exporter.oci.metric import OciMetric
+from fss_exporter.oci.metrics import METRICS
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.survey import Calls, Survey
 

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from fss_exporter.catalogue.metric import Metric, Series
-from fss_exporter.oci.metrics import OciMetric, is_success
+from fss_exporter.oci.metric import OciMetric
+from fss_exporter.oci.metrics import is_success
 from fss_exporter.oci.owners import Found, Key, Owners
 from fss_exporter.oci.series import Column, SharedSeries
 from fss_exporter.oci.window import FURTHEST_MINUTES, MINUTE, Minutes

@@ -7,7 +7,8 @@ brought a new minute is asked first and the next one when it falls silent.
 
 from collections.abc import Iterable, Mapping
 
-from fss_exporter.oci.metrics import METRICS, OciMetric
+from fss_exporter.oci.metric import OciMetric
+from fss_exporter.oci.metrics import METRICS
 
 
 class Names:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.services import SERVICES
 from fss_exporter.oci.inventory import Inventory
-from fss_exporter.oci.metrics import OciMetric
+from fss_exporter.oci.metric import OciMetric
 
 LUSTRE: Final = "oci_lustrefilesystem"
 BLOCK: Final = "oci_blockstore"

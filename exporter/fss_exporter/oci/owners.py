@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from fss_exporter.oci.inventory import Inventory
-from fss_exporter.oci.metrics import OciMetric, Owner
+from fss_exporter.oci.metric import OciMetric, Owner
 
 Key = tuple[str, ...]
 Labels = tuple[str, ...]

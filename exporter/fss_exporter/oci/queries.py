@@ -15,7 +15,8 @@ from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.estimates import NEEDED, Watched
 from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.metrics import METRICS, OciMetric
+from fss_exporter.oci.metric import OciMetric
+from fss_exporter.oci.metrics import METRICS
 from fss_exporter.oci.names import Names
 from fss_exporter.oci.owners import Key, Owners
 from fss_exporter.oci.scopes import Scope

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from fss_exporter.oci.inventory import Inventory
-from fss_exporter.oci.metrics import MOST_POINTS, MOST_STREAMS, OciMetric
+from fss_exporter.oci.metric import MOST_POINTS, MOST_STREAMS, OciMetric
 
 _FILL: Final = 0.9  # how full an answer is planned to be: new resources come between two polls
 _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension

@@ -20,7 +20,8 @@ from typing import Any, Final
 
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
-from fss_exporter.oci.metrics import METRICS, NAMESPACE
+from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.oci.metrics import METRICS
 from fss_exporter.oci.neighbours import BLOCK, LUSTRE, NEIGHBOURS
 from fss_exporter.oci.publish import NAMESPACE as PUBLISHED, UTILIZATION
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from fss_exporter.errors import UsageError
+from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.inventory import Inventory, Listings, Tags, build
-from fss_exporter.oci.metrics import METRICS, NAMESPACE
+from fss_exporter.oci.metrics import METRICS
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
 """Error metrics that count successes as well, so that failures have to be selected by name."""

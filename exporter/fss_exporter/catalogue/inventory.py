@@ -1,0 +1,85 @@
+"""What the listings of OCI File Storage say."""
+
+from fss_exporter.catalogue.file_systems import BEHIND, FILE_SYSTEM, REPLICATION
+from fss_exporter.catalogue.metric import Metric
+from fss_exporter.catalogue.mount_targets import MOUNT_TARGET
+
+INVENTORY: tuple[Metric, ...] = (
+    Metric(
+        "fss_mount_target_info",
+        "info",
+        (*MOUNT_TARGET, "compartment", "availability_domain", "address", "fqdn", "shape", "state"),
+        "info",
+        "A mount target as the inventory has it. `address` is what clients mount; it is empty where it could not be read "
+        "or where two mount targets share it.",
+        "ListMountTargets, GetPrivateIp, GetSubnet",
+    ),
+    Metric(
+        "fss_file_system_info",
+        "info",
+        (*FILE_SYSTEM, "compartment", "availability_domain", "state"),
+        "info",
+        "A file system as the inventory has it.",
+        "ListFileSystems",
+        diagnostic=True,
+    ),
+    Metric(
+        "fss_export_info",
+        "info",
+        (*BEHIND, "export", "address", "state"),
+        "info",
+        "An export: the file system behind a mount target, its path and the address clients mount it from.",
+        "ListExports, ListMountTargets",
+    ),
+    Metric(
+        "fss_replication_info",
+        "info",
+        (*REPLICATION, "compartment", "availability_domain", "state"),
+        "info",
+        "A replication as the inventory has it.",
+        "ListReplications",
+        diagnostic=True,
+    ),
+    Metric(
+        "fss_outbound_connector_info",
+        "info",
+        (
+            "region",
+            "outbound_connector_id",
+            "outbound_connector",
+            "compartment",
+            "availability_domain",
+            "connector_type",
+            "state",
+        ),
+        "info",
+        "An outbound connector (LDAP) as the inventory has it.",
+        "ListOutboundConnectors",
+        diagnostic=True,
+    ),
+    Metric(
+        "fss_file_system_metered_bytes",
+        "gauge",
+        FILE_SYSTEM,
+        "bytes",
+        "Billed size of a file system, snapshots and metadata included; OCI refreshes it hourly.",
+        "meteredBytes of ListFileSystems",
+    ),
+    Metric(
+        "fss_replication_interval_seconds",
+        "gauge",
+        REPLICATION,
+        "seconds",
+        "Configured time between two replication cycles.",
+        "replicationInterval (minutes) of ListReplications",
+    ),
+    Metric(
+        "fss_replication_recovery_point_timestamp_seconds",
+        "gauge",
+        REPLICATION,
+        "seconds",
+        "Unix time of the last snapshot that was applied completely at the target.",
+        "recoveryPointTime of ListReplications",
+        diagnostic=True,
+    ),
+)

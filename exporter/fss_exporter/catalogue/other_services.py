@@ -1,0 +1,107 @@
+"""File systems and volumes of other storage services."""
+
+from fss_exporter.catalogue.metric import Metric
+
+_SERVICE = ("region", "service", "resource_id", "resource")
+
+OTHER_SERVICES: tuple[Metric, ...] = (
+    Metric(
+        "fss_service_resource_info",
+        "info",
+        (*_SERVICE, "compartment", "availability_domain", "kind", "state"),
+        "info",
+        "A file system or volume of another storage service as the inventory has it; `kind` is its tier or performance level.",
+        "ListLustreFileSystems, ListVolumes, ListBootVolumes",
+        diagnostic=True,
+    ),
+    Metric(
+        "fss_service_capacity_bytes",
+        "gauge",
+        _SERVICE,
+        "bytes",
+        "Capacity that was bought.",
+        "ListLustreFileSystems, ListVolumes, ListBootVolumes",
+        diagnostic=True,
+    ),
+    Metric(
+        "fss_service_read_bytes_per_second",
+        "gauge",
+        _SERVICE,
+        "bytes_per_second",
+        "Bytes read per second.",
+        "ReadThroughput of oci_lustrefilesystem, VolumeReadThroughput of oci_blockstore",
+    ),
+    Metric(
+        "fss_service_write_bytes_per_second",
+        "gauge",
+        _SERVICE,
+        "bytes_per_second",
+        "Bytes written per second.",
+        "WriteThroughput of oci_lustrefilesystem, VolumeWriteThroughput of oci_blockstore",
+    ),
+    Metric(
+        "fss_service_read_operations_per_second",
+        "gauge",
+        _SERVICE,
+        "operations_per_second",
+        "Read operations per second, as the service counts them.",
+        "DataReadOperations of oci_lustrefilesystem, VolumeReadOps of oci_blockstore",
+    ),
+    Metric(
+        "fss_service_write_operations_per_second",
+        "gauge",
+        _SERVICE,
+        "operations_per_second",
+        "Write operations per second, as the service counts them.",
+        "DataWriteOperations of oci_lustrefilesystem, VolumeWriteOps of oci_blockstore",
+    ),
+    Metric(
+        "fss_service_metadata_operations_per_second",
+        "gauge",
+        _SERVICE,
+        "operations_per_second",
+        "Metadata operations per second.",
+        "MetadataOperations of oci_lustrefilesystem, where the tenancy has it",
+        diagnostic=True,
+    ),
+    Metric(
+        "fss_service_space_bytes",
+        "gauge",
+        (*_SERVICE, "capacity_type"),
+        "bytes",
+        "Space of a file system: total and available.",
+        "FileSystemCapacity of oci_lustrefilesystem",
+    ),
+    Metric(
+        "fss_service_inodes",
+        "gauge",
+        (*_SERVICE, "capacity_type"),
+        "inodes",
+        "Inodes of a file system: total and available.",
+        "FileSystemInodeCapacity of oci_lustrefilesystem",
+    ),
+    Metric(
+        "fss_service_throttled_operations_total",
+        "counter",
+        _SERVICE,
+        "operations",
+        "I/O operations that waited because the volume was at its guaranteed figures.",
+        "VolumeThrottledIOs of oci_blockstore",
+    ),
+    Metric(
+        "fss_service_iops_limit",
+        "gauge",
+        _SERVICE,
+        "operations_per_second",
+        "Ceiling of the reads and writes per second: what OCI guarantees, else the published formula of kind and capacity.",
+        "VolumeGuaranteedIOPS of oci_blockstore, documents of the service",
+    ),
+    Metric(
+        "fss_service_bytes_per_second_limit",
+        "gauge",
+        _SERVICE,
+        "bytes_per_second",
+        "Ceiling of the bytes per second of both directions together: what OCI guarantees, else the published formula of kind and capacity.",
+        "VolumeGuaranteedThroughput of oci_blockstore, documents of the service",
+    ),
+)

@@ -20,7 +20,7 @@ from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.budget import Budget
 from fss_exporter.oci.client import Credentials, Reach, Session
-from fss_exporter.oci.inventory import Tags
+from fss_exporter.oci.tags import Tags
 
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")

@@ -6,9 +6,11 @@ import pytest
 
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.ceilings import Ceilings
-from fss_exporter.oci.inventory import Inventory, Listings, Tags, build
+from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
+from fss_exporter.oci.listings import Listings, build
 from fss_exporter.oci.scopes import ROOT, Scope, choose, scopes_of
+from fss_exporter.oci.tags import Tags
 
 TENANCY = "ocid1.tenancy.oc1..t"
 

@@ -12,8 +12,9 @@ import oci
 from fss_exporter.demo.region import Region, small
 from fss_exporter.oci.client import Access, read_credentials
 from fss_exporter.oci.client.neighbours import BlockStorageClient, LustreClient
-from fss_exporter.oci.inventory import Listings, Tags, build
+from fss_exporter.oci.listings import Listings, build
 from fss_exporter.oci.neighbours import NEIGHBOURS, metrics_of
+from fss_exporter.oci.tags import Tags
 
 LUSTRE = small().lustre_file_systems[0]
 DATA, BOOT = small().volumes

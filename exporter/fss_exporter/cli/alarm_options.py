@@ -20,7 +20,8 @@ from fss_exporter.oci.alarms.desired import Estate, Scope, Target
 from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
-from fss_exporter.oci.inventory import MountTarget, Tags
+from fss_exporter.oci.inventory import MountTarget
+from fss_exporter.oci.tags import Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

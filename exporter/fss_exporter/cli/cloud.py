@@ -15,7 +15,6 @@ from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.client import Access, Credentials, Reach, Session, read_credentials
 from fss_exporter.oci.collector import OciCollector, View
 from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.inventory import Tags
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metrics import METRICS
 from fss_exporter.oci.neighbours import metrics_of
@@ -24,6 +23,7 @@ from fss_exporter.oci.publish import Publisher
 from fss_exporter.oci.queries import Queries
 from fss_exporter.oci.region import Pace, RegionPoller
 from fss_exporter.oci.survey import Survey
+from fss_exporter.oci.tags import Tags
 from fss_exporter.oci.window import newest_complete
 
 log = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from fss_exporter.config import Settings
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.discovery import Found, found_in, http_sd, sharing_an_address
-from fss_exporter.oci.inventory import Tags
 from fss_exporter.oci.survey import Survey
+from fss_exporter.oci.tags import Tags
 
 _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
 

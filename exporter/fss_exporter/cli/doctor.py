@@ -199,7 +199,7 @@ def _account(options: Options, settings: Settings, *, asked: bool) -> "tuple[lis
     try:
         from fss_exporter.doctor.account import check_region  # noqa: PLC0415  # an agent has no OCI SDK
         from fss_exporter.doctor.account_probe import Probe  # noqa: PLC0415
-        from fss_exporter.oci.inventory import Tags  # noqa: PLC0415
+        from fss_exporter.oci.tags import Tags  # noqa: PLC0415
 
         held = credentials_of(settings)
         sessions = sessions_of(settings, held)

@@ -9,11 +9,12 @@ from typing import Any, Final
 from fss_exporter.doctor.account_facts import MetricFacts, Outcome, RegionFacts, Tried
 from fss_exporter.errors import CloudError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.inventory import Inventory, Tags
+from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.metric import OciMetric
 from fss_exporter.oci.metrics import METRICS
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.survey import Calls, Survey
+from fss_exporter.oci.tags import Tags
 
 ASKED_MINUTES: Final = 15
 _VALUES_AT_MOST: Final = 50

@@ -13,8 +13,10 @@ from typing import Any, Final, Protocol
 
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
 from fss_exporter.oci.client.session import api_name
-from fss_exporter.oci.inventory import Inventory, Listings, MountTarget, Row, Tags, build
+from fss_exporter.oci.inventory import Inventory, MountTarget
+from fss_exporter.oci.listings import Listings, build
 from fss_exporter.oci.scopes import Scope, choose, scopes_of
+from fss_exporter.oci.tags import Row, Tags
 
 _PAGE: Final = 1000
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are shown together; a thousand take minutes

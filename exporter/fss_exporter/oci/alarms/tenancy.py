@@ -9,8 +9,10 @@ from typing import Any, Final, Protocol
 
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.inventory import Inventory, Listings, Tags, build
+from fss_exporter.oci.inventory import Inventory
+from fss_exporter.oci.listings import Listings, build
 from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.tags import Tags
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
 """Error metrics that count successes as well, so that failures have to be selected by name."""

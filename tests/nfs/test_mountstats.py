@@ -103,24 +103,24 @@ def test_a_negative_sum_of_time_printed_as_a_huge_number_is_negative() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "sends", "receives"),
+    ("line", "connects", "sends", "receives"),
     [
-        ("tcp 800 1 1 0 3 17 16 0 0 0 2 0 0", 17, 16),
-        ("udp 800 1 17 16 0 0 0 2 0 0", 17, 16),
-        ("udp 800 1 17 16 0 0 0", 17, 16),
-        ("local 1 1 0 3 17 16 0 0 0 2 0 0", 17, 16),
-        ("rdma 0 1 1 0 3 17 16 0 0 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", 17, 16),
-        ("quic 1 2 3 4 5 6 7 8", None, None),
-        ("tcp 800 1", None, None),
-        ("tcp a b c d e f g", None, None),
+        ("tcp 800 1 5 0 3 17 16 0 0 0 2 0 0", 5, 17, 16),
+        ("udp 800 1 17 16 0 0 0 2 0 0", None, 17, 16),
+        ("udp 800 1 17 16 0 0 0", None, 17, 16),
+        ("local 1 5 0 3 17 16 0 0 0 2 0 0", 5, 17, 16),
+        ("rdma 0 1 5 0 3 17 16 0 0 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", 5, 17, 16),
+        ("quic 1 2 3 4 5 6 7 8", None, None, None),
+        ("tcp 800 1", None, None, None),
+        ("tcp a b c d e f g", None, None, None),
     ],
 )
 def test_transports_of_all_kinds_are_read_and_unknown_ones_have_no_numbers(
-    line: str, sends: int | None, receives: int | None
+    line: str, connects: int | None, sends: int | None, receives: int | None
 ) -> None:
     (record,) = parse_mountstats(mountstats({"READ": 1}, xprt=(line,))).records
 
-    assert [(transport.sends, transport.receives) for transport in record.transports] == [(sends, receives)]
+    assert [(one.connects, one.sends, one.receives) for one in record.transports] == [(connects, sends, receives)]
 
 
 def test_every_connection_of_nconnect_is_read() -> None:

@@ -15,12 +15,12 @@ from fss_exporter.nfs.mountinfo import NFS_TYPES
 from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, Transport
 
 _SENDS_FIELD = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
-# Where `sends` stands among the numbers of an xprt line; `recvs` is next to it (net/sunrpc/xprtsock.c and
-# net/sunrpc/xprtrdma/transport.c).
+# Where `sends` stands among the numbers of an xprt line; `recvs` is next to it, and three before it `connect_count` of
+# what connects (net/sunrpc/xprtsock.c and net/sunrpc/xprtrdma/transport.c).
 
 _AGE = re.compile(r"\n\s*age:(.*)")
 _SERVER_READ, _SERVER_WRITTEN = 4, 5
-_VFS_LOCK = 16
+_INODE_REVALIDATE, _VFS_LOCK = 0, 16
 _COLUMNS = 8
 _SIGN_BIT = 1 << 63
 _LONGEST_NUMBER = 20
@@ -31,6 +31,7 @@ class _Body(NamedTuple):
     """All of a record but its head and its age."""
 
     options: Mapping[str, str]
+    revalidations: int | None
     vfs_locks: int | None
     payload: tuple[int, int]
     transports: tuple[Transport, ...]
@@ -92,6 +93,7 @@ class Parser:
             fstype=fstype,
             age_s=_age(age[1]),
             options=body.options,
+            revalidations=body.revalidations,
             vfs_locks=body.vfs_locks,
             read_bytes=body.payload[0],
             written_bytes=body.payload[1],
@@ -114,9 +116,11 @@ class Parser:
         operations = dict(self._operations(lines, known))
         if not {READ, WRITE} <= operations.keys():
             raise RecordError("truncated", f"{device} has no per-op statistics of READ and WRITE")
+        events = _numbers("events", fields.get("events", ""))
         return _Body(
             options=options(fields.get("opts", "").strip()),
-            vfs_locks=_vfs_locks(fields),
+            revalidations=_at(events, _INODE_REVALIDATE),
+            vfs_locks=_at(events, _VFS_LOCK),
             payload=_payload(fields),
             transports=tuple(transports),
             operations=operations,
@@ -169,10 +173,11 @@ def _operation(line: str) -> tuple[str, OperationCounters] | None:
 def _transport(words: list[str]) -> Transport:
     protocol = words[0] if words else ""
     sends_field = _SENDS_FIELD.get(protocol, len(words))
-    numbers = words[1:][sends_field : sends_field + 2]
-    if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
-        return Transport(protocol, None, None)
-    return Transport(protocol, *map(int, numbers))
+    numbers = words[1:][: sends_field + 2]
+    if len(numbers) < sends_field + 2 or not all(number.isdecimal() for number in numbers):
+        return Transport(protocol, None, None, None)
+    connects = int(numbers[sends_field - 3]) if sends_field > 3 else None
+    return Transport(protocol, connects, *map(int, numbers[sends_field:]))
 
 
 def _payload(fields: dict[str, str]) -> tuple[int, int]:
@@ -189,9 +194,8 @@ def _age(text: str) -> int:
     return numbers[0]
 
 
-def _vfs_locks(fields: dict[str, str]) -> int | None:
-    numbers = _numbers("events", fields.get("events", ""))
-    return numbers[_VFS_LOCK] if len(numbers) > _VFS_LOCK else None
+def _at(numbers: list[int], place: int) -> int | None:
+    return numbers[place] if len(numbers) > place else None
 
 
 def _numbers(what: str, text: str) -> list[int]:

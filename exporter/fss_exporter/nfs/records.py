@@ -39,11 +39,13 @@ class Transport(NamedTuple):
 
     Attributes:
         protocol: `tcp`, `udp`, `rdma`, `local` or a name this code does not know.
+        connects: connections opened, and on some kernels attempts as well; None where there is no such thing.
         sends: calls sent; None where the layout of the line is unknown.
         receives: replies received; None likewise.
     """
 
     protocol: str
+    connects: int | None
     sends: int | None
     receives: int | None
 
@@ -58,6 +60,7 @@ class NfsRecord:
         fstype: `nfs` or `nfs4`.
         age_s: seconds since the superblock came to life.
         options: the `opts:` line by name; flags have an empty value.
+        revalidations: field 1 (inoderevalidate) of `events:`, one for each GETATTR that is about to be asked.
         vfs_locks: field 17 (vfslock) of `events:`; None where the line is shorter.
         read_bytes: payload of READ replies, field 5 of `bytes:`.
         written_bytes: payload of WRITE replies, field 6 of `bytes:`.
@@ -70,6 +73,7 @@ class NfsRecord:
     fstype: str
     age_s: int
     options: Mapping[str, str]
+    revalidations: int | None
     vfs_locks: int | None
     read_bytes: int
     written_bytes: int

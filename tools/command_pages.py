@@ -27,8 +27,8 @@ CONFIGURATION = "fss-exporter.yml"
 _BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
 _UNSTEADY = (
     (
-        re.compile(r"(newest points are )\d+ s old\s+\(\w+\)\s+to\s+\d+\s+s\s+\(\w+\)"),
-        r"\g<1>71 s old (FileSystemUsage) to 124 s (MountTargetReadThroughput)",
+        re.compile(r"newest minutes ended .*? how\s+late\s+one\s+comes", re.DOTALL),
+        "newest minutes ended 12 s (FileSystemReadThroughput) to 14 s (MountTargetWriteThroughput)\n        ago; --wait 90s measures how late one comes",
     ),
     (re.compile(r"\d+ of them with points"), "19 of them with points"),
 )

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,31 @@ import pytest
 from tests.cli.prompt import RECORDINGS, Answer, ask, ask_process
 from tests.doctor.test_probes import metadata
 
-from fss_exporter.cli import doctor as command
+from fss_exporter.cli import doctor as command, doctor_account
 from fss_exporter.demo.region import Region
 from fss_exporter.doctor import network
+from fss_exporter.doctor.lag import EVERY_SECONDS
 
 Flags = tuple[str, ...]
+
+
+class Clock:
+    """Stands in for the module `time`: only sleeping turns it. It begins at a whole minute."""
+
+    def __init__(self) -> None:
+        self.now = time.time() // 60 * 60
+
+    def time(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def interrupt(_: float) -> None:
+    raise KeyboardInterrupt
+
+
 MIXED = RECORDINGS / "k_mixed"
 ALONE = ("--no-account", "--metadata-url", "")
 
@@ -192,7 +214,46 @@ def test_an_account_that_answers_is_fine(account: Flags) -> None:
         assert name in operations
     assert found["clock"][0]["severity"] == "ok"
     assert found["inventory"][0]["message"] == "5 mount targets"
-    assert "newest points are" in found["ingestion-lag"][0]["message"]
+    assert found["regions"][0]["message"] == "subscribed to eu-frankfurt-1"
+    assert "newest minutes ended" in found["ingestion-lag"][0]["message"]
+
+
+def test_a_region_the_tenancy_is_not_subscribed_to_is_told_and_not_asked(region: Region, account: Flags) -> None:
+    more = ("--oci.region", "us-phoenix-1", "--output", "json")
+    answer = ask("doctor", "--no-client", *account, *more)
+    assert answer.code == 2
+    problem, advice = findings(answer)["regions"]
+    assert (problem["severity"], problem["subject"]) == ("problem", "us-phoenix-1")
+    assert advice["message"] == "not looked at, though subscribed to: eu-frankfurt-1"
+    assert dict(region.calls) == {"ListRegionSubscriptions": 1}
+
+
+def test_waiting_measures_how_late_a_minute_comes(
+    region: Region, account: Flags, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The region sends two minutes at once, up to two minutes after the second one's end; nobody waits for real."""
+    clock = Clock()
+    monkeypatch.setattr(doctor_account, "time", clock)
+    with Region(account=region.account, now=clock.time, calls_per_second={}) as late:
+        clock.sleep(600)
+        late.add_fault("late,seconds=180")
+        clock.sleep(600)
+        answer = ask("doctor", "--no-client", *account, "--oci.endpoint", late.url, "--wait", "6m", "--output", "json")
+    (only,) = findings(answer)["ingestion-lag"]
+    least, most = re.findall(r"(\d+) s \(", only["message"])
+    assert 60 <= int(least) < int(most) <= 180 + EVERY_SECONDS
+    assert only["severity"] == "ok"
+
+
+def test_enough_of_waiting_shows_what_is_known(region: Region, account: Flags, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C at the first pause; the account has been asked by then."""
+    clock = Clock()
+    monkeypatch.setattr(clock, "sleep", interrupt)
+    monkeypatch.setattr(doctor_account, "time", clock)
+    with Region(account=region.account, now=clock.time, calls_per_second={}) as running:
+        answer = ask("doctor", "--no-client", *account, "--oci.endpoint", running.url, "--wait", "6m")
+    assert answer.code == 0
+    assert "ingestion-lag: eu-frankfurt-1: no new minute came of" in answer.out
 
 
 def test_credentials_that_cannot_be_used_are_a_problem(tmp_path: Path) -> None:
@@ -209,6 +270,7 @@ def test_credentials_that_cannot_be_used_are_a_problem(tmp_path: Path) -> None:
         ("SummarizeMetricsData", "read metrics", 2),
         ("ListMetrics", "read metrics", 2),
         ("GetPrivateIp", "inspect private-ips", 1),
+        ("ListRegionSubscriptions", "inspect tenancies", 0),
         ("ListReplications", "inspect replications", 1),
     ],
 )
@@ -234,7 +296,7 @@ def test_nobody_there_costs_one_call(keys: Path) -> None:
     flags = ("--oci.endpoint", "http://127.0.0.1:1", "--oci.config-file", str(keys))
     answer = ask("doctor", "--no-client", *flags, "--output", "json")
     assert answer.code == 2
-    assert [one["subject"] for one in findings(answer)["api"]] == ["eu-frankfurt-1 ListAvailabilityDomains"]
+    assert [one["subject"] for one in findings(answer)["api"]] == ["eu-frankfurt-1 ListRegionSubscriptions"]
 
 
 def test_a_fault_of_one_metric_costs_only_itself(region: Region, account: Flags) -> None:

@@ -17,12 +17,12 @@ ELSEWHERE = {
     "DeleteAlarm",
     "PublishMessage",
     "PostMetricData",
-} | {
+    "ListRegionSubscriptions",
     "ListLustreFileSystems",
     "ListVolumes",
     "ListBootVolumes",
 }
-"""Calls of the alarms command, of publishing and of other storage services, which their own pages are about."""
+"""Calls of alarms, doctor, publishing and of other storage services, which their own pages are about."""
 
 
 def documented() -> dict[str, str]:
@@ -51,6 +51,12 @@ def test_the_documented_policy_allows_nothing_else() -> None:
         (need.resource, max(VERBS.index(n.verb) for n in needs if n.resource == need.resource)) for need in needs
     }
     assert {(resource, VERBS.index(text.split()[0])) for resource, text in documented().items()} == granted
+
+
+def test_what_only_doctor_needs_is_on_its_page() -> None:
+    need = NEEDS["ListRegionSubscriptions"]
+    page = (DOC.parent / "commands/doctor.md").read_text()
+    assert f"`{need.verb} {need.resource} in {need.where}`" in page
 
 
 def test_workload_identity_has_the_documented_condition() -> None:

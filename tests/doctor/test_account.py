@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from fss_exporter.doctor.account import check_region
-from fss_exporter.doctor.account_facts import MetricFacts, Outcome, RegionFacts, Tried
+from fss_exporter.doctor.account import check_region, check_subscriptions
+from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Subscription, Subscriptions, Tried
 from fss_exporter.doctor.findings import Finding, Severity, exit_code
 
 OK = Tried(Outcome.OK)
@@ -32,6 +32,7 @@ def test_a_region_that_answers_is_fine() -> None:
         ("ListMountTargets", Severity.PROBLEM),
         ("SummarizeMetricsData", Severity.PROBLEM),
         ("GetPrivateIp", Severity.WARNING),
+        ("ListRegionSubscriptions", Severity.ADVICE),
     ],
 )
 def test_a_refused_operation_is_as_bad_as_what_it_costs(operation: str, severity: Severity) -> None:
@@ -39,6 +40,37 @@ def test_a_refused_operation_is_as_bad_as_what_it_costs(operation: str, severity
     (only,) = found(replace(FINE, tried={**FINE.tried, operation: refused}), "permissions")
     assert (only.severity, only.subject) == (severity, f"r {operation}")
     assert "Allow group" in only.message
+
+
+def test_a_refused_signature_is_no_matter_of_policies() -> None:
+    refused = Tried(Outcome.REFUSED, "401 NotAuthenticated: This host's clock is 900 s behind OCI's: set it.")
+    (only,) = found(replace(FINE, tried={"ListMountTargets": refused}), "permissions")
+    assert only.fix.startswith("correct the credentials or this host's clock")
+
+
+def regions(*looked_at: str) -> list[tuple[Severity, str, str]]:
+    had = (Subscription("eu-frankfurt-1", "FRA", "READY"), Subscription("eu-zurich-1", "ZRH", "IN_PROGRESS"))
+    findings = check_subscriptions(Subscriptions({}, had), looked_at)
+    return [(one.severity, one.subject, one.message) for one in findings]
+
+
+def test_a_region_without_a_subscription_is_a_problem() -> None:
+    assert regions("eu-frankfurt-1", "mars-1", "eu-zurich-1") == [
+        (Severity.PROBLEM, "mars-1", "the tenancy is not subscribed to it, so every call would be refused"),
+        (Severity.WARNING, "eu-zurich-1", "its subscription is IN_PROGRESS, not READY"),
+        (Severity.OK, "", "subscribed to eu-frankfurt-1"),
+    ]
+
+
+def test_a_region_nobody_looks_at_is_advice_and_a_key_is_as_good_as_a_name() -> None:
+    assert regions("fra") == [
+        (Severity.OK, "", "subscribed to eu-frankfurt-1"),
+        (Severity.ADVICE, "", "not looked at, though subscribed to: eu-zurich-1"),
+    ]
+
+
+def test_nothing_is_said_of_regions_where_nobody_answered() -> None:
+    assert list(check_subscriptions(Subscriptions(), ("eu-frankfurt-1",))) == []
 
 
 def test_no_answer_is_about_the_network() -> None:
@@ -109,7 +141,53 @@ def test_silence_of_a_metric_that_is_sent_while_idle_is_advice() -> None:
 def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
     (only,) = found(replace(FINE, metrics=(READS, replace(IOPS, newest_age_seconds=age))), "ingestion-lag")
     assert only.severity is severity
-    assert f"70 s old (MountTargetReadThroughput) to {age:.0f} s (MountTargetIOPS)" in only.message
+    assert f"ended 70 s (MountTargetReadThroughput) to {age:.0f} s (MountTargetIOPS) ago" in only.message
+
+
+@pytest.mark.parametrize(
+    ("lags", "told"),
+    [
+        (
+            (Lag("A", 66.0, 71.0), Lag("B", 10.0, 15.0)),
+            [(Severity.OK, "a minute could be read 15 s (B) to 71 s (A) after its end, looking every 5 s")],
+        ),
+        (
+            (Lag("A", 370.0, 375.0), Lag("B", 200.0, None)),
+            [
+                (Severity.WARNING, "a minute could be read 375 s (A) after its end, looking every 5 s"),
+                (Severity.OK, "no new minute came of B; the next one ended 200 s ago"),
+            ],
+        ),
+        (
+            tuple(Lag(name, 10.0, None) for name in "ABCDE"),
+            [(Severity.OK, "no new minute came of A, B, C and 2 more; the next one ended 10 s ago")],
+        ),
+    ],
+)
+def test_a_measured_lag_takes_the_place_of_ages(lags: tuple[Lag, ...], told: list[tuple[Severity, str]]) -> None:
+    findings = found(replace(FINE, lags=lags), "ingestion-lag")
+    assert [(one.severity, one.message) for one in findings] == told
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ahead", "told"),
+    [(40.0, 0.4, True), (70.0, 30.0, True), (40.0, -30.0, False), (70.0, 0.4, False), (None, 0.4, False)],
+)
+def test_a_point_that_could_be_read_within_a_minute_is_stamped_with_its_end(
+    seconds: float | None, ahead: float, told: bool
+) -> None:
+    facts = replace(FINE, lags=(Lag("A", 0.0, seconds),), clock_ahead_seconds=ahead)
+    messages = [one.message for one in found(facts, "discovered")]
+    assert (
+        "points are stamped with the end of their minute: yes, some could be read within a minute" in messages
+    ) is told
+
+
+@pytest.mark.parametrize(("streams", "empty", "told"), [(3, 2, ["yes"]), (3, 0, ["no"]), (5, 0, [])])
+def test_whether_streams_without_points_are_answered_is_told(streams: int, empty: int, told: list[str]) -> None:
+    facts = replace(FINE, metrics=(replace(READS, streams=streams, empty_streams=empty),))
+    messages = [one.message.partition("are answered: ") for one in found(facts, "discovered")]
+    assert [answer for head, _, answer in messages if head == "streams without points "] == told
 
 
 def test_what_no_document_says_is_told_without_names() -> None:

@@ -35,8 +35,8 @@ def credentials_of(settings: Settings) -> "Credentials":
     return read_credentials(access_of(settings))
 
 
-def sessions_of(settings: Settings, held: "Credentials") -> "tuple[Session, ...]":
-    """One session for each region that is meant, all under one budget.
+def sessions_of(settings: Settings, held: "Credentials", further: tuple[str, ...] = ()) -> "tuple[Session, ...]":
+    """One session for each region that is meant, and those of further regions after them, all under one budget.
 
     Raises:
         UsageError: no region is named.
@@ -46,4 +46,5 @@ def sessions_of(settings: Settings, held: "Credentials") -> "tuple[Session, ...]
 
     budget = Budget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
     reach = reach_of(settings)
-    return tuple(Session(held, region, reach, budget=budget) for region in regions_of(settings, held))
+    regions = dict.fromkeys((*regions_of(settings, held), *further))
+    return tuple(Session(held, region, reach, budget=budget) for region in regions)

@@ -1,21 +1,20 @@
 """`fss-exporter doctor`: what is wrong with this client and this account, and what to do."""
 
 import os
-import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from fss_exporter import __version__
-from fss_exporter.cli import tables
+from fss_exporter.cli import doctor_report, tables
 from fss_exporter.cli.account_flags import account_options
-from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account_options import account_settings
 from fss_exporter.cli.ceilings import judge, shape_option
 from fss_exporter.cli.fetch import check_url
+from fss_exporter.cli.flags import duration
+from fss_exporter.cli.host_flags import PROCFS, kernel_options, procfs_options
 from fss_exporter.cli.services import services_of
 from fss_exporter.cli.units import latency
 from fss_exporter.config import Settings
@@ -25,16 +24,15 @@ from fss_exporter.doctor.exact import check_exact
 from fss_exporter.doctor.findings import Finding, Severity, exit_code
 from fss_exporter.doctor.mounts import check_mounts
 from fss_exporter.doctor.network import LARGE_DIRECTORY, NFS_PORT, check_directories, check_network
-from fss_exporter.errors import CloudError, SourceError, UsageError
+from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading, is_forwarder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fss_exporter.doctor.account_facts import RegionFacts
-
-
-HERE = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +50,7 @@ class Options:
     tracefs: Path | None
     sysfs: Path
     fstab: Path
+    wait_s: float | None
     record: Path | None
     shape: str
 
@@ -67,32 +66,16 @@ class Options:
 @click.option(
     "--metadata-url", default=probes.METADATA_URL, show_default=True, help="Instance metadata; empty: do not ask."
 )
-@click.option(
-    "--path.procfs",
-    "procfs",
-    type=click.Path(path_type=Path),
-    default=HERE,
-    show_default=True,
-    help="Where procfs is mounted.",
-)
-@click.option(
-    "--path.pid", "pid", default="1", show_default=True, help="Process whose mounts are read: a number or self."
-)
-@click.option(
-    "--path.tracefs",
-    "tracefs",
-    type=click.Path(path_type=Path),
-    help="Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing, if procfs is /proc]",
-)
-@click.option(
-    "--path.sysfs",
-    "sysfs",
-    type=click.Path(path_type=Path),
-    default=Path("/sys"),
-    show_default=True,
-    help="Where sysfs is mounted.",
-)
+@procfs_options
+@kernel_options
 @click.option("--path.fstab", "fstab", type=click.Path(path_type=Path), default=Path("/etc/fstab"), show_default=True)
+@click.option(
+    "--wait",
+    "wait_s",
+    type=duration,
+    metavar="DURATION",
+    help="Measure ingestion lag: wait so long in each region for new minutes, e.g. 90s; Ctrl-C ends the wait.",
+)
 @click.option(
     "--record", type=click.Path(path_type=Path), help="Write what the account has, without OCIDs and names, to a file."
 )
@@ -114,6 +97,8 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
         check_url("--metadata-url", options.metadata_url)
     if options.record is not None:
         _check_record(options.record, asked=options.account)
+    if options.wait_s is not None and options.account is False:
+        raise UsageError("--wait waits for metrics of the account: leave out --no-account")
     findings: list[tuple[str, Finding]] = []
     regions, about_account = _account(options, settings, asked=config_file is not None or any(given.values()))
     if options.client:
@@ -132,9 +117,9 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
         _write(options.record, regions)
     code = exit_code(finding for _, finding in findings)
     if output == "json":
-        click.echo(tables.as_json({"exit_code": code, "findings": [_document(*one) for one in findings]}))
+        click.echo(tables.as_json({"exit_code": code, "findings": [doctor_report.document(*one) for one in findings]}))
     else:
-        _show(tables.console(), findings)
+        doctor_report.show(tables.console(), findings)
     return code
 
 
@@ -171,7 +156,7 @@ def _exactness(options: Options) -> Exactness | None:
     if options.tracefs is not None:
         return exact.look((options.tracefs,), options.sysfs)
     # Another host's files say nothing of this one's kernel.
-    return exact.look(PLACES, options.sysfs) if options.procfs == HERE else None
+    return exact.look(PLACES, options.sysfs) if options.procfs == PROCFS else None
 
 
 def _endpoints(reading: Reading) -> tuple[tuple[str, int], ...]:
@@ -189,7 +174,8 @@ def _account(options: Options, settings: Settings, *, asked: bool) -> "tuple[lis
     """What the account answered; nothing where it is not to be asked, which is said."""
     wanted = options.account
     if wanted is None:
-        wanted = asked or options.record is not None or settings.oci.config_file.expanduser().is_file()
+        asked = asked or options.record is not None or options.wait_s is not None
+        wanted = asked or settings.oci.config_file.expanduser().is_file()
         if not wanted:
             tables.note(
                 "the account is not checked: no credentials; give --oci.auth or --oci.config-file, or --no-account"
@@ -197,27 +183,12 @@ def _account(options: Options, settings: Settings, *, asked: bool) -> "tuple[lis
     if not wanted:
         return [], []
     try:
-        from fss_exporter.doctor.account import check_region  # noqa: PLC0415  # an agent has no OCI SDK
-        from fss_exporter.doctor.account_probe import Probe  # noqa: PLC0415
-        from fss_exporter.oci.tags import Tags  # noqa: PLC0415
-
-        held = credentials_of(settings)
-        sessions = sessions_of(settings, held)
+        from fss_exporter.cli.doctor_account import ask_account  # noqa: PLC0415  # an agent has no OCI SDK
     except ModuleNotFoundError as missing:
         fix = "pip install 'fss-exporter[oci]', or leave the account out with --no-account"
         message = f"the Python module {missing.name} is not installed, so OCI cannot be asked"
         return [], [Finding("credentials", Severity.PROBLEM, "", message, fix)]
-    except (UsageError, CloudError) as error:
-        fix = "see docs/security.md for the ways to sign, or leave the account out with --no-account"
-        return [], [Finding("credentials", Severity.PROBLEM, "", str(error), fix)]
-    oci = settings.oci
-    tags = Tags(oci.include.tags, oci.exclude.tags)
-    regions = []
-    for session in sessions:
-        with tables.progress(f"asking {session.region}") as step:
-            regions.append(Probe(session, oci.compartments, tags, now=time.time, step=step).ask())
-    signed = Finding("credentials", Severity.OK, "", f"signed as {held.auth}")
-    return regions, [signed, *(finding for facts in regions for finding in check_region(facts))]
+    return ask_account(settings, options.wait_s or 0.0)
 
 
 def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
@@ -228,46 +199,3 @@ def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
     except OSError as error:
         raise UsageError(f"--record={path}: cannot be written: {error.strerror}") from error
     tables.note(f"{path}: written; look through it before you attach it")
-
-
-_WORDS = {Severity.OK: "ok", Severity.ADVICE: "advice", Severity.WARNING: "warning", Severity.PROBLEM: "PROBLEM"}
-_COUNTED = {Severity.PROBLEM: "problems", Severity.WARNING: "warnings", Severity.ADVICE: "advice", Severity.OK: "fine"}
-_INDENT = 8
-_STYLES = {Severity.OK: "green", Severity.ADVICE: "cyan", Severity.WARNING: "yellow", Severity.PROBLEM: "bold red"}
-
-
-def _show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
-    for about in dict.fromkeys(about for about, _ in findings):
-        tables.say(out, f"{about.capitalize()}", "bold")
-        own = [finding for where, finding in findings if where == about]
-        for finding in sorted(own, key=lambda finding: -finding.severity):
-            word = _WORDS[finding.severity]
-            tables.say(out, f"{word:<8}{finding.check}: {_told(finding)}", _STYLES[finding.severity], hanging=_INDENT)
-            for line in _more(finding):
-                tables.say(out, f"{'':{_INDENT}}{line}", hanging=_INDENT + 2)
-        tables.say(out, "")
-    counts = (f"{word} {sum(finding.severity is kind for _, finding in findings)}" for kind, word in _COUNTED.items())
-    tables.say(out, ", ".join(counts), "bold")
-
-
-def _told(finding: Finding) -> str:
-    return f"{finding.subject}: {finding.message}" if finding.subject else finding.message
-
-
-def _more(finding: Finding) -> Iterator[str]:
-    if finding.fix:
-        yield f"do: {finding.fix}"
-    if finding.source and finding.severity is not Severity.OK:
-        yield f"source: {finding.source}"
-
-
-def _document(about: str, finding: Finding) -> dict[str, Any]:
-    return {
-        "about": about,
-        "check": finding.check,
-        "severity": finding.severity.name.lower(),
-        "subject": finding.subject,
-        "message": finding.message,
-        "fix": finding.fix or None,
-        "source": finding.source or None,
-    }

@@ -12,8 +12,8 @@ import click
 from fss_exporter.cli import iostat_report, tables
 from fss_exporter.cli.ceilings import Judge, config_option, judge, shape_option
 from fss_exporter.cli.exact import Exact, exact
-from fss_exporter.cli.exact_flags import exact_options
 from fss_exporter.cli.fetch import check_url, get
+from fss_exporter.cli.host_flags import exact_options, procfs_options
 from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
 from fss_exporter.cli.saved_files import saved_interval, seconds_option
 from fss_exporter.cli.units import interval as interval_type
@@ -62,17 +62,7 @@ class Options:
 )
 @seconds_option
 @click.option("--url", help="Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics.")
-@click.option(
-    "--path.procfs",
-    "procfs",
-    type=click.Path(path_type=Path),
-    default=Path("/proc"),
-    show_default=True,
-    help="Where procfs is mounted.",
-)
-@click.option(
-    "--path.pid", "pid", default="1", show_default=True, help="Process whose mounts are read: a number or self."
-)
+@procfs_options
 @exact_options
 @click.option("--by", type=click.Choice(iostat_report.GROUPINGS), default="mount", show_default=True)
 @click.option("--sort", type=click.Choice(tuple(iostat_report.SORTS)), default="iops", show_default=True)

@@ -9,8 +9,8 @@ import click
 
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.account_flags import account_options, account_places
-from fss_exporter.cli.exact_flags import exact_options
 from fss_exporter.cli.flags import CONFIGURATION, duration
+from fss_exporter.cli.host_flags import PROCFS, exact_options, procfs_options
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
 
@@ -30,7 +30,7 @@ class Options:
     telemetry_path: str = "/metrics"
     web_config_file: Path | None = None
     systemd_socket: bool = False
-    procfs: Path = Path("/proc")
+    procfs: Path = PROCFS
     pid: str = "1"
     tick_s: float = 1.0
     exact: str = "off"
@@ -77,17 +77,7 @@ _OWN = {one.name for one in fields(Options)}
     show_default=True,
     help="Read this host's NFS counters.",
 )
-@click.option(
-    "--path.procfs",
-    "procfs",
-    type=click.Path(path_type=Path),
-    default=Path("/proc"),
-    show_default=True,
-    help="Where procfs is mounted.",
-)
-@click.option(
-    "--path.pid", "pid", default="1", show_default=True, help="Process whose mounts are read: a number or self."
-)
+@procfs_options
 @click.option(
     "--nfs.tick",
     "tick_s",

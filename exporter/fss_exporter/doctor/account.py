@@ -1,12 +1,13 @@
 """Checks of an account: credentials, permissions, clock, and what Monitoring really has. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from types import MappingProxyType
 from typing import Final
 
-from fss_exporter.doctor.account_facts import MetricFacts, Outcome, RegionFacts
+from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Subscriptions, Tried
+from fss_exporter.doctor.discovered import check_discovered
 from fss_exporter.doctor.findings import PROJECT, WHITE_PAPER, Finding, Severity
-from fss_exporter.doctor.record import names_somebody
-from fss_exporter.oci.metrics import METRICS
+from fss_exporter.doctor.lag import EVERY_SECONDS
 
 _SKEW_REFUSED: Final = 300.0
 """Seconds after which OCI refuses a signature."""
@@ -15,10 +16,41 @@ _SKEW_NOTED: Final = 60.0
 _LATE: Final = 300.0
 """Age of a newest point, seconds, from which on ingestion is late: OCI's own alarms wait three minutes."""
 
-_OPTIONAL: Final = frozenset(("ListReplications", "ListOutboundConnectors", "GetPrivateIp", "GetSubnet"))
-"""Without these some metrics or names are missing; without the others there is nothing."""
+_LESSER: Final = MappingProxyType(
+    dict.fromkeys(("ListReplications", "ListOutboundConnectors", "GetPrivateIp", "GetSubnet"), Severity.WARNING)
+    | {"ListRegionSubscriptions": Severity.ADVICE}
+)
+"""Without these some metrics or names are missing, or only a check is; without the others there is nothing."""
 
+_NAMED: Final = 3
+_SUBSCRIBED: Final = "OCI API, ListRegionSubscriptions"
 _ALARM_DEFAULT: Final = "OCI documentation, Overview of Monitoring, read 2026-09-05"
+
+
+def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) -> Iterator[Finding]:
+    """The regions that are looked at against those the tenancy has."""
+    if subscriptions.found is None:
+        return
+    known = {region: subscriptions.of(region) for region in regions}
+    for region, one in known.items():
+        if one is None:
+            message = "the tenancy is not subscribed to it, so every call would be refused"
+            fix = "check its name, which is like eu-frankfurt-1; subscribe to it in the Console, or take it out of oci.regions"
+            yield Finding("regions", Severity.PROBLEM, region, message, fix, _SUBSCRIBED)
+        elif one.status != "READY":
+            message, fix = (
+                f"its subscription is {one.status or 'without a status'}, not READY",
+                "try again in some minutes",
+            )
+            yield Finding("regions", Severity.WARNING, region, message, fix, _SUBSCRIBED)
+    ready = [one.region for one in known.values() if one is not None and one.status == "READY"]
+    if ready:
+        yield Finding("regions", Severity.OK, "", f"subscribed to {', '.join(ready)}")
+    others = sorted({one.region for one in subscriptions.found} - {one.region for one in known.values() if one})
+    if others:
+        message = f"not looked at, though subscribed to: {', '.join(others)}"
+        fix = "name those that have mount targets in oci.regions, or with --oci.region"
+        yield Finding("regions", Severity.ADVICE, "", message, fix)
 
 
 def check_region(facts: RegionFacts) -> Iterator[Finding]:
@@ -28,7 +60,7 @@ def check_region(facts: RegionFacts) -> Iterator[Finding]:
     yield from _resources(facts)
     yield from _metrics(facts)
     yield from _lag(facts)
-    yield from _discovered(facts)
+    yield from check_discovered(facts)
 
 
 def _operations(facts: RegionFacts) -> Iterator[Finding]:
@@ -36,24 +68,26 @@ def _operations(facts: RegionFacts) -> Iterator[Finding]:
     for name, tried in facts.tried.items():
         if tried.outcome is Outcome.OK:
             continue
-        severity = Severity.WARNING if name in _OPTIONAL else Severity.PROBLEM
+        severity = Severity.PROBLEM if tried.outcome is Outcome.SILENT else _LESSER.get(name, Severity.PROBLEM)
         yield Finding(
             "permissions" if tried.outcome is Outcome.REFUSED else "api",
             severity,
             f"{facts.region} {name}",
             tried.error,
-            _fix(tried.outcome),
+            _fix(tried),
         )
     if answered:
         message = f"{len(answered)} API operations answered: {', '.join(sorted(answered))}"
         yield Finding("api", Severity.OK, facts.region, message)
 
 
-def _fix(outcome: Outcome) -> str:
+def _fix(tried: Tried) -> str:
+    if tried.outcome is Outcome.REFUSED and "Allow " not in tried.error:
+        return "correct the credentials or this host's clock: without a signature that holds, every call is refused"
     return {
         Outcome.REFUSED: "have the statement added to a policy; the user or instance must be in the group it names",
         Outcome.SILENT: "check the route, proxy, DNS and firewall to OCI's endpoints (service gateway or NAT gateway)",
-    }.get(outcome, "try again; if it stays, give the request id to OCI's support")
+    }.get(tried.outcome, "try again; if it stays, give the request id to OCI's support")
 
 
 def _clock(facts: RegionFacts) -> Iterator[Finding]:
@@ -107,47 +141,44 @@ def _metric(region: str, metric: MetricFacts) -> Iterator[Finding]:
         yield Finding(
             "metrics", Severity.OK, subject, f"documented as {metric.documented}; asked for as it is spelt here"
         )
-    elif METRICS[metric.documented].idle == "zero" and metric.streams == 0:
+    elif metric.is_steady and metric.streams == 0:
         message = "no points, though it is sent also while idle"
         fix = "check again in some minutes; deleted resources stay listed for 90 days"
         yield Finding("metrics", Severity.ADVICE, subject, message, fix, PROJECT)
 
 
 def _lag(facts: RegionFacts) -> Iterator[Finding]:
-    ages = [
-        (metric.newest_age_seconds, metric.spelling)
-        for metric in facts.metrics
-        if metric.newest_age_seconds is not None and metric.documented and METRICS[metric.documented].idle == "zero"
-    ]
-    if not ages:
-        return
-    newest, oldest = min(ages), max(ages)
-    message = f"newest points are {newest[0]:.0f} s old ({newest[1]}) to {oldest[0]:.0f} s ({oldest[1]})"
-    if oldest[0] <= _LATE:
-        yield Finding("ingestion-lag", Severity.OK, facts.region, message)
-        return
+    steady = [metric for metric in facts.metrics if metric.is_steady]
+    ages = [(one.newest_age_seconds, one.spelling) for one in steady if one.newest_age_seconds is not None]
+    if facts.lags:
+        yield from _measured(facts.region, facts.lags)
+    elif ages:
+        message = f"newest minutes ended {_span(ages)} ago; --wait 90s measures how late one comes"
+        yield _judged(facts.region, max(ages)[0], message)
+
+
+def _measured(region: str, lags: tuple[Lag, ...]) -> Iterator[Finding]:
+    came = [(lag.at_most, lag.metric) for lag in lags if lag.at_most is not None]
+    if came:
+        message = f"a minute could be read {_span(came)} after its end, looking every {EVERY_SECONDS:g} s"
+        yield _judged(region, max(came)[0], message)
+    missing = [(lag.at_least, lag.metric) for lag in lags if lag.at_most is None]
+    if missing:
+        names = ", ".join(name for _, name in missing[:_NAMED])
+        names += f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        message = f"no new minute came of {names}; the next one ended {max(missing)[0]:.0f} s ago"
+        yield _judged(region, max(missing)[0], message)
+
+
+def _span(seconds: Collection[tuple[float, str]]) -> str:
+    """The least and the most, each with the metric it is of."""
+    least, most = min(seconds), max(seconds)
+    return f"{least[0]:.0f} s ({least[1]})" + (f" to {most[0]:.0f} s ({most[1]})" if most != least else "")
+
+
+def _judged(region: str, seconds: float, message: str) -> Finding:
+    if seconds <= _LATE:
+        return Finding("ingestion-lag", Severity.OK, region, message)
     fix = "wait, or look at OCI's status page; alarms and dashboards see the same age"
-    yield Finding(
-        "ingestion-lag", Severity.WARNING, facts.region, message, fix, f"{_ALARM_DEFAULT}; threshold: {PROJECT}"
-    )
-
-
-def _discovered(facts: RegionFacts) -> Iterator[Finding]:
-    """What no document says and this account tells; `--record` has all of it."""
-    values: dict[str, set[str]] = {}
-    for metric in facts.metrics:
-        for name, found in metric.dimensions.items():
-            if not names_somebody(name, found):
-                values.setdefault(name, set()).update(found)
-    for name, distinct in sorted(values.items()):
-        yield Finding("discovered", Severity.OK, facts.region, f"values of {name}: {', '.join(sorted(distinct))}")
-    told = {
-        "observedThroughput of mount targets": ", ".join(
-            f"{gbps} ({count})" for gbps, count in facts.observed_throughputs.items()
-        ),
-        "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.names_ignore_case],
-        "two metrics added in one query": facts.arithmetic,
-    }
-    for what, answer in told.items():
-        if answer:
-            yield Finding("discovered", Severity.OK, facts.region, f"{what}: {answer}")
+    source = f"{_ALARM_DEFAULT}; threshold: {PROJECT}"
+    return Finding("ingestion-lag", Severity.WARNING, region, message, fix, source)

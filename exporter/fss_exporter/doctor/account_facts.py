@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Self
+
+from fss_exporter.errors import NotAuthorized, Unreachable
+from fss_exporter.oci.metrics import METRICS
 
 
 class Outcome(Enum):
@@ -26,6 +30,42 @@ class Tried:
     outcome: Outcome
     error: str = ""
 
+    @classmethod
+    def of(cls, error: Exception | None) -> Self:
+        """How a call ended that raised this, or nothing."""
+        if error is None:
+            return cls(Outcome.OK)
+        if isinstance(error, NotAuthorized):
+            return cls(Outcome.REFUSED, str(error))
+        return cls(Outcome.SILENT if isinstance(error, Unreachable) else Outcome.FAILED, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """One region of a tenancy: name (`eu-frankfurt-1`), key (`FRA`) and status, `READY` where it can be used."""
+
+    region: str
+    key: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriptions:
+    """The regions of a tenancy.
+
+    Attributes:
+        tried: how asking went, by the region that was asked.
+        found: what there is; None where nobody answered.
+    """
+
+    tried: Mapping[str, Tried] = field(default_factory=dict)
+    found: tuple[Subscription, ...] | None = None
+
+    def of(self, region: str) -> Subscription | None:
+        """That of a region, by name or key; None where it is not subscribed to or not known."""
+        name = region.lower()
+        return next((one for one in self.found or () if name in {one.region.lower(), one.key.lower()}), None)
+
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
@@ -41,6 +81,7 @@ class MetricFacts:
         newest_age_seconds: age of its newest point when it was asked for; None where there is none.
         minutes: distinct minutes of those asked for that had a point.
         error: why the query failed; empty where it did not.
+        empty_streams: streams that were answered without a point.
     """
 
     spelling: str
@@ -52,6 +93,27 @@ class MetricFacts:
     newest_age_seconds: float | None = None
     minutes: int = 0
     error: str = ""
+    empty_streams: int = 0
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it has a point for every minute, traffic or not."""
+        return self.documented in METRICS and METRICS[self.documented].idle == "zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How long after its end a minute of a metric could be read, seconds.
+
+    Attributes:
+        metric: as ListMetrics spells it.
+        at_least: when it could not yet be read.
+        at_most: when it could; None where it never came while somebody looked.
+    """
+
+    metric: str
+    at_least: float
+    at_most: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +129,7 @@ class RegionFacts:
         availability_domains: of mount targets, by address.
         metrics: every metric of the namespace.
         asked_minutes: how many minutes each metric was asked for.
+        lags: what was measured of ingestion lag; empty where nobody waited.
         names_ignore_case: whether MQL takes a metric name in another case; None where that could not be tried.
         arithmetic: what came of adding two metrics in one query; empty where that could not be tried.
     """
@@ -79,5 +142,6 @@ class RegionFacts:
     availability_domains: Mapping[str, str] = field(default_factory=dict)
     metrics: tuple[MetricFacts, ...] = ()
     asked_minutes: int = 0
+    lags: tuple[Lag, ...] = ()
     names_ignore_case: bool | None = None
     arithmetic: str = ""

@@ -35,6 +35,7 @@ def _region(facts: RegionFacts, scrub: "_Scrubber") -> dict[str, Any]:
         "mount_targets": facts.mount_targets,
         "observed_throughput": dict(facts.observed_throughputs),
         "asked_minutes": facts.asked_minutes,
+        "ingestion_lag_seconds": [asdict(lag) for lag in facts.lags],
         "metric_names_ignore_case": facts.names_ignore_case,
         "adding_two_metrics": facts.arithmetic,
         "metrics": [_metric(metric, scrub) for metric in facts.metrics],

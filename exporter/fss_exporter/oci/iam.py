@@ -1,6 +1,6 @@
 """The policy statement each API operation needs, for the message of a call that was refused.
 
-Source: the policy references of File Storage (2025-03-04), Monitoring and Core Services. OCI answers 404 both for "no permission"
+Source: the policy references of File Storage (2025-03-04), Monitoring, Core Services and IAM. OCI answers 404 both for "no permission"
 and for "does not exist", so a statement is what may be missing, not what is.
 """
 
@@ -37,6 +37,7 @@ NEEDS: Final = MappingProxyType(
         "GetSubnet": Need("inspect", "subnets", where="compartment <compartment of the network>"),
         "ListAvailabilityDomains": Need("inspect", "compartments", where="tenancy"),
         "ListCompartments": Need("inspect", "compartments", where="tenancy"),
+        "ListRegionSubscriptions": Need("inspect", "tenancies", where="tenancy"),
         "ListLustreFileSystems": Need("inspect", "lustre-file-systems"),
         "ListVolumes": Need("inspect", "volumes"),
         "ListBootVolumes": Need("inspect", "volumes"),

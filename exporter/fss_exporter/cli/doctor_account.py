@@ -1,0 +1,62 @@
+"""The account's part of `doctor`: who asks, which regions, and what they answer. It needs the OCI SDK."""
+
+import time
+
+from fss_exporter.cli import tables
+from fss_exporter.cli.account_options import credentials_of, sessions_of
+from fss_exporter.cli.cloud import regions_of
+from fss_exporter.config import Settings
+from fss_exporter.doctor.account import check_region, check_subscriptions
+from fss_exporter.doctor.account_facts import Outcome, RegionFacts, Subscriptions
+from fss_exporter.doctor.account_probe import Probe
+from fss_exporter.doctor.findings import Finding, Severity
+from fss_exporter.doctor.subscriptions import OPERATION, ask_subscriptions
+from fss_exporter.errors import CloudError, UsageError
+from fss_exporter.oci.client import Session
+from fss_exporter.oci.tags import Tags
+
+
+def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:
+    """What the regions that are meant answered, and what is found about the account.
+
+    Args:
+        settings: who asks, and what.
+        wait_seconds: how long to wait in each region for new minutes; 0 not to.
+    """
+    try:
+        held = credentials_of(settings)
+        regions = regions_of(settings, held)
+        # The credentials' own region tells of the others even where no other one that is meant does.
+        sessions = sessions_of(settings, held, (held.region,) if held.region else ())
+    except (UsageError, CloudError) as error:
+        fix = "see docs/security.md for the ways to sign, or leave the account out with --no-account"
+        return [], [Finding("credentials", Severity.PROBLEM, "", str(error), fix)]
+    subscriptions = ask_subscriptions(sessions)
+    facts = [
+        _ask(settings, session, subscriptions, wait_seconds)
+        for session in sessions
+        if session.region in regions and (subscriptions.found is None or subscriptions.of(session.region))
+    ]
+    signed = Finding("credentials", Severity.OK, "", f"signed as {held.auth}")
+    of_regions = (finding for one in facts for finding in check_region(one))
+    return facts, [signed, *check_subscriptions(subscriptions, regions), *of_regions]
+
+
+def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wait_seconds: float) -> RegionFacts:
+    tried = subscriptions.tried.get(session.region)
+    told = {} if tried is None else {OPERATION: tried}
+    if tried is not None and tried.outcome is Outcome.SILENT:
+        return RegionFacts(session.region, told)
+    tags = Tags(settings.oci.include.tags, settings.oci.exclude.tags)
+    wait = f", and waiting for new minutes up to {wait_seconds:g} s (Ctrl-C ends that)" if wait_seconds else ""
+    with tables.progress(f"asking {session.region}{wait}") as step:
+        probe = Probe(
+            session,
+            settings.oci.compartments,
+            tags,
+            now=time.time,
+            step=step,
+            pause=time.sleep,
+            wait_seconds=wait_seconds,
+        )
+        return probe.ask(told)

@@ -1,0 +1,74 @@
+"""Real ingestion lag: how long after its end a minute can be read, told by looking until one appears."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from fss_exporter.doctor.account_facts import Lag
+from fss_exporter.errors import CloudError
+
+EVERY_SECONDS: Final = 5.0
+"""Time between two looks: how exact the answer is, at a call a second for five metrics."""
+
+
+def measure(
+    names: Iterable[str],
+    minutes_of: Callable[[str], Collection[float]],
+    wait_seconds: float,
+    *,
+    now: Callable[[], float],
+    pause: Callable[[float], None],
+) -> tuple[Lag, ...]:
+    """Look at metrics until each has a new minute, for `wait_seconds` at most or until Ctrl-C.
+
+    Args:
+        names: metrics that are sent every minute.
+        minutes_of: timestamps of the points of a metric that can be read now, epoch seconds.
+        wait_seconds: how long to look.
+        now: epoch seconds.
+        pause: waits so many seconds.
+
+    Returns:
+        What is known of each metric, in the order of the names; a metric that could never be read is left out.
+    """
+    watches = {name: _Watch() for name in names}
+    until = now() + wait_seconds
+    try:
+        while True:
+            for name, watch in watches.items():
+                if watch.lag is None:
+                    _look(watch, name, minutes_of, now)
+            left = until - now()
+            if left <= 0 or all(watch.lag for watch in watches.values()):
+                break
+            pause(min(EVERY_SECONDS, left))
+    except KeyboardInterrupt:
+        pass  # whoever waits may have enough of it; what is known is kept
+    return tuple(
+        watch.lag or Lag(name, max(0.0, watch.looked_at - watch.newest - 60.0), None)
+        for name, watch in watches.items()
+        if watch.newest
+    )
+
+
+class _Watch:
+    """One metric: its newest minute at the first look, when it was looked at last, and what came of it."""
+
+    def __init__(self) -> None:
+        self.newest = 0.0
+        self.looked_at = 0.0
+        self.lag: Lag | None = None
+
+
+def _look(watch: _Watch, name: str, minutes_of: Callable[[str], Collection[float]], now: Callable[[], float]) -> None:
+    at = now()
+    try:
+        minutes = minutes_of(name)
+    except CloudError:
+        return  # the next look may do better
+    fresh = [minute for minute in minutes if minute > watch.newest]
+    if not watch.newest:
+        watch.newest = max(minutes, default=0.0)
+    elif fresh:
+        # Minutes may come two at a time; the earliest has waited longest.
+        watch.lag = Lag(name, max(0.0, watch.looked_at - min(fresh)), max(0.0, now() - min(fresh)))
+    watch.looked_at = at

@@ -1,0 +1,33 @@
+"""Which regions the tenancy is subscribed to. A region outside of them refuses every signature, as if the key were wrong."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from fss_exporter.doctor.account_facts import Subscription, Subscriptions, Tried
+from fss_exporter.errors import CloudError
+from fss_exporter.oci.survey import Calls
+
+OPERATION: Final = "ListRegionSubscriptions"
+
+
+def ask_subscriptions(sessions: Iterable[Calls]) -> Subscriptions:
+    """Ask one region after the other, until one answers."""
+    tried: dict[str, Tried] = {}
+    for session in sessions:
+        try:
+            rows = [
+                row
+                for page in session.pages("identity", "list_region_subscriptions", session.tenancy_id)
+                for row in page
+                if isinstance(row, dict) and row.get("regionName")
+            ]
+        except CloudError as error:
+            tried[session.region] = Tried.of(error)
+            continue
+        tried[session.region] = Tried.of(None)
+        found = (
+            Subscription(str(row["regionName"]), str(row.get("regionKey", "")), str(row.get("status", "")))
+            for row in rows
+        )
+        return Subscriptions(tried, tuple(found))
+    return Subscriptions(tried)

@@ -34,6 +34,8 @@ _OF_NODE_EXPORTER = {
     "node_mountstats_nfs_operations_response_time_seconds_total": _MOUNTSTATS | {"operation"},
     "node_mountstats_nfs_total_read_bytes_total": _MOUNTSTATS,
     "node_mountstats_nfs_total_write_bytes_total": _MOUNTSTATS,
+    "node_mountstats_nfs_event_inode_revalidate_total": _MOUNTSTATS,
+    "node_mountstats_nfs_transport_connect_total": _MOUNTSTATS | {"transport"},
     "node_mountstats_nfs_transport_sends_total": _MOUNTSTATS | {"transport"},
     "node_mountstats_nfs_transport_receives_total": _MOUNTSTATS | {"transport"},
     "node_scrape_collector_success": frozenset({"job", "instance", "collector"}),

@@ -154,7 +154,7 @@ def test_a_mount_target_at_its_iops_ceiling_is_told_of_and_no_other_until_its_lo
                     if one["labels"]["alertname"] == "FssMountTargetIopsHigh"
                 )
                 assert re.search(
-                    r"mt-home \(eu-frankfurt-1\) uses [89]\d(\.\d+)?% of its IOPS ceiling: .*k \(measured\) of 50k IOPS",
+                    r"mt-home \(eu-frankfurt-1\) uses [89]\d(\.\d+)?% of its IOPS ceiling: .*k \(source: measured\) of 50k IOPS",
                     text,
                 )
 

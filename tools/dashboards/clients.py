@@ -55,11 +55,8 @@ _AT_A_GLANCE = Section(
         ),
         stat(
             "Stalled clients",
-            "Clients that sent calls in the last ten minutes and got no reply at all. One: that client. Most: the mount target or the network.",
-            Query(
-                f"count(client:fss_client_transport_sends:increase10m{{{_CHOSEN}}} > 0"
-                f" and client:fss_client_transport_receives:increase10m{{{_CHOSEN}}} == 0) or vector(0)"
-            ),
+            "Clients whose requests have waited for ten minutes without any reply. One: that client. Most: the mount target or the network.",
+            Query(f"count(client:fss_client_unanswered_seconds:now{{{_CHOSEN}}} >= 600) or vector(0)"),
             unit="none",
             steps=NOT_ZERO_STEPS,
             width=4,

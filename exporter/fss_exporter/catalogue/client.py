@@ -170,6 +170,7 @@ CLIENT = (
         "operations",
         "RPC calls sent over all connections to the address, retransmissions and calls without a reply included.",
         "sends of the xprt lines of mountstats, once for each server",
+        diagnostic=True,
     ),
     Metric(
         "fss_client_transport_receives_total",
@@ -178,6 +179,15 @@ CLIENT = (
         "operations",
         "RPC replies received over all connections to the address.",
         "recvs of the xprt lines of mountstats, once for each server",
+    ),
+    Metric(
+        "fss_client_unanswered_seconds",
+        "gauge",
+        ("address",),
+        "seconds",
+        "How long requests to the address have waited while no reply at all came; 0 while replies come or nothing is known to wait. "
+        "Connections that are refused count as well.",
+        "sends and recvs against ops, connect_count and inoderevalidate of mountstats",
     ),
     Metric(
         "fss_client_service_info",

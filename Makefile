@@ -35,7 +35,8 @@ contracts: .venv/dev ## who may import whom
 	@$(BIN)/lint-imports --no-logo > .venv/contracts.log || { cat .venv/contracts.log; exit 1; }
 
 deploy-check: .venv/dev ## helm lint, kubeconform and hadolint, where they can be had
-	@tools/chart-tools && $(BIN)/python tools/chart.py check && .tools/bin/hadolint Dockerfile || { \
+	@tools/chart-tools && $(BIN)/python tools/chart.py check && .tools/bin/hadolint Dockerfile && \
+	  $(BIN)/python -m pytest tests/deploy/with_helm.py || { \
 	  code=$$?; [ $$code -eq 3 ] && echo 'deploy-check left out: its tools cannot be had here' >&2 || exit $$code; }
 
 chart: .venv/dev ## after rules or dashboards change: fill the Helm chart, render deploy/kubernetes, docs/scaling.md
@@ -45,7 +46,7 @@ chart: .venv/dev ## after rules or dashboards change: fill the Helm chart, rende
 image: ## both container images with buildah, podman or docker (docs/install.md)
 	@tools/image $(ARGS)
 
-image-check: .venv/dev ## build the images without a registry and start them read-only and without capabilities (root)
+image-check: .venv/dev ## build the images without a registry, start them read-only and without capabilities (root; ARCH=arm64)
 	@tools/image-check $(ARGS)
 
 unit-check: .venv/dev ## start both units under a real systemd in its own namespaces (root, after image-check)

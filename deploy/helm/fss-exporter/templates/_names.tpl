@@ -34,8 +34,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "fss-exporter.probes" -}}
 {{- $scheme := .Values.monitors.scheme | upper -}}
+{{- /* A kubelet has no client certificate to show: where scrapers bring one, it only sees that the port is open. */ -}}
+{{- $tcp := or .Values.tcpProbes .Values.monitors.tlsConfig.cert .Values.monitors.tlsConfig.certFile -}}
 livenessProbe:
-  {{- if .Values.tcpProbes }}
+  {{- if $tcp }}
   tcpSocket: {port: metrics}
   {{- else }}
   httpGet: {path: /-/healthy, port: metrics, scheme: {{ $scheme }}}
@@ -43,7 +45,7 @@ livenessProbe:
   periodSeconds: 20
   timeoutSeconds: 5
 readinessProbe:
-  {{- if .Values.tcpProbes }}
+  {{- if $tcp }}
   tcpSocket: {port: metrics}
   {{- else }}
   httpGet: {path: /-/ready, port: metrics, scheme: {{ $scheme }}}

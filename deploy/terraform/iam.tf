@@ -37,6 +37,25 @@ resource "oci_identity_policy" "poller" {
   ]
 }
 
+resource "oci_identity_policy" "other_services" {
+  count      = local.exporter != null && length(var.other_services) > 0 ? 1 : 0
+  depends_on = [oci_identity_dynamic_group.exporter]
+
+  compartment_id = var.tenancy_ocid
+  name           = "${var.name}-other-services"
+  description    = "What fss-exporter reads of other storage services."
+  statements = flatten([for service in sort(var.other_services) : {
+    lustre = [
+      "Allow ${local.exporter} to inspect lustre-file-systems in ${local.storage}",
+      "Allow ${local.exporter} to read metrics in ${local.storage} where target.metrics.namespace='oci_lustrefilesystem'",
+    ]
+    block-volume = [
+      "Allow ${local.exporter} to inspect volumes in ${local.storage}",
+      "Allow ${local.exporter} to read metrics in ${local.storage} where target.metrics.namespace='oci_blockstore'",
+    ]
+  }[service]])
+}
+
 resource "oci_identity_policy" "publisher" {
   count      = local.exporter != null && var.published ? 1 : 0
   depends_on = [oci_identity_dynamic_group.exporter]

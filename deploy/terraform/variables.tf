@@ -44,6 +44,17 @@ variable "published" {
   default     = false
 }
 
+variable "other_services" {
+  description = "Other storage services the exporter may watch: lustre, block-volume."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = length(setsubtract(var.other_services, ["lustre", "block-volume"])) == 0
+    error_message = "Unknown service: there are lustre and block-volume."
+  }
+}
+
 variable "exporter_matching_rule" {
   description = "Which instances are the exporter, e.g. \"instance.id = 'ocid1.instance...'\"; no dynamic group where it is null."
   type        = string

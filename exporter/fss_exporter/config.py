@@ -114,7 +114,7 @@ class Oci(_Section):
     stale_after: Seconds = 360.0
     calls_per_second: Annotated[float, Field(gt=0, lt=10)] = 5.0
     publish: bool = False
-    services: tuple[Literal["lustre", "block-volume"], ...] = ()
+    services: tuple[Literal["lustre", "block-volume"], ...] | None = None
     connect_timeout: Seconds = 3.0
     read_timeout: Seconds = 10.0
 

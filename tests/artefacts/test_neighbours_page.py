@@ -10,7 +10,7 @@ import yaml
 from fss_exporter.config import Settings
 from fss_exporter.model.services import GB, GIB, SERVICES, TB, Line
 from fss_exporter.oci.iam import NEEDS
-from fss_exporter.oci.neighbours import metrics_of
+from fss_exporter.oci.neighbours import BLOCK, LUSTRE, metrics_of
 
 PAGE = Path(__file__).parents[2] / "docs/neighbours.md"
 UNITS = {1000 * GIB: "1,000 GiB", TB: "TB", GB: "GB"}
@@ -77,6 +77,13 @@ def test_the_policies_are_those_the_calls_need(operation: str) -> None:
     need = NEEDS[operation]
 
     assert f"to {need.verb} {need.resource} in tenancy\n" in PAGE.read_text()
+
+
+@pytest.mark.parametrize("namespace", [LUSTRE, BLOCK])
+def test_the_policies_allow_the_metrics_of_each_namespace(namespace: str) -> None:
+    need = NEEDS["SummarizeMetricsData"]
+
+    assert f"to {need.verb} {need.resource} in tenancy where {need.condition(namespace)}\n" in PAGE.read_text()
 
 
 if __name__ == "__main__":

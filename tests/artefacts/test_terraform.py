@@ -6,6 +6,7 @@ from pathlib import Path
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 
 from fss_exporter.oci.iam import NEEDS, statement
+from fss_exporter.oci.neighbours import BLOCK, LUSTRE
 
 MODULE = Path(__file__).parents[2] / "deploy" / "terraform"
 DOCTOR = {"ListRegionSubscriptions"}  # docs/commands/doctor.md
@@ -30,10 +31,10 @@ def statements(policy: str) -> set[str]:
 
 def needed(*operations: str) -> set[str]:
     """Without what a wider verb on the same resource includes."""
-    needs = {(NEEDS[name].verb, NEEDS[name].resource, NEEDS[name].condition) for name in operations}
+    needs = {(NEEDS[name].verb, NEEDS[name].resource, NEEDS[name].condition()) for name in operations}
     read = {resource for verb, resource, _ in needs if verb == "read"}
     return {
-        " ".join((verb, resource)) + condition
+        " where ".join(filter(None, (f"{verb} {resource}", condition)))
         for verb, resource, condition in needs
         if (verb, resource in read) != ("inspect", True)
     }
@@ -42,6 +43,13 @@ def needed(*operations: str) -> set[str]:
 def test_the_poller_may_what_its_operations_need_and_nothing_else() -> None:
     others = ALARM_OPERATIONS | OTHER_SERVICES | DOCTOR | {"PostMetricData"}
     assert statements("poller") == needed(*(set(NEEDS) - others))
+
+
+def test_what_other_services_need_is_allowed_for_those_that_are_named() -> None:
+    condition = NEEDS["ListMetrics"].condition
+    assert statements("other_services") == needed(*OTHER_SERVICES) | {
+        f"read metrics where {condition(namespace)}" for namespace in (LUSTRE, BLOCK)
+    }
 
 
 def test_the_publisher_may_write_its_own_namespace_only() -> None:
@@ -63,7 +71,9 @@ def test_the_provisioner_may_what_planning_and_applying_need() -> None:
 
 def test_no_statement_of_the_module_escapes_these_tests() -> None:
     written = (MODULE / "iam.tf").read_text().count('"Allow ')
-    assert written == sum(len(statements(policy)) for policy in ("poller", "publisher", "provisioner"))
+    assert written == sum(
+        len(statements(policy)) for policy in ("poller", "other_services", "publisher", "provisioner")
+    )
 
 
 def test_the_alarm_resource_has_every_field_of_the_pack() -> None:

@@ -157,7 +157,7 @@ def refusal(status: int, code: str | None, message: str, **headers: str) -> Serv
 def known(
     error: Exception, operation: str = "ListMountTargets", compartment: str = "ocid1.compartment.oc1..a"
 ) -> Exception:
-    found = translate(error, operation, "eu", auth="instance_principal", compartment_id=compartment)
+    found = translate(error, operation, "eu", needed=statement(operation, "instance_principal", compartment))
     assert found is not None
     return found
 
@@ -177,7 +177,7 @@ def test_a_clock_that_is_right_or_unknown_is_not_blamed(date: str) -> None:
 
 
 def test_what_is_no_failure_of_the_cloud_is_not_taken_for_one() -> None:
-    assert translate(ZeroDivisionError(), "X", "eu", auth="config_file", compartment_id="") is None
+    assert translate(ZeroDivisionError(), "X", "eu", needed="") is None
 
 
 def test_messages_are_one_line_and_bounded() -> None:

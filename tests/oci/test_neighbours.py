@@ -13,7 +13,7 @@ from fss_exporter.demo.region import Region, small
 from fss_exporter.oci.client import Access, read_credentials
 from fss_exporter.oci.client.neighbours import BlockStorageClient, LustreClient
 from fss_exporter.oci.listings import Listings, build
-from fss_exporter.oci.neighbours import NEIGHBOURS, metrics_of
+from fss_exporter.oci.neighbours import BLOCK as BLOCK_METRICS, LUSTRE as LUSTRE_METRICS, NEIGHBOURS, metrics_of
 from fss_exporter.oci.tags import Tags
 
 LUSTRE = small().lustre_file_systems[0]
@@ -154,6 +154,116 @@ def test_a_listing_that_may_not_be_called_is_told_and_costs_only_itself(worlds: 
     assert set(made.values("fss_service_capacity_bytes", "resource")) == {"db-data", "db-boot"}
 
 
+class TestLustreNobodyAskedFor:
+    """It is watched where there is some of it; where there is none, or no permission, nothing fails and nobody is paged."""
+
+    @pytest.fixture
+    def default(self, worlds: Callable[..., World]) -> World:
+        return worlds(services=None)
+
+    def failures(self, world: World) -> set[tuple[str, str]]:
+        """Everything at 0 that an alert looks at, with its label."""
+        return {
+            (name, str(key))
+            for name, label in (
+                ("fss_oci_poll_success", "region"),
+                ("fss_oci_inventory_success", "operation"),
+                ("fss_oci_metric_success", "oci_metric"),
+            )
+            for key, value in world.values(name, label).items()
+            if not value
+        }
+
+    def test_is_watched_and_block_volumes_are_not(self, default: World) -> None:
+        default.poll(survey=True)
+
+        assert default.values("fss_service_bytes_per_second_limit", "resource") == {"render": 5e9}
+        assert default.value("fss_service_read_bytes_per_second", resource="render") is not None
+        assert "ListVolumes" not in default.region.calls
+
+    def test_costs_its_listing_and_no_query_where_there_is_none(self, worlds: Callable[..., World]) -> None:
+        none = replace(small(), lustre_file_systems=())
+        asked = []
+        for services in ((), None):
+            world = worlds(none, services=services)
+            world.poll(survey=True)
+            asked.append([world.requests(operation) for operation in ("SummarizeMetricsData", "ListMetrics")])
+
+        assert asked[0] == asked[1]
+        assert world.requests("ListLustreFileSystems") == len(none.compartment_ids)
+        assert not self.failures(world)
+
+    @pytest.mark.parametrize(
+        ("refused", "statement"),
+        [
+            ("ListLustreFileSystems", "to inspect lustre-file-systems in"),
+            ("ListMetrics,match=oci_lustrefilesystem", "where target.metrics.namespace='oci_lustrefilesystem'"),
+        ],
+    )
+    def test_without_permission_one_line_names_the_statement_and_nothing_fails(
+        self, default: World, caplog: pytest.LogCaptureFixture, refused: str, statement: str
+    ) -> None:
+        caplog.set_level("INFO")
+        default.region.add_fault(f"deny:{refused}")
+        for _ in range(3):
+            default.poll(survey=True)
+            default.pass_minutes(11)
+        default.poll(survey=True)
+
+        (line,) = [record for record in caplog.records if "Lustre" in record.message]
+        assert line.levelname == "INFO"
+        assert statement in line.message
+        assert not self.failures(default)
+        assert default.value("fss_service_read_bytes_per_second", resource="render") is None
+        (age,) = default.values("fss_oci_inventory_age_seconds", "region").values()
+        assert age < 60
+
+    def test_where_the_service_is_not_nothing_fails_and_it_is_tried_in_one_compartment_only(
+        self, worlds: Callable[..., World], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("INFO")
+        nowhere: dict[str, Any] = {"endpoints.lustre_file_storage": "http://127.0.0.1:9", "services": None}
+        world = worlds(**nowhere)
+        world.poll(survey=True)
+
+        (line,) = [record for record in caplog.records if "Lustre" in record.message]
+        assert (line.levelname, "is not watched" in line.message) == ("INFO", True)
+        assert not self.failures(world)
+        assert world.requests("ListLustreFileSystems") <= 3
+
+    def test_is_found_by_the_survey_after_the_permission_came(self, default: World) -> None:
+        default.region.add_fault("deny:ListLustreFileSystems")
+        default.poll(survey=True)
+        default.region.clear_faults()
+        default.pass_minutes(11)
+        default.poll(survey=True)
+        default.pass_minutes(2)
+        default.poll()
+
+        assert default.value("fss_service_read_bytes_per_second", resource="render") is not None
+
+    def test_that_was_found_and_may_no_longer_be_listed_is_a_failure(self, default: World) -> None:
+        default.poll(survey=True)
+        default.region.add_fault("deny:ListLustreFileSystems")
+        default.pass_minutes(11)
+        default.poll(survey=True)
+
+        assert ("fss_oci_inventory_success", "ListLustreFileSystems") in self.failures(default)
+        assert set(default.values("fss_service_capacity_bytes", "resource")) == {"render"}
+
+    def test_asked_for_by_name_a_refusal_is_a_failure(
+        self, worlds: Callable[..., World], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        world = worlds(services=("lustre",))
+        world.region.add_fault("deny:ListLustreFileSystems")
+        world.poll(survey=True)
+        world.pass_minutes()
+        world.poll()
+
+        assert ("fss_oci_inventory_success", "ListLustreFileSystems") in self.failures(world)
+        assert [record.levelname for record in caplog.records if "Lustre" in record.message] == ["WARNING"]
+
+
 SPOILT: list[dict[str, Any]] = [
     {},
     {"performanceTier": None},
@@ -178,6 +288,21 @@ def test_a_row_that_is_not_as_documented_costs_only_itself(spoilt: dict[str, Any
 
     assert broken == 1
     assert [one.kind for one in inventory.neighbours.values()] == ["mbps-per-tb-500"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "namespace"), [("DataReadOperations", LUSTRE_METRICS), ("VolumeReadOps", BLOCK_METRICS)]
+)
+def test_a_refused_query_names_the_statement_for_its_own_namespace(
+    both: World, caplog: pytest.LogCaptureFixture, metric: str, namespace: str
+) -> None:
+    both.region.add_fault(f"deny:SummarizeMetricsData,match={metric}[")
+    both.pass_minutes()
+    both.poll()
+
+    (line,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert metric in line
+    assert f"to read metrics in tenancy where target.metrics.namespace='{namespace}'" in line
 
 
 @pytest.mark.parametrize("vpus", [{"vpusPerGB": 10, "autoTunedVpusPerGB": 40}, {"vpusPerGB": 40}])

@@ -32,14 +32,14 @@ class Clock:
 
 
 class World:
-    """The region, the exporter, and what a scrape sees."""
+    """The region, the exporter, and what a scrape sees. OCI File Storage alone, unless `services` says otherwise."""
 
     def __init__(self, region: Region, clock: Clock, folder: Path, **settings: Any) -> None:
         self.region = region
         self.clock = clock
         self.ledger = Ledger()
         config = region.account.write_config(folder, region.tenancy.region)
-        flags = {"oci.config_file": str(config), "oci.endpoint": region.url}
+        flags = {"oci.config_file": str(config), "oci.endpoint": region.url, "oci.services": ()}
         self.settings = load(None, flags | {f"oci.{name}": value for name, value in settings.items()})
         self.poller, self.budget = build_poller(self.settings, self.ledger, now=clock, clock=clock, wait=clock.wait)
         self.collector = OciCollector(

@@ -17,7 +17,7 @@ from fss_exporter.oci.collector import OciCollector, View
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metrics import METRICS
-from fss_exporter.oci.neighbours import metrics_of
+from fss_exporter.oci.neighbours import DISCOVERED, metrics_of
 from fss_exporter.oci.poller import Poller
 from fss_exporter.oci.publish import Publisher
 from fss_exporter.oci.queries import Queries
@@ -91,16 +91,26 @@ def build_poller(
         oci = settings.oci
         survey_complaints, query_complaints = Complaints(session.region), Complaints(session.region)
         tags = Tags(oci.include.tags, oci.exclude.tags)
+        asked, unasked = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
         return RegionPoller(
             session.region,
-            Survey(session, oci.compartments, tags, now=now, complain=survey_complaints.note, services=oci.services),
+            Survey(
+                session,
+                oci.compartments,
+                tags,
+                now=now,
+                complain=survey_complaints.note,
+                services=asked,
+                unasked=unasked,
+            ),
             Queries(
                 session,
                 start=start,
                 now=now,
                 ledger=ledger,
                 complaints=query_complaints,
-                metrics={**METRICS, **metrics_of(oci.services)},
+                metrics={**METRICS, **metrics_of(asked)},
+                unasked=unasked,
             ),
             survey_complaints=survey_complaints,
             query_complaints=query_complaints,

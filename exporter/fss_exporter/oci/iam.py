@@ -10,23 +10,28 @@ from typing import Final
 
 NAMESPACE: Final = "oci_filestorage"
 
-_METRICS = f" where target.metrics.namespace='{NAMESPACE}'"
-
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What an operation needs: `verb` on `resource`, in the compartment asked for unless `where` names another."""
+    """What an operation needs: `verb` on `resource`, in the compartment asked for unless `where` names another.
+
+    `namespace` is that of the metrics, where the call names no other.
+    """
 
     verb: str
     resource: str
     where: str = ""
-    condition: str = ""
+    namespace: str = ""
+
+    def condition(self, namespace: str = "") -> str:
+        """What the statement ends with: only metrics of one namespace."""
+        return f"target.metrics.namespace='{namespace or self.namespace}'" if self.namespace else ""
 
 
 NEEDS: Final = MappingProxyType(
     {
-        "ListMetrics": Need("read", "metrics", condition=_METRICS),
-        "SummarizeMetricsData": Need("read", "metrics", condition=_METRICS),
+        "ListMetrics": Need("read", "metrics", namespace=NAMESPACE),
+        "SummarizeMetricsData": Need("read", "metrics", namespace=NAMESPACE),
         "ListMountTargets": Need("inspect", "mount-targets"),
         "ListFileSystems": Need("inspect", "file-systems"),
         "ListExports": Need("read", "export-sets"),
@@ -47,7 +52,7 @@ NEEDS: Final = MappingProxyType(
         "UpdateAlarm": Need("manage", "alarms"),
         "DeleteAlarm": Need("manage", "alarms"),
         "PublishMessage": Need("use", "ons-topics", where="compartment <compartment of the topic>"),
-        "PostMetricData": Need("use", "metrics", condition=" where target.metrics.namespace='fss_exporter'"),
+        "PostMetricData": Need("use", "metrics", namespace="fss_exporter"),
     }
 )
 """By API operation."""
@@ -66,23 +71,24 @@ _WORKLOAD: Final = (
 )
 
 
-def statement(operation: str, auth: str, compartment_id: str = "") -> str:
+def statement(operation: str, auth: str, compartment_id: str = "", namespace: str = "") -> str:
     """The policy statement that allows an operation; empty for an operation that is not in the table.
 
     Args:
         operation: API name, e.g. `ListMountTargets`.
         auth: how the exporter signs: decides whom the statement names.
         compartment_id: OCID of the compartment asked for; that of the tenancy makes it a statement on the tenancy.
+        namespace: of the metrics asked for.
     """
     need = NEEDS.get(operation)
     if need is None:
         return ""
     place = need.where or _place(compartment_id)
     text = f"Allow {_SUBJECTS.get(auth, 'group <group>')} to {need.verb} {need.resource} in {place}"
-    if auth != "workload_identity":
-        return text + need.condition
-    extra = need.condition.replace(" where ", ", ")
-    return f"{text} where all {{{_WORKLOAD}{extra}}}"
+    condition = need.condition(namespace)
+    if auth == "workload_identity":
+        return f"{text} where all {{{', '.join(filter(None, (_WORKLOAD, condition)))}}}"
+    return f"{text} where {condition}" if condition else text
 
 
 def _place(compartment_id: str) -> str:

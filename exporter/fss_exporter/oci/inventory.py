@@ -116,6 +116,11 @@ class Inventory:
     compartments: Mapping[str, str] = field(default_factory=dict)
     neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
 
+    @property
+    def services(self) -> frozenset[str]:
+        """Other storage services there is something of."""
+        return frozenset(one.service for one in self.neighbours.values())
+
     def compartment(self, compartment_id: str) -> str:
         """The compartment's name, or its OCID where the name is not known."""
         return self.compartments.get(compartment_id, compartment_id)

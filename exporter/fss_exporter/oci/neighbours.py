@@ -7,7 +7,7 @@ points a resource has within it.
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.services import SERVICES
@@ -95,7 +95,8 @@ _TABLE: Final = (
     ),
 )
 
-Offered = Literal["lustre", "block-volume"]
+DISCOVERED: Final = ("lustre",)
+"""Services that are watched where there is something of them, without being asked for."""
 
 NEIGHBOURS: Final[Mapping[str, OciMetric]] = MappingProxyType({metric.name: metric for metric in _TABLE})
 """Every metric of the other services, by documented name."""

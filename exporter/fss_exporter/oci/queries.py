@@ -4,12 +4,14 @@ What fails costs itself only. A metric whose call failed keeps its points, and a
 counter is lost; a region that gives no answer at all is left alone until the next poll.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, TooMuchData, Unreachable
+from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
+from fss_exporter.model.services import SERVICES
 from fss_exporter.oci.book import SKIPPED, Book, Clockwork, Points, Taken
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.estimates import NEEDED, Watched
@@ -28,6 +30,8 @@ from fss_exporter.oci.window import COUNTER_OVERLAP_MINUTES, Window, gauge_minut
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
 _THOROUGH_EVERY: Final = 5  # polls: a series that is new and late is seen that soon
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,8 @@ class Queries:
         now: epoch seconds.
         ledger: counters of what was done.
         complaints: where failures are noted.
-        metrics: what is asked, by documented name.
+        metrics: what is asked, by documented name; of another service only where the inventory has some of it.
+        unasked: other services nobody asked for: their metrics may be out of bounds.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class Queries:
         ledger: Ledger,
         complaints: Complaints,
         metrics: Mapping[str, OciMetric] = METRICS,
+        unasked: Collection[str] = (),
     ) -> None:
         clockwork, self._owners = Clockwork(), Owners(session.region)
         self.books: Mapping[str, Book] = {
@@ -74,7 +80,10 @@ class Queries:
         self._complaints = complaints
         self._metrics = metrics
         self._names = Names(metrics)
+        self._unasked = frozenset(unasked)
+        self._told: set[str] = set()
         self._inventory = Inventory()
+        self._services: frozenset[str] = frozenset()
         self._splits: dict[tuple[str, Scope], Splits] = {}
         self._answered: dict[tuple[str, Scope], int] = {}
         self._unanswered = 0
@@ -85,7 +94,8 @@ class Queries:
 
     def use(self, inventory: Inventory) -> None:
         """What there is, from now on."""
-        self._inventory = inventory
+        self.names_are_due = self.names_are_due or not inventory.services <= self._services
+        self._inventory, self._services = inventory, inventory.services
         self._owners.use(inventory)
         for book in self.books.values():
             book.look_again()
@@ -93,10 +103,11 @@ class Queries:
     def learn_names(self, scopes: Sequence[Scope]) -> bool:
         """Ask which metrics there are; True if every scope answered. What was known stands where one did not."""
         found: list[str] = []
+        namespaces = {metric.namespace: metric.service for metric in self._metrics.values() if self._is_there(metric)}
         try:
             for scope in scopes:
-                for namespace in dict.fromkeys(metric.namespace for metric in self._metrics.values()):
-                    found += self._listed(scope, namespace)
+                for namespace, service in namespaces.items():
+                    found += self._listed(scope, namespace, service)
         except CloudError as error:
             self._complaints.note("ListMetrics", error)
             return False
@@ -104,16 +115,24 @@ class Queries:
         self.names_are_due = False
         return True
 
-    def _listed(self, scope: Scope, namespace: str) -> Iterator[str]:
+    def _is_there(self, metric: OciMetric) -> bool:
+        return not metric.service or metric.service in self._services
+
+    def _listed(self, scope: Scope, namespace: str, service: str) -> list[str]:
+        wanted = {"namespace": namespace, "groupBy": ["name"]}
         pages = self._session.pages(
-            "monitoring",
-            "list_metrics",
-            scope.compartment_id,
-            {"namespace": namespace, "groupBy": ["name"]},
-            compartment_id_in_subtree=scope.subtree,
+            "monitoring", "list_metrics", scope.compartment_id, wanted, compartment_id_in_subtree=scope.subtree
         )
-        for page in pages:
-            yield from (row["name"] for row in page if isinstance(row, dict) and isinstance(row.get("name"), str))
+        try:
+            rows = [row for page in pages for row in page if isinstance(row, dict)]
+        except NotAuthorized as error:
+            if service not in self._unasked:
+                raise
+            if service not in self._told:
+                self._told.add(service)
+                log.info("%s: %s has no metrics here: %s", self._session.region, SERVICES[service].title, error)
+            return []
+        return [row["name"] for row in rows if isinstance(row.get("name"), str)]
 
     def ask_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> Watched:
         """Ask every metric there is; what estimates are made of, by metric, where it was answered.
@@ -123,7 +142,9 @@ class Queries:
         watched: dict[str, dict[Key, Points]] = {}
         self._unanswered = 0
         self._polls += 1
-        metrics = [metric for metric in self._metrics.values() if self._names.spelling(metric) is not None]
+        metrics = [
+            one for one in self._metrics.values() if self._is_there(one) and self._names.spelling(one) is not None
+        ]
         for name in self.asked.keys() - {metric.name for metric in metrics}:
             del self.asked[name]
         begin = self._first % len(metrics) if metrics else 0

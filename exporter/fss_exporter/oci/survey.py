@@ -5,13 +5,15 @@ for each private IP, because they never change, and after the listings, so that 
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import intern
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
+from fss_exporter.model.services import SERVICES
 from fss_exporter.oci.client.session import api_name
 from fss_exporter.oci.inventory import Inventory, MountTarget
 from fss_exporter.oci.listings import Listings, build
@@ -88,7 +90,8 @@ class Survey:
         tags: which resources are wanted.
         now: epoch seconds.
         complain: told of every call's success or failure.
-        services: neighbouring services to list as well.
+        services: other storage services to list as well.
+        unasked: those of them nobody asked for: where nothing of them is known, a listing may fail.
     """
 
     def __init__(
@@ -100,12 +103,16 @@ class Survey:
         now: Callable[[], float],
         complain: Complain,
         services: tuple[str, ...] = (),
+        unasked: tuple[str, ...] = (),
     ) -> None:
         self.found = Surveyed()
         self._session = session
         self._wanted = compartments
         self._tags = tags
-        self._neighbours = [_NEIGHBOURS[service] for service in services]
+        self._services = services
+        self._unasked = frozenset(unasked)
+        self._silent: set[str] = set()
+        self._told: set[str] = set()
         self._now = now
         self._complain = complain
         self._succeeded: dict[str, bool] = {}
@@ -122,27 +129,16 @@ class Survey:
             FssError: it cannot even be said where to look; what was found before stays.
             Stopped: the poller is to stop.
         """
-        self._succeeded, self._used = {}, set()
+        self._succeeded, self._used, self._silent = {}, set(), set()
         try:
             zones, names = self._places()
         except FssError:
             self.found = replace(self.found, succeeded=MappingProxyType(dict(self._succeeded)))
             raise
         yield
-        rows: dict[str, list[Row]] = {
-            kind: [] for kind in (*_IN_ZONE, "exports", *(one[0] for one in self._neighbours))
-        }
+        rows: dict[str, list[Row]] = defaultdict(list)
         for compartment_id in names:
-            for zone in zones:
-                for kind, operation in _IN_ZONE.items():
-                    rows[kind] += self._listed("file_storage", operation, compartment_id, zone)
-                    yield
-            rows["exports"] += self._listed("file_storage", "list_exports", compartment_id=compartment_id)
-            yield
-            for kind, service, operations in self._neighbours:
-                for operation in operations:
-                    rows[kind] += self._listed(service, operation, compartment_id=compartment_id)
-                    yield
+            yield from self._list_compartment(compartment_id, zones, rows)
         inventory, broken = build(Listings(**{kind: tuple(found) for kind, found in rows.items()}), names, self._tags)
         if broken:
             log.warning("%s: %d listed resources are not as documented and are left out", self._session.region, broken)
@@ -155,6 +151,22 @@ class Survey:
                 self._publish(inventory, self.found.scopes)
             yield
         self._publish(inventory, self.found.scopes)
+
+    def _list_compartment(
+        self, compartment_id: str, zones: Sequence[str], rows: Mapping[str, list[Row]]
+    ) -> Iterator[None]:
+        for zone in zones:
+            for kind, operation in _IN_ZONE.items():
+                rows[kind].extend(self._listed("file_storage", operation, compartment_id, zone))
+                yield
+        rows["exports"].extend(self._listed("file_storage", "list_exports", compartment_id=compartment_id))
+        yield
+        for service in self._services:
+            kind, client, operations = _NEIGHBOURS[service]
+            unasked = service if service in self._unasked else ""
+            for operation in operations:
+                rows[kind].extend(self._listed(client, operation, compartment_id=compartment_id, unasked=unasked))
+                yield
 
     def _places(self) -> tuple[list[str], Mapping[str, str]]:
         tenancy_id = self._session.tenancy_id
@@ -173,23 +185,38 @@ class Survey:
         return [str(row["name"]) for row in domains if "name" in row], chosen.names
 
     def _listed(
-        self, service: str, operation: str, *arguments: str, needed: bool = False, **options: object
+        self, service: str, operation: str, *arguments: str, needed: bool = False, unasked: str = "", **options: object
     ) -> list[Row]:
         key = (operation, *arguments, str(options.get("compartment_id", "")))
         self._used.add(key)
+        last = self._kept.get(key, (0.0, []))[1]
+        if unasked in self._silent and not last:
+            return last
         if operation != "list_availability_domains":
             options["limit"] = _PAGE
         try:
             pages = self._session.pages(service, operation, *arguments, **options)
             rows: list[Row] = [_slim(row) for page in pages for row in page if isinstance(row, dict)]
         except CloudError as error:
+            if unasked and not last:
+                self._pass_over(unasked, error)
+                self._kept.pop(key, None)  # its age is nobody's concern
+                return last
             self._note(operation, error)
             if needed and key not in self._kept:
                 raise
-            return self._kept.get(key, (0.0, []))[1]
+            return last
         self._note(operation, None)
         self._kept[key] = (self._now(), rows)
         return rows
+
+    def _pass_over(self, service: str, error: CloudError) -> None:
+        """A service nobody asked for may be missing here, or out of bounds: said once, and looked for in each survey."""
+        if not isinstance(error, NotAuthorized):
+            self._silent.add(service)
+        if service not in self._told:
+            self._told.add(service)
+            log.info("%s: %s is not watched: %s", self._session.region, SERVICES[service].title, error)
 
     def _note(self, operation: str, error: Exception | None) -> None:
         name = api_name(operation)

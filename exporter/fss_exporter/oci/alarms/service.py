@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from fss_exporter.errors import BrokenAnswer, NotAuthorized
-from fss_exporter.oci.iam import NAMESPACE, statement
+from fss_exporter.oci.iam import statement
 
 
 class Answer(Protocol):
@@ -77,10 +77,9 @@ class Alarms:
 
     def _explained(self, refused: NotAuthorized, body: Mapping[str, Any]) -> NotAuthorized:
         """Creating needs three permissions and OCI does not say which one is missing."""
-        metrics = statement("SummarizeMetricsData", self._auth, body["metricCompartmentId"])
         needed = (
             statement("CreateAlarm", self._auth, body["compartmentId"]),
-            metrics.replace(NAMESPACE, body["namespace"]),
+            statement("SummarizeMetricsData", self._auth, body["metricCompartmentId"], body["namespace"]),
             statement("PublishMessage", self._auth),
         )
         return NotAuthorized(

@@ -11,7 +11,6 @@ from circuitbreaker import CircuitBreakerError
 from oci.exceptions import ServiceError
 
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, Throttled, TooMuchData, Unreachable
-from fss_exporter.oci.iam import statement
 
 _CLOCK_SKEW_SECONDS = 300  # OCI refuses signatures that are five minutes off
 _TOO_MUCH = re.compile(r"stream|data ?points|too many|too large", re.IGNORECASE)
@@ -19,20 +18,19 @@ _CUT_OFF = {"ChunkedEncodingError", "ContentDecodingError"}
 _LONGEST_DETAIL = 300  # characters
 
 
-def translate(error: Exception, operation: str, region: str, *, auth: str, compartment_id: str) -> CloudError | None:
+def translate(error: Exception, operation: str, region: str, *, needed: str) -> CloudError | None:
     """This project's error for a foreign one; None for a mistake of our own.
 
     Args:
         error: what the SDK raised.
         operation: API name, e.g. `ListMountTargets`.
         region: where it was asked.
-        auth: how the call was signed, for the policy statement.
-        compartment_id: what was asked for, for the policy statement.
+        needed: the policy statement that allows it.
     """
     where = f"{operation} in {region}"
     match error:
         case ServiceError():
-            return _refused(error, operation, region, statement(operation, auth, compartment_id))
+            return _refused(error, operation, region, needed)
         case CircuitBreakerError():
             return Unreachable(f"{where}: not asked, after many failures in a row", operation=operation)
         case OSError() if _was_cut_off(error):

@@ -7,7 +7,7 @@ whole process; answers are parsed JSON, because the SDK's models cost fifty time
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable
 from fss_exporter.oci.budget import Budget
 from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, translate
+from fss_exporter.oci.iam import statement
 
 _CLIENTS: Final = MappingProxyType(
     {
@@ -152,8 +153,8 @@ class Session:
             response = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
             answer = Answer(response.data, response.headers)
         except Exception as error:
-            asked_of = _compartment_of(arguments, options)
-            known = translate(error, name, self.region, auth=self._held.auth, compartment_id=asked_of)
+            asked = (_compartment_of(arguments, options), _namespace_of((*arguments, *options.values())))
+            known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked))
             if known is None:
                 raise
             outcome = "" if isinstance(error, CircuitBreakerError) else known.outcome
@@ -203,6 +204,12 @@ def _compartment_of(arguments: tuple[object, ...], options: Mapping[str, object]
     given = (options.get("compartment_id"), *arguments)
     kinds = ("ocid1.compartment.", "ocid1.tenancy.")
     return next((one for one in given if isinstance(one, str) and one.startswith(kinds)), "")
+
+
+def _namespace_of(given: Iterable[object]) -> str:
+    """Namespace of the metrics a call is about; empty where it is about something else."""
+    bodies = (one for one in given if isinstance(one, Mapping))
+    return next((str(body["namespace"]) for body in bodies if body.get("namespace")), "")
 
 
 def api_name(operation: str) -> str:

@@ -1,19 +1,10 @@
-"""`fss-exporter plan`: a workload stated, recorded in files or found in Prometheus, and what it needs."""
+"""`fss-exporter plan`: a workload stated or recorded in files, and what it needs."""
 
-import json
-import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import processes
-from tests.cli.prompt import RECORDINGS, Answer, ask, ask_process
-
-from fss_exporter.cli.plan_report import size_lines
-from fss_exporter.cli.prometheus import busiest
-from fss_exporter.errors import SourceError
-from fss_exporter.model.limits import STANDARD
+from tests.cli.prompt import RECORDINGS, ask, ask_process
 
 MIXED = (RECORDINGS / "k_mixed/before.txt", RECORDINGS / "k_mixed/after.txt")
 
@@ -198,115 +189,3 @@ def test_it_runs_as_a_process() -> None:
     assert answer.code == 0
     assert "binds first: read bandwidth, at 104.9 % of it" in answer.out
     assert "\x1b" not in answer.out
-
-
-NOW = 1_790_000_000
-QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
-
-
-@pytest.fixture(scope="module")
-def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
-    """A real Prometheus with two hours of two mount targets, days ago: one quiet hour and one busy hour."""
-    folder = tmp_path_factory.mktemp("week")
-    (folder / "history.om").write_text("".join(_history()))
-    promtool = processes.require("promtool", "prometheus")
-    subprocess.run(
-        [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
-        check=True,
-        capture_output=True,
-    )
-    flags = ("--storage.tsdb.retention.time=100y",)
-    with processes.prometheus("global: {}\n", folder, *flags) as server:
-        yield server
-
-
-def _history() -> Iterator[str]:
-    mount = 'server="s",export="/a"'
-    lines = [
-        ("fss_client_operations", ',operation="READ"', {QUIET: 10, BUSY: 500}),
-        ("fss_client_estimated_io_operations", ',operation="READ"', {QUIET: 400, BUSY: 16_500}),
-        ("fss_client_estimated_io_operations_lower_bound", ',operation="READ"', {QUIET: 300, BUSY: 16_000}),
-        ("fss_client_estimated_io_operations_upper_bound", ',operation="READ"', {QUIET: 500, BUSY: 17_000}),
-        ("fss_client_execute_seconds", ',operation="READ"', {QUIET: 1, BUSY: 4}),
-        ("fss_client_rtt_seconds", ',operation="READ"', {QUIET: 1, BUSY: 3}),
-        ("fss_client_read_bytes", "", {QUIET: 10 << 20, BUSY: 500 << 20}),
-        ("fss_client_written_bytes", "", {QUIET: 0, BUSY: 0}),
-    ]
-    for name, labels, per_second in lines:
-        yield f"# TYPE {name} counter\n"
-        for address in ("10.0.0.1", "10.0.0.2"):
-            value = 0.0
-            for start in (QUIET, BUSY):
-                for minute in range(60):
-                    yield f'{name}_total{{address="{address}",{mount}{labels}}} {value} {start + minute * 60}\n'
-                    value += per_second[start] * 60 * (0.5 if address == "10.0.0.2" else 1)
-    yield "# TYPE fss_client_io_size_bytes_bucket gauge\n"
-    for bound, share in (("32768.0", 0.25), ("65536.0", 0.25), ("1.048576e+06", 1.0), ("+Inf", 1.0)):
-        for minute in range(60):
-            value = 500 * share * 60 * minute
-            labels = f'address="10.0.0.1",operation="READ",le="{bound}"'
-            yield f"fss_client_io_size_bytes_bucket{{{labels}}} {value} {BUSY + minute * 60}\n"
-    yield "# EOF\n"
-
-
-def asked(week: processes.Prometheus) -> Callable[[str], str]:
-    return lambda path: processes.get(f"{week.url}{path}")
-
-
-def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus) -> None:
-    loads = busiest(asked(week), lambda _: STANDARD.limits, None, NOW)
-    assert set(loads) == {"10.0.0.1", "10.0.0.2"}
-    load = loads["10.0.0.1"].traffic
-    assert load.operations["READ"].operations == pytest.approx(500)
-    assert load.iops == pytest.approx((16_000, 16_500, 17_000))
-    assert load.read_bytes == pytest.approx(500 << 20)
-    assert load.operations["READ"].execute_seconds == pytest.approx(4)
-    assert loads["10.0.0.2"].traffic.read_bytes == pytest.approx(250 << 20)
-
-
-def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prometheus) -> None:
-    loads = busiest(asked(week), lambda _: STANDARD.limits, None, NOW)
-
-    classes: list[object] = [tuple(one) for one in loads["10.0.0.1"].sizes["READ"]]
-    assert classes == [(32768, pytest.approx(0.25)), (1048576, pytest.approx(0.75))]
-    assert loads["10.0.0.2"].sizes == {}
-
-    assert list(size_lines(loads["10.0.0.1"])) == ["READ sizes, counted: 25% up to 32 KiB, 75% up to 1,024 KiB"]
-
-
-def test_one_mount_target_of_the_week_can_be_chosen(week: processes.Prometheus) -> None:
-    assert set(busiest(asked(week), lambda _: STANDARD.limits, "10.0.0.2", NOW)) == {"10.0.0.2"}
-
-
-def test_a_week_without_client_metrics_is_a_failure(week: processes.Prometheus) -> None:
-    with pytest.raises(SourceError, match=r"no fss_client_ metrics of the last week with address 10\.9\.9\.9"):
-        busiest(asked(week), lambda _: STANDARD.limits, "10.9.9.9", NOW)
-    answer = ask("plan", "--prometheus", week.url)
-    assert answer.code == 1
-    assert "are the clients scraped?" in answer.err
-
-
-def test_an_address_cannot_leave_its_quotes(week: processes.Prometheus) -> None:
-    with pytest.raises(SourceError, match="no fss_client_ metrics"):
-        busiest(asked(week), lambda _: STANDARD.limits, '10.0.0.1"} or {__name__=~".+', NOW)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "<html>", "[]", "{}", '{"status":"success"}', '{"status":"success","data":{"result":7}}', "[" * 100_000],
-)
-def test_another_page_than_prometheus_is_a_failure(text: str) -> None:
-    with pytest.raises(SourceError, match="not an answer of the Prometheus API"):
-        busiest(lambda _: text, lambda _: STANDARD.limits, None, NOW)
-
-
-def test_a_refused_query_tells_the_reason() -> None:
-    refusal = json.dumps({"status": "error", "error": "query processing would load too many samples"})
-    with pytest.raises(SourceError, match="too many samples"):
-        busiest(lambda _: refusal, lambda _: STANDARD.limits, None, NOW)
-
-
-def test_no_prometheus_there_is_a_failure() -> None:
-    answer: Answer = ask("plan", "--prometheus", "http://127.0.0.1:1")
-    assert answer.code == 1
-    assert "no answer" in answer.err

@@ -1,91 +1,32 @@
 """`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from fss_exporter.cli import plan_report, plan_service, tables, units
 from fss_exporter.cli.ceilings import Judge, config_option, judge, shape_option
 from fss_exporter.cli.fetch import check_url, get
-from fss_exporter.cli.plan_report import Case
-from fss_exporter.cli.prometheus import busiest
+from fss_exporter.cli.history.busiest import busiest
+from fss_exporter.cli.plan_case import Case, Load
+from fss_exporter.cli.plan_document import document
+from fss_exporter.cli.plan_options import Options, check, operations_of
 from fss_exporter.cli.saved_files import saved_interval, seconds_option
 from fss_exporter.cli.service_options import Chosen, chosen as chosen_by, service_options
 from fss_exporter.cli.what_if import MOST_CLIENTS, MOST_REQUESTS, Scenario, what_if
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES, Clients
+from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES
+from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES, Transfers, workload
 from fss_exporter.nfs.traffic import traffic as traffic_between
 
 _DEFAULT_SIZE = LARGEST_TRANSFER_BYTES
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The flags of `plan`; rates per second, sizes in bytes, times in seconds."""
-
-    reads: float | None
-    read_bandwidth: float | None
-    read_size: int | None
-    writes: float | None
-    write_bandwidth: float | None
-    write_size: int | None
-    operations: Mapping[str, float]
-    mountstats: tuple[Path, Path] | None
-    mountinfo: tuple[Path, ...]
-    seconds: float | None
-    prometheus: str | None
-    address: str | None
-    concurrency: float | None
-    latency: float | None
-    clients: int | None
-    nconnect: int
-    client_bandwidth: float | None
-    network_rtt: float | None
-    tcp_window: int
-    target: float
-    changes: tuple[str, ...]
-    volumes: int | None
-    server_network: float | None
-    config_file: Path | None
-
-    @property
-    def has_rates(self) -> bool:
-        """Whether a rate is stated."""
-        rates = (self.reads, self.read_bandwidth, self.writes, self.write_bandwidth)
-        return bool(self.operations) or any(rate is not None for rate in rates)
-
-    @property
-    def is_stated(self) -> bool:
-        """Whether the workload is stated in flags."""
-        return self.has_rates or self.read_size is not None or self.write_size is not None
-
-    @property
-    def brought(self) -> Clients:
-        """What the clients bring along."""
-        return Clients(
-            count=self.clients,
-            nconnect=self.nconnect,
-            concurrency=self.concurrency,
-            latency_seconds=self.latency,
-            bandwidth=self.client_bandwidth,
-            network_rtt_seconds=self.network_rtt,
-            window_bytes=self.tcp_window,
-        )
-
-
-def _operation(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for value in values:
-        name, equals, per_second = value.partition("=")
-        if not equals:
-            raise click.BadParameter(f"{value!r}: write it like GETATTR=5000")
-        found[name.upper()] = found.get(name.upper(), 0.0) + units.rate(per_second)
-    return found
 
 
 @click.command()
@@ -99,14 +40,18 @@ def _operation(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
     "--operation",
     "operations",
     multiple=True,
-    callback=_operation,
+    callback=operations_of,
     metavar="NAME=RATE",
     help="Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100; may be repeated.",
 )
 @click.option("--mountstats", nargs=2, type=click.Path(path_type=Path), metavar="BEFORE AFTER", help="A recorded load.")
 @click.option("--mountinfo", multiple=True, type=click.Path(path_type=Path), help="The mountinfo saved with them.")
 @seconds_option
-@click.option("--prometheus", metavar="URL", help="The busiest five minutes of the last week in this Prometheus.")
+@click.option(
+    "--prometheus",
+    metavar="URL",
+    help="The busiest five minutes of the last week, of clients or else of mount targets.",
+)
 @click.option("--address", help="Of a recorded load: only this mount target.")
 @click.option(
     "--concurrency", type=click.FloatRange(0, MOST_REQUESTS, min_open=True), help="Requests in flight, all clients."
@@ -150,19 +95,20 @@ def plan(
     --what-if takes nconnect, clients, concurrency, latency, network-rtt, client-bandwidth, target or shape.
     """
     options = Options(**flags)  # type: ignore[arg-type]  # click has made the types
-    _check(options)
+    check(options)
     other = chosen_by(service, kind, capacity)
     if other is not None:
         _answer_for(other, options, output)
         return
     ceilings = judge(shape, options.config_file)
-    loads = _loads(options, ceilings)
+    of_shape = _of_shapes(ceilings, options.config_file)
+    loads = _loads(options, ceilings, of_shape)
     if options.address is not None and options.address not in loads:
         raise UsageError(f"--address={options.address}: not in this load; it has {', '.join(sorted(loads)) or 'none'}")
     chosen = {name: load for name, load in loads.items() if options.address in {None, name}}
-    cases = [_case(name, load, ceilings, options) for name, load in chosen.items()]
+    cases = [_case(name, load, of_shape, options) for name, load in chosen.items()]
     if output == "json":
-        click.echo(tables.as_json({"plans": [plan_report.document(case) for case in cases]}))
+        click.echo(tables.as_json({"plans": [document(case) for case in cases]}))
         return
     for case in cases:
         plan_report.show(tables.console(), case)
@@ -187,36 +133,20 @@ def _answer_for(other: Chosen, options: Options, output: str) -> None:
     plan_service.show(tables.console(), question)
 
 
-def _check(options: Options) -> None:
-    sources = (options.is_stated, options.mountstats is not None, options.prometheus is not None)
-    if not any(sources):
-        raise UsageError("no workload: give rates such as --reads 5000 --read-size 32k, --mountstats or --prometheus")
-    if sum(sources) > 1:
-        raise UsageError("more than one workload: give rates, --mountstats or --prometheus")
-    if options.mountstats is None and (options.mountinfo or options.seconds is not None):
-        raise UsageError("--mountinfo and --seconds go with --mountstats")
-    if options.is_stated and options.address is not None:
-        raise UsageError("--address goes with a recorded load: --mountstats or --prometheus")
-    if options.reads is not None and options.read_bandwidth is not None:
-        raise UsageError("--reads and --read-bandwidth both state the reads: give one")
-    if options.writes is not None and options.write_bandwidth is not None:
-        raise UsageError("--writes and --write-bandwidth both state the writes: give one")
-    if options.volumes is not None and options.server_network is None:
-        raise UsageError("--volumes and --server-network speak of one self-managed server: give both")
-    if 0 in {options.read_size, options.write_size, options.tcp_window}:
-        raise UsageError("--read-size, --write-size and --tcp-window must be more than nothing")
-
-
-def _loads(options: Options, ceilings: Judge) -> dict[str, plan_report.Load]:
+def _loads(options: Options, ceilings: Judge, of_shape: Callable[[str], Judge]) -> dict[str, Load]:
     """The workload by address; one that is stated has none."""
     if options.mountstats is not None:
         return _recorded(options.mountstats, options, ceilings)
     if options.prometheus is not None:
         base = check_url("--prometheus", options.prometheus).rstrip("/")
-        return busiest(lambda path: get(f"{base}{path}", "application/json"), ceilings.at, options.address)
+        return busiest(
+            lambda path: get(f"{base}{path}", "application/json"),
+            lambda address, shape: of_shape(shape).at(address),
+            options.address,
+        )
     reads, writes = _stated(options)
     try:
-        return {"": plan_report.Load("as stated", workload(reads, writes, options.operations))}
+        return {"": Load("as stated", workload(reads, writes, options.operations))}
     except ValueError as wrong:
         raise UsageError(f"--operation: {wrong}") from wrong
 
@@ -245,7 +175,7 @@ def _transfers(per_second: float | None, bandwidth: float | None, size: int) -> 
     return None if per_second is None else Transfers(per_second, size)
 
 
-def _recorded(files: tuple[Path, Path], options: Options, ceilings: Judge) -> dict[str, plan_report.Load]:
+def _recorded(files: tuple[Path, Path], options: Options, ceilings: Judge) -> dict[str, Load]:
     between = saved_interval(*files, options.mountinfo, options.seconds, ceilings.address_map)
     for line in between.notes:
         tables.note(line)
@@ -253,12 +183,22 @@ def _recorded(files: tuple[Path, Path], options: Options, ceilings: Judge) -> di
     for key, load in traffic_between({}, between.accounts.mounts, between.seconds).items():
         mounts.setdefault(key.address, []).append(load)
     source = f"{files[0]} to {files[1]}, {between.seconds:g} s"
-    return {name: plan_report.Load(source, together(loads)) for name, loads in mounts.items()}
+    return {name: Load(source, together(loads)) for name, loads in mounts.items()}
 
 
-def _case(name: str, load: plan_report.Load, ceilings: Judge, options: Options) -> Case:
+def _of_shapes(ceilings: Judge, config_file: Path | None) -> Callable[[str], Judge]:
+    """The ceilings of a mount target of a shape; those of --shape where it is given or the shape is not known."""
+    if click.get_current_context().get_parameter_source("shape") is ParameterSource.COMMANDLINE:
+        return lambda _: ceilings
+    return cache(lambda shape: judge(shape, config_file) if shape in SHAPES else ceilings)
+
+
+def _case(name: str, load: Load, of_shape: Callable[[str], Judge], options: Options) -> Case:
     closed = options.is_stated and not options.has_rates
-    scenario = Scenario(load.traffic, ceilings.shape, ceilings.at(name), options.brought, options.target, closed)
+    own, clients = of_shape(load.shape), options.brought
+    if load.connections and clients.count is None and clients.nconnect == 1:
+        clients = replace(clients, count=round(load.connections))
+    scenario = Scenario(load.traffic, own.shape, own.at(name), clients, options.target, closed)
     others = tuple(
         (change, what_if(scenario, change, lambda shape: judge(shape, options.config_file).limits).answer())
         for change in options.changes

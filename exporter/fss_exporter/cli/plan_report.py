@@ -1,16 +1,13 @@
-"""The answer of `plan`, as tables and as JSON."""
+"""The answer of `plan` as tables and sentences."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterator
 
 from rich.console import Console
 
 from fss_exporter.cli import units
+from fss_exporter.cli.plan_case import Case, Load
 from fss_exporter.cli.tables import Column, Row, say, show as show_table
-from fss_exporter.cli.what_if import Scenario
-from fss_exporter.model.capacity import LATENCY, Best, Plan
+from fss_exporter.model.capacity import Best, Plan
 from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import Traffic
@@ -20,50 +17,6 @@ NO_CACHE = (
     "a mount target does not cache what other mount targets export too: serial, latency-bound work gets slower;"
     " and the clients have to be spread evenly"
 )
-
-
-class SizeClass(NamedTuple):
-    """Operations of one size class: the largest it holds, in bytes, and their share in all of the operation.
-
-    The last class of a histogram has no bound (infinity); no kernel makes a transfer that large.
-    """
-
-    up_to_bytes: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """A workload.
-
-    Attributes:
-        source: where it comes from.
-        traffic: what it is.
-        sizes: where exact mode counted them, the classes of READs and WRITEs by operation.
-    """
-
-    source: str
-    traffic: Traffic
-    sizes: Mapping[str, tuple[SizeClass, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One workload with its answer.
-
-    Attributes:
-        address: of the mount target it was recorded at; empty if it was stated.
-        load: the workload.
-        scenario: what it runs on.
-        answer: what it needs.
-        others: the answer again with one thing changed, by what was changed.
-    """
-
-    address: str
-    load: Load
-    scenario: Scenario
-    answer: Plan
-    others: tuple[tuple[str, Plan], ...]
 
 
 _OPERATIONS = (
@@ -88,7 +41,12 @@ def show(out: Console, case: Case) -> None:
     """Print one answer."""
     answer, shape = case.answer, case.scenario.shape
     name = f"mount target {case.address}, " if case.address else ""
-    show_table(out, _OPERATIONS, _operation_rows(case.load.traffic), f"Workload: {name}{case.load.source}")
+    title = f"Workload: {name}{case.load.source}"
+    if case.load.remark:
+        say(out, title, "bold", hanging=2)
+        say(out, case.load.remark, hanging=2)
+    else:
+        show_table(out, _OPERATIONS, _operation_rows(case.load.traffic), title)
     for line in size_lines(case.load):
         say(out, line, hanging=2)
     say(out, "")
@@ -148,7 +106,7 @@ def _operation_rows(traffic: Traffic) -> list[Row]:
 def _use_row(use: Use, answer: Plan) -> Row:
     ratio = use.ratio
     style = "" if ratio is None or ratio < WARNING_RATIO else "red" if ratio >= CRITICAL_RATIO else "yellow"
-    remark = "binds first" if answer.binds is use else "unknown, not judged" if ratio is None else ""
+    remark = "binds first" if answer.binds is use else "not judged" if ratio is None else ""
     return Row(
         (use.resource, _amount(use.demand, use.unit), _amount(use.limit, use.unit), units.percent(ratio), remark), style
     )
@@ -169,7 +127,8 @@ def sentences(case: Case) -> list[str]:
     else:
         lines.append(f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)} of it")
     if answer.best is not None:
-        lines.append(f"the most of this mix one mount target carries: {_best(answer.best)}")
+        judged = "" if _judged_by_all(answer) else ", by the ceilings that are known"
+        lines.append(f"the most of this mix one mount target carries{judged}: {_best(answer.best)}")
     lines += _count(answer)
     if answer.client_bound and answer.attainable is not None:
         lines.append(f"more mount targets do not help the clients: they get {_best(answer.attainable)}")
@@ -183,27 +142,35 @@ def sentences(case: Case) -> list[str]:
     return lines
 
 
+def _judged_by_all(answer: Plan) -> bool:
+    """Whether every ceiling of the mount target is known."""
+    return all(use.limit is not None for use in answer.mount_target)
+
+
 def _count(answer: Plan) -> list[str]:
     if answer.mount_targets is None:
         return []
     worst = answer.mount_targets_at_worst
     more = f" ({worst} if the upper bound is right)" if worst is not None and worst > answer.mount_targets else ""
-    unknown = [use.resource for use in answer.mount_target if use.limit is None]
-    lines = [
-        f"mount targets for at most {units.percent(answer.target)} of every ceiling{' that is known' if unknown else ''}: {answer.mount_targets}{more}"
-    ]
-    if unknown:
-        lines.append(f"not judged, because nobody has published a ceiling: {', '.join(unknown)}")
+    known = "" if _judged_by_all(answer) else " that is known"
+    share = units.percent(answer.target)
+    lines = [f"mount targets for at most {share} of every ceiling{known}: {answer.mount_targets}{more}"]
+    if known:
+        unknown = ", ".join(use.resource for use in answer.mount_target if use.limit is None)
+        lines.append(f"not judged, because nobody has published a ceiling: {unknown}")
     if answer.mount_targets > 1:
         lines.append(f"scaling out costs: {NO_CACHE}")
     return lines
 
 
 def _best(best: Best) -> str:
-    return (
-        f"{units.number(best.operations)} operations/s, {units.number(best.iops.point)} IOPS, "
-        f"{units.megabytes(best.read_bytes)} MB/s read, {units.megabytes(best.written_bytes)} MB/s written"
+    parts = (
+        f"{units.number(best.operations)} operations/s" if best.operations else "",
+        f"{units.number(best.iops.point)} IOPS" if best.iops else "",
+        f"{units.megabytes(best.read_bytes)} MB/s read",
+        f"{units.megabytes(best.written_bytes)} MB/s written",
     )
+    return ", ".join(filter(None, parts))
 
 
 def _differences(before: Plan, after: Plan) -> list[str]:
@@ -233,60 +200,3 @@ def _differences(before: Plan, after: Plan) -> list[str]:
 
 def _or_unknown(count: int | None) -> str:
     return "unknown" if count is None else str(count)
-
-
-def document(case: Case) -> dict[str, Any]:
-    """One answer for programs; every key names its unit, what is not known is null."""
-    traffic = case.load.traffic
-    return {
-        "address": case.address or None,
-        "source": case.load.source,
-        "shape": case.scenario.shape,
-        "target_ratio": case.scenario.target,
-        "operations": {
-            name: {"per_second": rate.operations, "iops": rate.iops._asdict() if rate.iops else None}
-            for name, rate in traffic.operations.items()
-        },
-        "read_bytes_per_second": traffic.read_bytes,
-        "written_bytes_per_second": traffic.written_bytes,
-        "estimated_lock_iops": traffic.lock_iops,
-        "counted_sizes": {
-            operation: [one._asdict() for one in classes if math.isfinite(one.up_to_bytes)]
-            for operation, classes in case.load.sizes.items()
-        },
-        **_answer(case.answer),
-        "what_if": [{"change": change, **_answer(other)} for change, other in case.others],
-    }
-
-
-def _answer(answer: Plan) -> dict[str, Any]:
-    return {
-        "mount_target": _uses(answer.mount_target),
-        "clients": _uses(answer.clients),
-        "binds_first": answer.binds.resource if answer.binds else None,
-        "latency_bound": answer.binds is not None and answer.binds.resource == LATENCY,
-        "best_of_one_mount_target": _best_document(answer.best),
-        "attainable": _best_document(answer.attainable),
-        "mount_targets": answer.mount_targets,
-        "mount_targets_at_upper_bound": answer.mount_targets_at_worst,
-        "scaling_out_costs": NO_CACHE if (answer.mount_targets or 1) > 1 else None,
-    }
-
-
-def _uses(found: Sequence[Use]) -> list[dict[str, Any]]:
-    return [
-        {"resource": use.resource, "unit": use.unit, "demand": use.demand, "limit": use.limit, "ratio": use.ratio}
-        for use in found
-    ]
-
-
-def _best_document(best: Best | None) -> dict[str, Any] | None:
-    if best is None:
-        return None
-    return {
-        "times_the_workload": best.factor,
-        "operations_per_second": best.operations,
-        "iops": best.iops._asdict(),
-        "read_bytes_per_second": best.read_bytes,
-        "written_bytes_per_second": best.written_bytes,
-    }

@@ -69,13 +69,13 @@ class Best:
     Attributes:
         factor: times the workload.
         operations: NFS operations.
-        iops: mount-target I/O operations.
+        iops: mount-target I/O operations; None where no cost is known.
         read_bytes, written_bytes: payload.
     """
 
     factor: float
     operations: float
-    iops: Bounds
+    iops: Bounds | None
     read_bytes: float
     written_bytes: float
 
@@ -181,7 +181,7 @@ def _best(traffic: Traffic, ratio: float | None) -> Best | None:
     return Best(
         factor=factor,
         operations=traffic.all_operations.operations * factor,
-        iops=times(traffic.iops, factor),
+        iops=None if traffic.iops is None else times(traffic.iops, factor),
         read_bytes=traffic.read_bytes * factor,
         written_bytes=traffic.written_bytes * factor,
     )

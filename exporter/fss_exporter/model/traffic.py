@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fss_exporter.model.estimate import NOTHING, Bounds
+from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, WRITE
 
 
@@ -144,9 +144,9 @@ def _times(rate: OperationTraffic, factor: float) -> OperationTraffic:
     )
 
 
-def times(bounds: Bounds | None, factor: float) -> Bounds:
-    """Bounds scaled by a factor; nothing stays nothing."""
-    return Bounds(*(value * factor for value in bounds or NOTHING))
+def times(bounds: Bounds, factor: float) -> Bounds:
+    """Bounds scaled by a factor."""
+    return Bounds(*(value * factor for value in bounds))
 
 
 def _ratio(payload: float, rate: OperationTraffic | None) -> float | None:

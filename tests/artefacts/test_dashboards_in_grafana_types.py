@@ -9,6 +9,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import common, dashboard, units
 from tests.artefacts.promql import ROOT
+from tests.artefacts.shipped_dashboards import objects
 
 FILES = sorted((ROOT / "dashboards").glob("*.json"))
 
@@ -68,23 +69,12 @@ def test_a_field_grafana_does_not_know_is_found() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_unit_is_one_grafana_knows(path: Any) -> None:
     known = {value for name, value in vars(units).items() if isinstance(value, str) and not name.startswith("_")}
-    used = set(_units(json.loads(path.read_text("utf-8"))))
+    everything = list(objects(json.loads(path.read_text("utf-8"))))
+    used = {one["unit"] for one in everything if isinstance(one.get("unit"), str)}
+    used |= {one["value"] for one in everything if one.get("id") == "unit"}
 
     assert used
     assert used <= known
-
-
-def _units(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if isinstance(node.get("unit"), str):
-            yield node["unit"]
-        if node.get("id") == "unit":
-            yield node["value"]
-        for value in node.values():
-            yield from _units(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _units(value)
 
 
 def test_every_mode_is_one_grafana_knows() -> None:
@@ -99,15 +89,5 @@ def test_every_mode_is_one_grafana_knows() -> None:
     )
     known = {str(mode) for enumeration in enumerations for mode in enumeration}
     for path in FILES:
-        assert set(_modes(json.loads(path.read_text("utf-8"))["panels"])) <= known
-
-
-def _modes(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if isinstance(node.get("mode"), str):
-            yield node["mode"]
-        for value in node.values():
-            yield from _modes(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _modes(value)
+        everything = objects(json.loads(path.read_text("utf-8"))["panels"])
+        assert {one["mode"] for one in everything if isinstance(one.get("mode"), str)} <= known

@@ -1,30 +1,21 @@
 """fleet.json: how close is every mount target to its ceiling."""
 
-from tools.dashboards.frame import Section, dashboard, datasource_variable
+from tools.dashboards.fleet_services import OTHER_SERVICES, SERVICES
+from tools.dashboards.frame import Section, dashboard
 from tools.dashboards.panels import (
     CEILING_STEPS,
-    NEUTRAL_STEPS,
     NOT_ZERO_CRITICAL_STEPS,
     NOT_ZERO_STEPS,
     OBJECTIVE_STEPS,
-    Column,
     Json,
     Panel,
     Query,
     graph,
     stat,
-    table,
+    tally,
 )
-from tools.dashboards.words import (
-    DATA_AGE_STEPS,
-    IMBALANCE_STEPS,
-    IN_REGION,
-    MOUNT_TARGET,
-    REPLICATION_STEPS,
-    TO_MOUNT_TARGET,
-    nearest,
-    region_variable,
-)
+from tools.dashboards.tables import Column, table
+from tools.dashboards.words import IMBALANCE_STEPS, IN_REGION, MOUNT_TARGET, TO_MOUNT_TARGET, data_age, nearest
 
 from fss_exporter.model.thresholds import WARNING_RATIO
 
@@ -42,23 +33,18 @@ def _each(expr: str, *more: str) -> str:
 _AT_A_GLANCE = Section(
     "At a glance",
     [
-        stat(
+        tally(
             "Mount targets",
             "Mount targets in the inventory of the regions chosen above. Fewer than you own: a compartment is left out of the "
             "exporter's configuration or its policy is missing.",
-            Query(f"count(group by (mount_target_id) (fss_mount_target_info{{{IN_REGION}}}))"),
-            unit="none",
-            steps=NEUTRAL_STEPS,
+            f"count(group by (mount_target_id) (fss_mount_target_info{{{IN_REGION}}}))",
         ),
-        stat(
+        tally(
             f"At or above {100 * WARNING_RATIO:.0f} % of a ceiling",
             "Mount targets that use that much of their IOPS, read or write bandwidth or connections. They are at the top of "
             "the table below; open one to see who loads it.",
-            Query(
-                f"count(max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}}) >= {WARNING_RATIO:g})"
-                " or vector(0)"
-            ),
-            unit="none",
+            f"count(max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}}) >= {WARNING_RATIO:g})"
+            " or vector(0)",
             steps=NOT_ZERO_STEPS,
         ),
         stat(
@@ -76,31 +62,19 @@ _AT_A_GLANCE = Section(
             unit="percentunit",
             steps=OBJECTIVE_STEPS,
         ),
-        stat(
+        tally(
             "Critical alerts",
             "Firing alerts of this pack somebody must act on now. They are listed at the end of this dashboard.",
-            Query(f'count(ALERTS{{{_OURS}, alertstate="firing", severity="critical"}}) or vector(0)'),
-            unit="none",
+            f'count(ALERTS{{{_OURS}, alertstate="firing", severity="critical"}}) or vector(0)',
             steps=NOT_ZERO_CRITICAL_STEPS,
         ),
-        stat(
+        tally(
             "Warnings",
             "Firing alerts of this pack to act on within the working day. They are listed at the end of this dashboard.",
-            Query(f'count(ALERTS{{{_OURS}, alertstate="firing", severity="warning"}}) or vector(0)'),
-            unit="none",
+            f'count(ALERTS{{{_OURS}, alertstate="firing", severity="warning"}}) or vector(0)',
             steps=NOT_ZERO_STEPS,
         ),
-        stat(
-            "Age of the data",
-            "How old the newest minute of any mount target metric is, in the region where it is oldest. One to three minutes is "
-            "normal for OCI. Red: everything here is stale; see the dashboard FSS exporter.",
-            Query(
-                "max(min by (region) (fss_oci_datapoint_age_seconds{"
-                f'oci_metric=~"(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))", {IN_REGION}}}))'
-            ),
-            unit="s",
-            steps=DATA_AGE_STEPS,
-        ),
+        data_age(IN_REGION, "Red: everything here is stale; see the dashboard FSS exporter."),
         stat(
             "API budget in use",
             "Requests to OCI as share of what the exporter allows itself. At 100 % polls take longer and data get older: raise "
@@ -250,139 +224,6 @@ _GROWTH = graph(
 )
 
 
-_REPLICATION = "region, replication_id, replication"
-_SERVICES = Section(
-    "Replication, space and quota",
-    [
-        graph(
-            "Recovery point age in intervals",
-            "Age of the last complete copy of each replication, in units of its interval. 1 is normal; above 2 it falls behind, and a "
-            "disaster would lose that much work.",
-            Query(
-                f"max by ({_REPLICATION}) (fss_replication_recovery_point_age_seconds{{{IN_REGION}}})\n"
-                f"/ max by ({_REPLICATION}) (fss_replication_interval_seconds{{{IN_REGION}}})",
-                "{{replication}}",
-            ),
-            unit="none",
-            steps=REPLICATION_STEPS,
-            width=8,
-        ),
-        graph(
-            "Space used: ten largest",
-            "Space used by file system. OCI File Storage has no size limit; a steep line is a bill or a runaway job.",
-            Query(
-                f"topk(10, max by (region, file_system_id, file_system) (fss_file_system_used_bytes{{{IN_REGION}}}))",
-                "{{file_system}}",
-            ),
-            unit="bytes",
-            width=8,
-        ),
-        graph(
-            "Writes over quota",
-            "Write requests over a user's quota per second: over the hard one they fail, over the soft one they will.",
-            Query(
-                "sum by (region, file_system_id, file_system)"
-                f" (rate(fss_file_system_hard_quota_violations_total{{{IN_REGION}}}[$__rate_interval]))",
-                "{{file_system}}, hard",
-            ),
-            Query(
-                "sum by (region, file_system_id, file_system)"
-                f" (rate(fss_file_system_soft_quota_violations_total{{{IN_REGION}}}[$__rate_interval]))",
-                "{{file_system}}, soft",
-            ),
-            unit="reqps",
-            width=8,
-        ),
-        table(
-            "Billed size by file system",
-            "What OCI bills, snapshots and metadata included, against the space in use. Much more billed than used: old snapshots.",
-            Query(
-                f"max by (region, file_system_id, file_system) (fss_file_system_metered_bytes{{{IN_REGION}}})",
-                "metered",
-            ),
-            Query(f"max by (region, file_system_id, file_system) (fss_file_system_used_bytes{{{IN_REGION}}})", "used"),
-            columns={
-                "file_system": Column("File system"),
-                "region": Column("Region"),
-                "metered": Column("Billed", unit="bytes"),
-                "used": Column("Used", unit="bytes"),
-            },
-            sort_by="Billed",
-            height=8,
-        ),
-    ],
-)
-
-
-_OTHER_SERVICES = Section(
-    "Other storage services",
-    [
-        graph(
-            "Lustre: shares of tier and room",
-            "Throughput of each file system of File Storage with Lustre as share of tier times capacity, reads and writes together, and "
-            "how full it is. Above the orange line: a higher tier or more capacity. Empty: not polled (oci.services).",
-            Query(
-                f'service:fss_utilisation:ratio{{service="lustre", {IN_REGION}}}',
-                "{{resource}}, {{resource_kind}}",
-            ),
-            unit="percentunit",
-            steps=CEILING_STEPS,
-            width=8,
-        ),
-        graph(
-            "Block volumes: ten nearest to what is guaranteed",
-            "IOPS and throughput of each volume as share of what OCI guarantees it. A volume that stays above the orange line needs "
-            "more performance units or capacity. Empty: not polled (oci.services).",
-            Query(
-                nearest(
-                    f'service:fss_utilisation:ratio{{service="block-volume", {IN_REGION}}}',
-                    "region, resource_id, resource_kind",
-                ),
-                "{{resource}}, {{resource_kind}}",
-            ),
-            unit="percentunit",
-            steps=CEILING_STEPS,
-            width=8,
-        ),
-        graph(
-            "Block volumes: throttled operations",
-            "I/O operations per second that had to wait because their volume was at its guaranteed figures. Nothing is good.",
-            Query(
-                "max by (region, service, resource_id, resource)"
-                f" (rate(fss_service_throttled_operations_total{{{IN_REGION}}}[$__rate_interval]))",
-                "{{resource}}",
-            ),
-            unit="iops",
-            width=8,
-        ),
-        table(
-            "Services as their clients see them",
-            "Addresses the agents know as another service (by name, or by services in their configuration), and what the scraped "
-            "clients use of each ceiling; the peak is the busiest second of one client. Clients without an agent come on top.",
-            Query("max by (address, service, kind) (fss_client_service_info)", "info"),
-            Query(
-                "max by (address) (address:fss_client_estimated_iops:rate5m and on (address) fss_client_service_info)",
-                "iops",
-            ),
-            Query('max by (address) (address:fss_client_utilisation:ratio{resource="iops"})', "of_iops"),
-            Query('max by (address) (address:fss_client_utilisation:ratio{resource="peak_iops"})', "of_peak"),
-            Query('max by (address) (address:fss_client_utilisation:ratio{resource=~".*bandwidth"})', "of_bandwidth"),
-            columns={
-                "address": Column("Address"),
-                "service": Column("Service"),
-                "kind": Column("Type"),
-                "iops": Column("IOPS", unit="iops"),
-                "of_iops": Column("of the IOPS", unit="percentunit", steps=CEILING_STEPS),
-                "of_peak": Column("Peak", unit="percentunit", steps=CEILING_STEPS),
-                "of_bandwidth": Column("of the bandwidth", unit="percentunit", steps=CEILING_STEPS),
-            },
-            sort_by="of the bandwidth",
-            height=8,
-        ),
-    ],
-)
-
-
 _ALERTS = Section(
     "Alerts",
     [
@@ -416,7 +257,6 @@ def fleet() -> Json:
         uid="fss-fleet",
         title="FSS fleet",
         description="How close every OCI File Storage mount target is to its ceiling. Needs rules/recording.yml and rules/alerts.yml.",
-        variables=[datasource_variable(), region_variable()],
         alerts='alertname=~"FssMountTarget.+|FssReplication.+|FssFileSystem.+|Fss(Read|Write|Metadata)Latency.+"',
         sections=[
             _AT_A_GLANCE,
@@ -433,8 +273,8 @@ def fleet() -> Json:
                 ],
             ),
             Section("Spread and growth", [_SPREAD, _GROWTH]),
-            _SERVICES,
-            _OTHER_SERVICES,
+            SERVICES,
+            OTHER_SERVICES,
             _ALERTS,
         ],
     )

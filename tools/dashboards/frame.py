@@ -18,8 +18,7 @@ class Section:
     panels: Sequence[Panel]
 
 
-def datasource_variable() -> Json:
-    """The Prometheus to ask."""
+def _datasource_variable() -> Json:
     return {
         "type": "datasource",
         "name": "datasource",
@@ -67,58 +66,70 @@ def query_variable(
     return variable
 
 
+def _region_variable() -> Json:
+    return query_variable(
+        "region", "Region", "label_values(fss_mount_target_info, region)", description="Regions of the inventory."
+    )
+
+
 def dashboard(
     *,
     uid: str,
     title: str,
     description: str,
-    variables: Sequence[Json],
     sections: Iterable[Section],
     alerts: str,
+    variables: Sequence[Json] = (),
 ) -> Json:
-    """A whole dashboard; `alerts` are the label matchers of the alerts that are marked in its graphs."""
+    """A whole dashboard.
+
+    Args:
+        alerts: label matchers of the alerts that are marked in its graphs.
+        variables: its own, behind data source and region.
+    """
     return {
-        "annotations": {
-            "list": [
-                {
-                    "datasource": DATASOURCE,
-                    "enable": True,
-                    "expr": f'ALERTS{{{alerts}, alertstate="firing"}}',
-                    "hide": False,
-                    "iconColor": "red",
-                    "name": "Alerts",
-                    "titleFormat": "{{alertname}}",
-                }
-            ]
-        },
+        "annotations": {"list": [_marks(alerts)]},
         "description": description,
         "editable": False,
         "graphTooltip": 1,
         "id": None,
-        "links": [
-            {
-                "asDropdown": False,
-                "icon": "dashboard",
-                "includeVars": True,
-                "keepTime": True,
-                "tags": [TAG],
-                "targetBlank": False,
-                "title": "OCI File Storage",
-                "tooltip": "",
-                "type": "dashboards",
-                "url": "",
-            }
-        ],
+        "links": [_LINK],
         "panels": _placed(sections),
         "refresh": "",
         "schemaVersion": SCHEMA_VERSION,
         "tags": [TAG],
-        "templating": {"list": list(variables)},
+        "templating": {"list": [_datasource_variable(), _region_variable(), *variables]},
         "time": {"from": "now-3h", "to": "now"},
         "timezone": "browser",
         "title": title,
         "uid": uid,
         "version": 1,
+    }
+
+
+_LINK: Json = {
+    "asDropdown": False,
+    "icon": "dashboard",
+    "includeVars": True,
+    "keepTime": True,
+    "tags": [TAG],
+    "targetBlank": False,
+    "title": "OCI File Storage",
+    "tooltip": "",
+    "type": "dashboards",
+    "url": "",
+}
+
+
+def _marks(alerts: str) -> Json:
+    return {
+        "datasource": DATASOURCE,
+        "enable": True,
+        "expr": f'ALERTS{{{alerts}, alertstate="firing"}}',
+        "hide": False,
+        "iconColor": "red",
+        "name": "Alerts",
+        "titleFormat": "{{alertname}}",
     }
 
 

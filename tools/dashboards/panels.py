@@ -3,8 +3,8 @@
 A panel is a plain dictionary; builders fill in what is the same for all of ours.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fss_exporter.model.thresholds import (
@@ -44,31 +44,13 @@ class Query:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """How a table shows a field: a label, or the value of the query of that name.
-
-    Attributes:
-        heading: as the reader sees it; None hides the field from sight but keeps it for links.
-        unit, steps: of a value; bar draws it as a bar from 0 to 1.
-        width: in pixels; None lets Grafana choose.
-        url: where a click leads.
-    """
-
-    heading: str | None
-    unit: str | None = None
-    steps: Steps | None = None
-    bar: bool = False
-    width: int | None = None
-    url: str | None = None
-    mappings: Sequence[Json] = field(default=())
-
-
-def _thresholds(steps: Steps) -> Json:
+def thresholds(steps: Steps) -> Json:
+    """Colours and where they begin."""
     return {"mode": "absolute", "steps": [{"color": color, "value": value} for value, color in steps]}
 
 
-def _targets(queries: Sequence[Query], *, instant: bool, table: bool) -> list[Json]:
+def targets(queries: Sequence[Query], *, instant: bool, table: bool) -> list[Json]:
+    """What a panel asks: once for now, or over the time shown."""
     return [
         {
             "datasource": DATASOURCE,
@@ -90,12 +72,12 @@ def stat(title: str, description: str, query: Query, *, unit: str, steps: Steps,
         "type": "stat",
         "title": title,
         "description": description,
-        "targets": _targets([query], instant=True, table=False),
+        "targets": targets([query], instant=True, table=False),
         "fieldConfig": {
             "defaults": {
                 "color": {"mode": "thresholds"},
                 "noValue": "no data",
-                "thresholds": _thresholds(steps),
+                "thresholds": thresholds(steps),
                 "unit": unit,
             },
             "overrides": [],
@@ -114,6 +96,11 @@ def stat(title: str, description: str, query: Query, *, unit: str, steps: Steps,
     return Panel(body, width, 4)
 
 
+def tally(title: str, description: str, expr: str, *, steps: Steps = NEUTRAL_STEPS, width: int = 3) -> Panel:
+    """How many there are; uncoloured, unless `steps` say from where on it is too many."""
+    return stat(title, description, Query(expr), unit="none", steps=steps, width=width)
+
+
 def graph(
     title: str,
     description: str,
@@ -127,31 +114,14 @@ def graph(
     decimals: int | None = None,
 ) -> Panel:
     """Lines over time. With steps, their lines are drawn across the panel."""
-    custom: Json = {
-        "drawStyle": "line",
-        "fillOpacity": 60 if stacked else 6,
-        "lineWidth": 1,
-        "showPoints": "never",
-        "spanNulls": False,
-        "stacking": {"group": "A", "mode": "normal" if stacked else "none"},
-        "thresholdsStyle": {"mode": "dashed" if steps else "off"},
-    }
-    defaults: Json = {
-        "color": {"mode": "palette-classic"},
-        "custom": custom,
-        "min": 0,
-        "thresholds": _thresholds(steps or NEUTRAL_STEPS),
-        "unit": unit,
-    }
-    if unit == "percentunit" and steps and steps[-1][0]:
-        custom["axisSoftMax"] = round(1.05 * steps[-1][0], 4)
+    defaults = _line_defaults(unit, steps, stacked=stacked)
     if decimals is not None:
         defaults["decimals"] = decimals
     body: Json = {
         "type": "timeseries",
         "title": title,
         "description": description,
-        "targets": _targets(queries, instant=False, table=False),
+        "targets": targets(queries, instant=False, table=False),
         "fieldConfig": {"defaults": defaults, "overrides": list(overrides)},
         "options": {
             "legend": {
@@ -166,90 +136,25 @@ def graph(
     return Panel(body, width, height)
 
 
-def table(
-    title: str,
-    description: str,
-    *queries: Query,
-    columns: Mapping[str, Column],
-    sort_by: str | None = None,
-    width: int = 24,
-    height: int = 10,
-) -> Panel:
-    """One row per set of labels, one column per query; fields that are no column are left out.
-
-    Args:
-        columns: by label name or by the name of a query, in the order they are shown.
-        sort_by: heading, largest first.
-    """
-    fields = {query.name: _value_field(position, queries) for position, query in enumerate(queries)}
-    names = [fields.get(name, name) for name in columns]
-    transformations: list[Json] = [{"id": "merge", "options": {}}] if len(queries) > 1 else []
-    transformations += [
-        {"id": "filterFieldsByName", "options": {"include": {"names": names}}},
-        {
-            "id": "organize",
-            "options": {
-                "excludeByName": {},
-                "indexByName": {name: position for position, name in enumerate(names)},
-                "renameByName": {},
-            },
-        },
-    ]
-    body: Json = {
-        "type": "table",
-        "title": title,
-        "description": description,
-        "targets": _targets(queries, instant=True, table=True),
-        "transformations": transformations,
-        "fieldConfig": {
-            "defaults": {
-                "color": {"mode": "thresholds"},
-                "custom": {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False, "inspect": False},
-                "noValue": "-",
-                "thresholds": _thresholds(NEUTRAL_STEPS),
-                "unit": "string",
-            },
-            "overrides": [_column_override(name, column) for name, column in zip(names, columns.values(), strict=True)],
-        },
-        "options": {
-            "cellHeight": "sm",
-            "footer": {"countRows": False, "enablePagination": True, "fields": "", "reducer": ["sum"], "show": False},
-            "showHeader": True,
-            "sortBy": [{"desc": True, "displayName": sort_by}] if sort_by else [],
-        },
+def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
+    custom: Json = {
+        "drawStyle": "line",
+        "fillOpacity": 60 if stacked else 6,
+        "lineWidth": 1,
+        "showPoints": "never",
+        "spanNulls": False,
+        "stacking": {"group": "A", "mode": "normal" if stacked else "none"},
+        "thresholdsStyle": {"mode": "dashed" if steps else "off"},
     }
-    return Panel(body, width, height)
-
-
-def _value_field(position: int, queries: Sequence[Query]) -> str:
-    """Grafana names the value of the only query `Value`, of several `Value #A`, `Value #B`."""
-    return f"Value #{chr(ord('A') + position)}" if len(queries) > 1 else "Value"
-
-
-def _column_override(name: str, column: Column) -> Json:
-    properties: list[Json] = []
-    if column.heading is None:
-        properties.append({"id": "custom.hidden", "value": True})
-    else:
-        properties.append({"id": "displayName", "value": column.heading})
-    if column.unit is not None:
-        properties.append({"id": "unit", "value": column.unit})
-    if column.steps is not None:
-        properties.append({"id": "thresholds", "value": _thresholds(column.steps)})
-        properties.append({"id": "custom.cellOptions", "value": _cell(bar=column.bar)})
-    if column.bar:
-        properties += [{"id": "min", "value": 0}, {"id": "max", "value": 1}]
-    if column.width is not None:
-        properties.append({"id": "custom.width", "value": column.width})
-    if column.url is not None:
-        properties.append({"id": "links", "value": [{"title": "Open", "url": column.url}]})
-    if column.mappings:
-        properties.append({"id": "mappings", "value": list(column.mappings)})
-    return {"matcher": {"id": "byName", "options": name}, "properties": properties}
-
-
-def _cell(*, bar: bool) -> Json:
-    return {"mode": "basic", "type": "gauge", "valueDisplayMode": "text"} if bar else {"type": "color-text"}
+    if unit == "percentunit" and steps and steps[-1][0]:
+        custom["axisSoftMax"] = round(1.05 * steps[-1][0], 4)
+    return {
+        "color": {"mode": "palette-classic"},
+        "custom": custom,
+        "min": 0,
+        "thresholds": thresholds(steps or NEUTRAL_STEPS),
+        "unit": unit,
+    }
 
 
 def override(name: str, *, regex: bool = False, **properties: Any) -> Json:  # Grafana's own values

@@ -1,7 +1,6 @@
 """What more than one dashboard says: variables, links, selectors, steps that equal an alert's."""
 
-from tools.dashboards.frame import query_variable
-from tools.dashboards.panels import Json, Query, Steps
+from tools.dashboards.panels import Panel, Query, Steps, stat
 
 IN_REGION = 'region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
@@ -25,10 +24,17 @@ def nearest(expr: str, by: str) -> str:
     return f"{expr}\nand on ({by})\ntopk(10, max_over_time({expr}[$__range] @ end()))"
 
 
-def region_variable() -> Json:
-    """Regions that have mount targets."""
-    return query_variable(
-        "region", "Region", "label_values(fss_mount_target_info, region)", description="Regions of the inventory."
+def data_age(selector: str, advice: str) -> Panel:
+    """How old the newest figures of mount targets are."""
+    return stat(
+        "Age of the data",
+        f"How old the newest minute of any mount target metric is, in the region where it is oldest. One to three minutes is normal. {advice}",
+        Query(
+            "max(min by (region) (fss_oci_datapoint_age_seconds{"
+            f'oci_metric=~"(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))", {selector}}}))'
+        ),
+        unit="s",
+        steps=DATA_AGE_STEPS,
     )
 
 

@@ -1,0 +1,63 @@
+"""The shipped dashboards as the tests read them."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import promql_parser
+import pytest
+from tests.artefacts.promql import ROOT, Names, substituted
+
+FOLDER = ROOT / "dashboards"
+FILES = {path.name: path for path in sorted(FOLDER.glob("*.json"))}
+DASHBOARDS: dict[str, dict[str, Any]] = {name: json.loads(path.read_text("utf-8")) for name, path in FILES.items()}
+UIDS = {
+    "clients.json": "fss-clients",
+    "exporter.json": "fss-exporter",
+    "fleet.json": "fss-fleet",
+    "mount-target.json": "fss-mount-target",
+}
+NAMES = Names.of_this_project()
+
+
+@dataclass(frozen=True)
+class Panel:
+    file: str
+    body: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        return str(self.body["title"])
+
+    def queries(self) -> Iterator[tuple[str, str, str]]:
+        """Reference, expression, legend of each target."""
+        for target in self.body["targets"]:
+            yield target["refId"], target["expr"], target["legendFormat"]
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.title}"
+
+
+PANELS = [
+    Panel(name, body) for name, content in DASHBOARDS.items() for body in content["panels"] if body["type"] != "row"
+]
+QUERIES = [(panel, ref, expr, legend) for panel in PANELS for ref, expr, legend in panel.queries()]
+EVERY_PANEL = pytest.mark.parametrize("panel", PANELS, ids=str)
+EVERY_DASHBOARD = pytest.mark.parametrize("name", DASHBOARDS)
+
+
+def variables(name: str) -> dict[str, dict[str, Any]]:
+    return {variable["name"]: variable for variable in DASHBOARDS[name]["templating"]["list"]}
+
+
+def parsed(expr: str) -> Any:
+    return promql_parser.parse(substituted(expr))
+
+
+def objects(node: Any) -> Iterator[dict[str, Any]]:
+    """Every JSON object within a value, itself included."""
+    if isinstance(node, dict):
+        yield node
+    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from objects(value)

@@ -1,0 +1,190 @@
+"""The queries of the dashboards: they ask for what exists, in the unit that is shown, and colour as the alerts do."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from tests.artefacts.promql import ROOT, Dimension, dimension_of_unit, selectors
+from tests.artefacts.shipped_dashboards import EVERY_PANEL, NAMES, QUERIES, Panel, parsed
+
+from fss_exporter.model.thresholds import (
+    CRITICAL_RATIO,
+    LATENCY_CRITICAL_RATIO,
+    LATENCY_WARNING_RATIO,
+    WARNING_RATIO,
+)
+
+# What a Grafana unit may show, by dimension; a mean per operation is a time or a size.
+UNITS: dict[str, set[Dimension]] = {
+    "s": {dimension_of_unit("seconds"), (("n", -1), ("s", 1))},
+    "bytes": {dimension_of_unit("bytes"), (("bytes", 1), ("n", -1))},
+    "Bps": {dimension_of_unit("bytes_per_second")},
+    "iops": {dimension_of_unit("operations_per_second")},
+    "ops": {dimension_of_unit("operations_per_second")},
+    "reqps": {dimension_of_unit("requests_per_second")},
+    "cps": {dimension_of_unit("records_per_second")},
+    "percentunit": {()},
+    "none": {(), dimension_of_unit("operations")},
+    "short": {(), dimension_of_unit("operations")},
+    "bool_yes_no": {()},
+}
+
+# Steps that are neither of a ceiling nor of an objective equal the numbers of these alerts.
+STEPS_OF_ALERTS = {
+    (600,): "FssOciDataStale",
+    (0.05,): "FssOciThrottled",
+    (0.01,): "FssClientRetransmissions",
+    (1.5,): "FssFileSystemLoadUneven",
+    (0.95, 0.99): "FssMountTargetUnhealthy",
+    (2, 3): "FssReplicationBehind",
+}
+COUNT_STEPS = {(), (1,), (2,)}  # none; one is too many; more than one
+
+
+@pytest.mark.parametrize(
+    ("expr", "complaint"),
+    [
+        ("fss_mount_target_iop", "neither in the catalogue nor recorded"),
+        ('fss_mount_target_iops{adress="10.80.1.10"}', "no label adress"),
+        ("sum by (operation) (fss_mount_target_iops)", "no such label"),
+        ("fss_mount_target_iops * on (address) group_left (fqdn) fss_mount_target_info", "not on the left side"),
+        ("histogram_quantile(0.9, fss_mount_target_iops)", "is not known here"),
+    ],
+)
+def test_a_query_for_what_does_not_exist_would_be_found(expr: str, complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        NAMES.series(parsed(expr))
+
+
+@pytest.mark.parametrize(
+    ("expr", "unit"),
+    [
+        ("rate(fss_client_read_bytes_total[5m])", "Bps"),
+        ("sum(rate(fss_client_rtt_seconds_total[5m])) / sum(rate(fss_client_operations_total[5m]))", "s"),
+        ("fss_mount_target_iops / fss_mount_target_iops_limit", "percentunit"),
+        ("time() - fss_oci_poll_timestamp_seconds", "s"),
+        ("count(fss_client_read_bytes_total)", "none"),
+    ],
+)
+def test_the_dimension_of_an_expression_follows_from_its_metrics(expr: str, unit: str) -> None:
+    fitting = {name for name, dimensions in UNITS.items() if NAMES.series(parsed(expr)).dimension in dimensions}
+
+    assert unit in fitting
+    assert fitting.isdisjoint({"s", "bytes", "Bps", "iops"} - {unit})
+
+
+@pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
+def test_a_query_parses_and_asks_only_for_names_and_labels_that_exist(
+    panel: Panel, ref: str, expr: str, legend: str
+) -> None:
+    labels = NAMES.series(parsed(expr)).labels
+
+    if panel.body["type"] == "timeseries":
+        assert legend != "__auto", f"{ref} has no legend"
+        assert set(re.findall(r"\{\{(\w+)\}\}", legend)) <= labels
+        assert "_id}}" not in legend, "people know names, not OCIDs"
+
+
+@pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
+def test_the_unit_of_a_query_is_the_unit_that_is_shown(panel: Panel, ref: str, expr: str, legend: str) -> None:
+    dimension = NAMES.series(parsed(expr)).dimension
+    unit = panel.body["fieldConfig"]["defaults"]["unit"]
+    if panel.body["type"] == "table":
+        field = "Value" if len(panel.body["targets"]) == 1 else f"Value #{ref}"
+        unit = next(
+            (
+                the_property["value"]
+                for override in panel.body["fieldConfig"]["overrides"]
+                if override["matcher"]["options"] == field
+                for the_property in override["properties"]
+                if the_property["id"] == "unit"
+            ),
+            None,
+        )
+    if unit is None:
+        assert legend in {"info", "finding", "firing"}, "a value that is shown has a unit"
+    else:
+        assert dimension in UNITS[unit], f"{legend} is {dimension}, shown as {unit}"
+
+
+@pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
+def test_counters_are_only_seen_as_rates_over_the_interval_grafana_chooses(
+    panel: Panel, ref: str, expr: str, legend: str
+) -> None:
+    assert all(window == "$__rate_interval" for window in re.findall(r"\bi?rate\([^\[]*\[([^\]]*)\]", expr)), (
+        f"{panel} {ref} {legend}"
+    )
+    bare = re.sub(r"\b(i?rate|increase)\([^()]*(?:\{[^}]*\})?[^()]*\)", "", expr)
+    for selector in selectors(parsed(bare)) if bare.count("(") == bare.count(")") and "_total" in bare else ():
+        assert not str(selector.name).endswith("_total")
+
+
+@EVERY_PANEL
+def test_a_table_shows_labels_its_queries_have(panel: Panel) -> None:
+    if panel.body["type"] != "table":
+        return
+    labels = frozenset[str]().union(*(NAMES.series(parsed(expr)).labels for _, expr, _ in panel.queries()))
+    fields = {"Value"} if len(panel.body["targets"]) == 1 else {f"Value #{ref}" for ref, _, _ in panel.queries()}
+    for override in panel.body["fieldConfig"]["overrides"]:
+        assert override["matcher"]["options"] in labels | fields
+    headings = {
+        entry["value"]
+        for override in panel.body["fieldConfig"]["overrides"]
+        for entry in override["properties"]
+        if entry["id"] == "displayName"
+    }
+    assert {by["displayName"] for by in panel.body["options"]["sortBy"]} <= headings
+    for url in re.findall(r"__data\.fields\.(\w+)", json.dumps(panel.body)):
+        assert url in labels
+
+
+def steps_of(thresholds: dict[str, Any]) -> tuple[float, ...]:
+    return tuple(step["value"] for step in thresholds["steps"] if step["value"] is not None)
+
+
+def coloured(panel: Panel) -> Iterator[tuple[str, tuple[float, ...], tuple[str, ...]]]:
+    """Expression, steps and colours of everything in a panel that has steps."""
+    defaults = panel.body["fieldConfig"]["defaults"]
+    if panel.body["type"] != "table":
+        for _, expr, _ in panel.queries():
+            yield expr, steps_of(defaults["thresholds"]), _colours(defaults["thresholds"])
+        return
+    by_field = {f"Value #{ref}": expr for ref, expr, _ in panel.queries()} | {"Value": panel.body["targets"][0]["expr"]}
+    for override in panel.body["fieldConfig"]["overrides"]:
+        for entry in override["properties"]:
+            if entry["id"] == "thresholds":
+                yield by_field[override["matcher"]["options"]], steps_of(entry["value"]), _colours(entry["value"])
+
+
+def _colours(thresholds: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(step["color"] for step in thresholds["steps"])
+
+
+@EVERY_PANEL
+def test_colours_change_where_the_model_and_the_alerts_say(panel: Panel) -> None:
+    alerts = alert_expressions()
+    for expr, steps, colours in coloured(panel):
+        if ":fss_latency_objective:ratio" in expr:
+            assert (steps, colours) == ((LATENCY_WARNING_RATIO, LATENCY_CRITICAL_RATIO), ("green", "orange", "red"))
+        elif re.search(r":fss_(client_peak_)?utilisation:(ratio|max|forecast|busiest)", expr) and "count(" not in expr:
+            assert (steps, colours) == ((WARNING_RATIO, CRITICAL_RATIO), ("green", "orange", "red"))
+        elif steps in STEPS_OF_ALERTS:
+            numbers = {
+                float(number)
+                for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", alerts[STEPS_OF_ALERTS[steps]])
+            }
+            assert set(steps) <= numbers
+        else:
+            assert steps in COUNT_STEPS | {(WARNING_RATIO, CRITICAL_RATIO)}
+
+
+def alert_expressions() -> dict[str, str]:
+    """All expressions of an alert by its name."""
+    found: dict[str, str] = {}
+    for group in yaml.safe_load((ROOT / "rules" / "alerts.yml").read_text("utf-8"))["groups"]:
+        for rule in group["rules"]:
+            found[rule["alert"]] = f"{found.get(rule['alert'], '')} {rule['expr']}"
+    return found

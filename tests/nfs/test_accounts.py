@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
 
-from fss_exporter.nfs.accounts import Accounts, MountTotals
+from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, join
+from fss_exporter.nfs.totals import MountTotals
 
 KIB = 1024
 KEY = SeriesKey("10.0.0.3", "10.0.0.3", "/a")
@@ -319,7 +320,7 @@ def test_connections_of_a_server_are_counted_once_however_many_mounts_it_has() -
         reading(mountstats({}, sends=130, age=1001), mountstats({}, sends=130, age=1001, **second), info=info),
     )
 
-    assert (result.sends, result.receives) == ({"10.0.0.3": 30}, {"10.0.0.3": 30})
+    assert (result.connections.sends, result.connections.receives) == ({"10.0.0.3": 30}, {"10.0.0.3": 30})
 
 
 def test_the_peak_is_the_highest_tick_of_the_last_minute_over_all_mounts_of_the_address() -> None:

@@ -4,11 +4,12 @@ import pytest
 from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.model.services import TB, Ceilings
-from fss_exporter.nfs.accounts import Accounts, MountTotals
+from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.services import BY_NAME, Claim, Services
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, join
+from fss_exporter.nfs.totals import MountTotals
 
 NAS = "0a1b2c-xyz.cn-hangzhou.nas.aliyuncs.com"
 NAS_CAPACITY = Claim("apsara-nas", "capacity", 10_000 * 1024**3, server="*.nas.aliyuncs.com")

@@ -11,10 +11,11 @@ from prometheus_client.registry import Collector
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.services import Ceilings
-from fss_exporter.nfs.accounts import OTHER, Accounts, MountTotals, OperationTotals
+from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.counted_families import counted_families
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.nfs.totals import OTHER, MountTotals, OperationTotals
 
 _OPERATION_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
     "fss_client_operations_total": lambda totals: totals.operations,
@@ -45,8 +46,9 @@ _MOUNT_VALUES: dict[str, Callable[[MountTotals], float | None]] = {
 
 _ADDRESS_VALUES: dict[str, Callable[[Accounts], dict[str, int] | dict[str, float]]] = {
     "fss_client_peak_estimated_iops": lambda accounts: accounts.peaks.highest(),
-    "fss_client_transport_sends_total": lambda accounts: accounts.sends,
-    "fss_client_transport_receives_total": lambda accounts: accounts.receives,
+    "fss_client_transport_sends_total": lambda accounts: accounts.connections.sends,
+    "fss_client_transport_receives_total": lambda accounts: accounts.connections.receives,
+    "fss_client_unanswered_seconds": lambda accounts: accounts.unanswered.seconds(),
 }
 
 _LIMITS: dict[str, Callable[[Ceilings], float | None]] = {

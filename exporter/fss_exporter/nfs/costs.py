@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from fss_exporter.model.estimate import Bounds, Wire, estimate_reads, estimate_writes, read_wire, write_wire
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
-from fss_exporter.nfs.counted import Transfers, exact_cost
 from fss_exporter.nfs.records import OperationCounters
 
 _EXACT = {
@@ -47,32 +46,18 @@ def plain_cost(name: str, old: OperationCounters, new: OperationCounters) -> Bou
     return Bounds(exact, exact, exact)
 
 
-def resent_cost(
-    name: str,
-    old: OperationCounters,
-    new: OperationCounters,
-    payload_bytes: int,
-    options: Mapping[str, str],
-    transfers: Transfers,
-) -> float:
-    """I/O operations of the READs or WRITEs sent again between two readings, each at the mean cost of the others.
+def resent(old: OperationCounters, new: OperationCounters) -> int:
+    """Transmissions between two readings beyond one for each operation."""
+    return max(0, new.transmissions - old.transmissions - max(0, new.operations - old.operations))
 
-    Args:
-        name: READ or WRITE.
-        old: its counters at the first reading.
-        new: its counters at the second.
-        payload_bytes: counted between the same readings.
-        options: of the mount.
-        transfers: those whose sizes were counted meanwhile.
-    """
+
+def cost_each(
+    name: str, old: OperationCounters, new: OperationCounters, payload_bytes: int, options: Mapping[str, str]
+) -> float:
+    """Estimated I/O operations of one READ or WRITE between two readings; arguments as of `cost`."""
     operations = max(0, new.operations - old.operations)
-    again = new.transmissions - old.transmissions - operations
-    if again <= 0:
-        return 0.0
-    if transfers.operations:
-        return again * exact_cost(name, transfers).point / transfers.operations
     estimated = cost(name, old, new, payload_bytes, options)
-    return again * estimated.point / operations if estimated is not None and operations else 0.0
+    return estimated.point / operations if estimated is not None and operations else 0.0
 
 
 def _read_wire(old: OperationCounters, new: OperationCounters, options: Mapping[str, str]) -> Wire | None:

@@ -64,7 +64,7 @@ class Counts:
 
     Attributes:
         superblocks: `major:minor` of those whose READs and WRITEs were all counted, idle ones included.
-        transfers: by operation (READ, WRITE) and `major:minor`; idle superblocks are left out.
+        transfers: by operation (READ, WRITE) and `major:minor`; idle superblocks are left out. Empty where nothing was counted.
         invisible: by operation, of superblocks that no visible mount names.
         addresses: of the visible mounts.
         locks: Network Lock Manager calls; None where they are not counted.
@@ -72,6 +72,7 @@ class Counts:
         sizes_told: whether the distribution of sizes is known, not only the sum of blocks.
         failed: names of the checks that this interval did not pass.
         active: whether the counting is in place.
+        deferred: this interval could not be counted yet, and the counts of a later one contain it.
     """
 
     superblocks: frozenset[str] = frozenset()
@@ -83,6 +84,7 @@ class Counts:
     sizes_told: bool = False
     failed: tuple[str, ...] = ()
     active: bool = False
+    deferred: bool = False
 
     def of(self, number: str) -> Mapping[str, Transfers]:
         """READs and WRITEs of a superblock by operation; empty where they have to be estimated."""

@@ -11,8 +11,8 @@ from prometheus_client.samples import Sample
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import NOTHING, Bounds
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.accounts import MountTotals, OperationTotals
 from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.nfs.totals import MountTotals, OperationTotals
 from fss_exporter.nfs.traffic import Totals
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"

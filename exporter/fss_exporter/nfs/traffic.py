@@ -5,8 +5,8 @@ from copy import deepcopy
 
 from fss_exporter.model.estimate import NOTHING, Bounds
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.accounts import MountTotals, OperationTotals
 from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 Totals = Mapping[SeriesKey, MountTotals]
 

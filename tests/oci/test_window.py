@@ -103,25 +103,17 @@ def test_the_newest_point_of_every_known_series_is_inside_the_window(lateness: l
 
 
 @given(st.lists(minutes, max_size=60))
-def test_each_minute_behind_the_start_is_taken_exactly_once(offered: list[int]) -> None:
-    taken = Minutes(NOON)
-    accepted = [minute for minute in offered if taken.take(minute)]
-    assert sorted(accepted) == sorted({minute for minute in offered if minute > NOON})
-
-
-@given(st.lists(minutes, max_size=60), minutes)
-def test_what_is_forgotten_is_never_taken_again_and_the_rest_is_remembered(offered: list[int], before: int) -> None:
-    taken = Minutes(NOON)
-    first = {minute for minute in offered if taken.take(minute)}
-    taken.forget_before(before)
-    again = {minute for minute in offered if taken.take(minute)}
-    assert not again & first
-    assert all(minute > before for minute in again)
+def test_each_minute_behind_the_start_is_taken_exactly_once_unless_it_is_hours_late(offered: list[int]) -> None:
+    taken, accepted = Minutes(NOON), {NOON}
+    for minute in offered:
+        is_new = minute not in accepted and minute > max(NOON, max(accepted) - FURTHEST_MINUTES * MINUTE)
+        assert taken.take(minute) is is_new
+        if is_new:
+            accepted.add(minute)
 
 
 def test_memory_of_minutes_does_not_grow_with_uptime() -> None:
     taken = Minutes(NOON)
     for at in range(1, 10_000):
         assert taken.take(NOON + at * MINUTE)
-        taken.forget_before(NOON + (at - FURTHEST_MINUTES) * MINUTE)
-    assert taken._taken.bit_length() <= FURTHEST_MINUTES + 1
+    assert taken._taken.bit_length() <= FURTHEST_MINUTES

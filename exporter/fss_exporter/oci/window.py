@@ -75,6 +75,8 @@ def gauge_minutes(now: float, *, newest: int | None, slowest: int | None, thorou
 class Minutes:
     """The minutes of one series that have been counted.
 
+    What is too old to know is told by the newest of them and not by a clock, which may jump ahead and come back.
+
     Args:
         start: minutes that end at or before this are counted already.
     """
@@ -91,6 +93,10 @@ class Minutes:
         if place < 0 or self._taken >> place & 1:
             return False
         self._taken |= 1 << place
+        too_old = self._taken.bit_length() - FURTHEST_MINUTES
+        if too_old > 0:
+            self._taken >>= too_old
+            self._floor += too_old * MINUTE
         return True
 
     def forget_before(self, minute: int) -> None:

@@ -1,0 +1,133 @@
+"""A host's clock that jumps: no counter goes back, nothing is counted twice, and nothing stops."""
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.oci.world import Clock
+
+from fss_exporter.cli.cloud import build_poller, view_of
+from fss_exporter.config import load
+from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.demo.region import Region, small
+from fss_exporter.oci.collector import OciCollector
+from fss_exporter.oci.ledger import Ledger
+
+A_DAY_S = 86_400.0
+
+JUMPING = """
+import sys, threading, time
+from fss_exporter.cli import main, runtime
+
+real, jumps = time.time, iter((0, 86400, -86400, 10 * 365 * 86400, 0))
+offset = 0
+time.time = lambda: real() + offset
+
+def jump(urls):
+    import json, os, signal, urllib.request
+    def work():
+        global offset
+        seen = []
+        for offset in jumps:
+            time.sleep(0.2)
+            body = urllib.request.urlopen(urls[0], timeout=10).read().decode()
+            lines = dict(line.rsplit(" ", 1) for line in body.splitlines() if line[0] != "#")
+            seen.append(lines)
+        print(json.dumps(seen), flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+    threading.Thread(target=work).start()
+
+served = runtime.serve
+runtime.serve = lambda *parts, **more: served(*parts, **{**more, "on_listening": jump})
+sys.exit(main.run(sys.argv[1:]))
+"""
+
+
+def test_an_agents_clock_that_jumps_moves_no_counter_back_and_stops_no_tick(tmp_path: Path) -> None:
+    clients = Clients(tmp_path / "proc", (ClientMount("c_randread_1m", "10.80.2.20", "/export/a"),), interval_s=0.05)
+    clients.start()
+    try:
+        flags = ["serve", f"--path.procfs={clients.root}", "--web.listen-address=127.0.0.1:0", "--nfs.tick=20ms"]
+        command = [sys.executable, "-c", JUMPING, *flags]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    finally:
+        clients.stop()
+    scrapes = json.loads(ran.stdout)
+
+    assert "level=error" not in ran.stderr
+    assert len(scrapes) == 5
+    counters = [name for name in scrapes[0] if "_total" in name and name.startswith("fss_")]
+    assert counters
+    for name in counters:
+        values = [float(scrape[name]) for scrape in scrapes]
+        assert values == sorted(values), name
+    ticks = [float(scrape["fss_nfs_ticks_total"]) for scrape in scrapes]
+    assert all(later > earlier for earlier, later in pairwise(ticks))
+    cost = 'fss_client_peak_estimated_iops{address="10.80.2.20"}'
+    assert all(0 < float(scrape[cost]) < 1e6 for scrape in scrapes[1:])
+
+
+class Poller:
+    """A poller whose wall clock can be wrong; what it waits by cannot."""
+
+    def __init__(self, region: Region, true: Clock, folder: Path, *, wrong_by_s: float = 0.0) -> None:
+        self.wrong_by_s = wrong_by_s
+        self._true = true
+        flags = {
+            "oci.config_file": str(region.account.write_config(folder, region.tenancy.region)),
+            "oci.endpoint": region.url,
+            "oci.services": (),
+        }
+        settings, ledger = load(None, flags), Ledger()
+        self.poller, budget = build_poller(settings, ledger, now=self.wall, clock=true, wait=true.wait)
+        self._collector = OciCollector(self.poller, ledger, budget=budget, view=view_of(settings), now=self.wall)
+
+    def wall(self) -> float:
+        """Epoch seconds, as this host has them."""
+        return self._true.now + self.wrong_by_s
+
+    def counters(self) -> dict[tuple[str, ...], float]:
+        """Every counter of mount targets on a scrape, by name and label values."""
+        return {
+            (family.metric.name, *one.labels): value
+            for family in self._collector.collect()
+            if family.metric.name.startswith("fss_mount_target") and family.metric.name.endswith("_total")
+            for one, value in zip(family.series, family.values, strict=True)
+        }
+
+
+@pytest.mark.parametrize("jump_s", [A_DAY_S, -A_DAY_S])
+def test_a_pollers_clock_that_jumps_and_comes_back_counts_every_minute_once(tmp_path: Path, jump_s: float) -> None:
+    """Side by side with a poller of the same region whose clock is right."""
+    true = Clock()
+    (tmp_path / "right").mkdir()
+    (tmp_path / "wrong").mkdir()
+    with Region(small(), now=true, calls_per_second={}) as region:
+        right = Poller(region, true, tmp_path / "right")
+        wrong = Poller(region, true, tmp_path / "wrong")
+        seen: dict[tuple[str, ...], float] = {}
+        for minute in range(6):
+            wrong.wrong_by_s = jump_s if minute in {2, 3} else 0.0
+            for poller in (right, wrong):
+                assert poller.poller.poll_once()
+            now = wrong.counters()
+            assert [name for name, value in now.items() if value < seen.get(name, 0.0)] == []
+            seen = now
+            true.now += 60.0
+        assert right.counters()
+        assert now == right.counters()
+
+
+def test_a_poller_that_was_started_with_its_clock_ahead_counts_once_that_is_mended(tmp_path: Path) -> None:
+    true = Clock()
+    with Region(small(), now=true, calls_per_second={}) as region:
+        poller = Poller(region, true, tmp_path, wrong_by_s=A_DAY_S)
+        assert poller.poller.poll_once()
+        poller.wrong_by_s = 0.0
+        for _ in range(3):
+            true.now += 60.0
+            assert poller.poller.poll_once()
+        assert sum(poller.counters().values()) > 0

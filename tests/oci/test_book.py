@@ -1,5 +1,6 @@
 """One metric's answers, good and bad, in any order: what is shown, and what adds up."""
 
+import json
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -10,6 +11,7 @@ from fss_exporter.oci.book import Book, Clockwork
 from fss_exporter.oci.inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
 from fss_exporter.oci.metrics import METRICS
 from fss_exporter.oci.owners import Key, Owners
+from fss_exporter.oci.streams import decode_streams
 from fss_exporter.oci.window import MINUTE
 
 NOON = 1_795_003_200
@@ -62,7 +64,8 @@ def use(made: Book, changed: Inventory) -> None:
 
 def take(made: Book, *streams: Any, seen: set[Key] | None = None) -> dict[str, int]:
     made.open()
-    return dict(made.take(streams, NOON, set() if seen is None else seen).skipped)
+    answer = decode_streams(json.dumps(streams).encode())
+    return dict(made.take(answer, NOON, set() if seen is None else seen).skipped)
 
 
 def shown(made: Book) -> dict[tuple[str, ...], tuple[int, float]]:

@@ -1,5 +1,6 @@
 """What is asked: names as found, one query where one will do, and never more than an answer may hold."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from fss_exporter.oci.names import Names
 from fss_exporter.oci.queries import Queries
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.splits import Splits
+from fss_exporter.oci.streams import decode_streams
 
 NOON = 1_795_003_200
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
@@ -63,7 +65,7 @@ class Monitoring:
         rows = [row for row in self.streams(asked.name) if chosen(row["dimensions"])]
         if len(rows) > MOST_STREAMS:
             raise TooMuchData("too many metric streams", operation="SummarizeMetricsData", status=400)
-        return type("Answer", (), {"data": rows})
+        return type("Answer", (), {"data": decode_streams(json.dumps(rows).encode())})
 
     def streams(self, name: str) -> Iterator[dict[str, Any]]:
         metric = METRICS[name]

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.metric import OciMetric
 from fss_exporter.oci.metrics import is_success
 from fss_exporter.oci.owners import Found, Key, Owners
 from fss_exporter.oci.series import Column, SharedSeries
-from fss_exporter.oci.window import FURTHEST_MINUTES, MINUTE, Minutes
+from fss_exporter.oci.streams import Point, Stream
+from fss_exporter.oci.window import MINUTE, Minutes
 
 SKIPPED: Final = ("broken", "unknown_resource", "success_event", "duplicate")
 """Why a stream may be left out."""
@@ -144,24 +145,28 @@ class Book:
             adding.held_back = 0.0
 
     def take(
-        self, streams: Iterable[Any], now_minute: int, seen: set[Key], watch: dict[Key, Points] | None = None
+        self, streams: Iterable[Stream | None], now_minute: int, seen: set[Key], watch: dict[Key, Points] | None = None
     ) -> Taken:
         """Take one answer, or one part of it.
 
         Args:
-            streams: elements of the answer's JSON.
+            streams: of the answer; None for one that is not as documented.
             now_minute: end of the newest complete minute; a point behind it is not complete and is not taken.
             seen: keys that other parts of the same answer had; grows.
             watch: gets the points of every stream, for calculations.
         """
+        self._start = min(self._start, now_minute)  # the clock may have been ahead when the exporter started
         skipped: Counter[str] = Counter()
         count, newest = 0, 0
         for stream in streams:
             count += 1
+            if stream is None:
+                skipped["broken"] += 1
+                continue
             try:
-                owner = self._owners.find(stream["dimensions"])
-                points = self._read(stream["aggregatedDatapoints"], now_minute)
-            except (AttributeError, KeyError, TypeError, ValueError):
+                owner = self._owners.find(stream.dimensions)
+                points = self._read(stream.points, now_minute)
+            except (KeyError, TypeError, ValueError):
                 skipped["broken"] += 1
                 continue
             reason = self._refusal(owner, seen)
@@ -177,20 +182,16 @@ class Book:
         return Taken(count, newest or None, skipped)
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
-        """Drop points that are too old to be shown, and minutes that are too old to come."""
+        """Drop points that are too old to be shown."""
         oldest = now_minute - stale_seconds
         for key in [key for key, (minute, _, _) in self._points.items() if minute < oldest]:
             del self._points[key]
-        for adding in self._sums.values():
-            adding.minutes.forget_before(now_minute - FURTHEST_MINUTES * MINUTE)
 
-    def _read(self, datapoints: Iterable[Any], now_minute: int) -> Points:
+    def _read(self, given: Iterable[Point], now_minute: int) -> Points:
         minute_of = self._minute_of
         points: Points = {}
-        for datapoint in datapoints:
-            minute, value = minute_of(datapoint["timestamp"]), datapoint["value"]
-            if type(value) is not float:
-                value = _number(value)
+        for point in given:
+            minute, value = minute_of(point.timestamp), point.value
             if minute <= now_minute and value - value == 0:  # neither infinite nor NaN
                 points[minute] = value
         return points
@@ -227,12 +228,6 @@ class Book:
 
     def _amount(self, points: Points, minutes: Minutes) -> float:
         return sum(points[minute] for minute in sorted(points) if minutes.take(minute)) * self.metric.per_minute
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"not a number: {value!r}")
-    return float(value)
 
 
 def _named_anew(metric: Metric | None, series: SharedSeries, owner: Found) -> SharedSeries:

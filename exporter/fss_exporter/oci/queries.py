@@ -8,9 +8,9 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
+from fss_exporter.errors import CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.services import SERVICES
 from fss_exporter.oci.book import SKIPPED, Book, Clockwork, Points, Taken
 from fss_exporter.oci.complaints import Complaints
@@ -24,6 +24,7 @@ from fss_exporter.oci.owners import Key, Owners
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.snapshot import Asked
 from fss_exporter.oci.splits import Splits
+from fss_exporter.oci.streams import Stream, decode_streams
 from fss_exporter.oci.survey import Calls
 from fss_exporter.oci.window import COUNTER_OVERLAP_MINUTES, Window, gauge_minutes, newest_complete, window
 
@@ -240,7 +241,7 @@ class Queries:
         metric, spelling = request.metric, self._names.spelling(request.metric)
         assert spelling is not None  # noqa: S101  # only metrics that are there are asked for
         try:
-            rows = self._summarized(metric.query(spelling, part), request)
+            streams = self._summarized(metric.query(spelling, part), request)
         except TooMuchData:
             raise
         except (CloudError, MqlError) as error:
@@ -249,9 +250,9 @@ class Queries:
             return None
         self._unanswered = 0
         watching = watch if metric.name in NEEDED else None
-        return self.books[metric.name].take(rows, newest_complete(self._now()), seen, watching)
+        return self.books[metric.name].take(streams, newest_complete(self._now()), seen, watching)
 
-    def _summarized(self, query: str, request: _Request) -> list[Any]:
+    def _summarized(self, query: str, request: _Request) -> list[Stream | None]:
         details = {
             "namespace": request.metric.namespace,
             "query": query,
@@ -261,13 +262,11 @@ class Queries:
         }
         operation = "summarize_metrics_data"
         options: dict[str, object] = {"compartment_id_in_subtree": True} if request.scope.subtree else {}
-        rows = self._session.call("monitoring", operation, request.scope.compartment_id, details, **options).data
-        if not isinstance(rows, list):
-            raise BrokenAnswer(
-                f"SummarizeMetricsData in {self._session.region}: the answer is not a list",
-                operation="SummarizeMetricsData",
-            )
-        return rows
+        answer = self._session.call(
+            "monitoring", operation, request.scope.compartment_id, details, decode=decode_streams, **options
+        )
+        streams: list[Stream | None] = answer.data
+        return streams
 
 
 def _stamp(seconds: int) -> str:

@@ -26,7 +26,7 @@ from fss_exporter.oci.iam import statement
 
 _CLIENTS: Final = MappingProxyType(
     {
-        "monitoring": ("oci.monitoring", "MonitoringClient"),
+        "monitoring": ("fss_exporter.oci.client.monitoring", "MonitoringClient"),
         "monitoring_ingestion": ("oci.monitoring", "MonitoringClient"),  # PostMetricData has a host of its own
         "file_storage": ("oci.file_storage", "FileStorageClient"),
         "identity": ("oci.identity", "IdentityClient"),

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
 from contextlib import nullcontext
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import parse_qs
 
 from prometheus_client.metrics_core import Metric as Family
@@ -15,6 +16,27 @@ from fss_exporter.web.turns import Turns
 from fss_exporter.web.work import in_thread
 
 T = TypeVar("T")
+
+
+class _Wanted(NamedTuple):
+    """What a scraper asks for; those who ask for the same get the same bytes."""
+
+    form: exposition.Format
+    compress: bool
+    names: frozenset[str]
+
+    def write(self, families: list[Family]) -> bytes:
+        chosen = exposition.only_named(families, self.names) if self.names else families
+        return exposition.write(chosen, self.form, compress=self.compress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Collected:
+    """Families, and what was written of them for the scraper they were collected for: one change of threads for both."""
+
+    families: list[Family]
+    wanted: _Wanted
+    body: bytes | None
 
 
 class Scrapes:
@@ -35,25 +57,30 @@ class Scrapes:
 
     async def __call__(self, request: Request) -> Response:
         """The metrics in the format and encoding the scraper asks for, restricted to `name[]` if given."""
-        form = exposition.negotiate(request.headers.get("accept", ""))
-        compress = exposition.gzip_accepted(request.headers.get("accept-encoding", ""))
-        names = frozenset(parse_qs(request.query).get("name[]", ()))
-
-        async def body() -> bytes:
-            families = await self._shared("collection", self._collect)
-            async with self._filtering.turn() if names else nullcontext():
-                return await in_thread(lambda: _write(families, form, names, compress=compress))
-
-        encoding = (("Content-Encoding", "gzip"),) if compress else ()
+        wanted = _Wanted(
+            exposition.negotiate(request.headers.get("accept", "")),
+            exposition.gzip_accepted(request.headers.get("accept-encoding", "")),
+            frozenset(parse_qs(request.query).get("name[]", ())),
+        )
+        collected = await self._shared("collection", lambda: in_thread(lambda: self._collect(wanted)))
+        body = collected.body
+        if body is None or collected.wanted != wanted:
+            body = await self._shared(wanted, lambda: self._write(collected.families, wanted))
+        encoding = (("Content-Encoding", "gzip"),) if wanted.compress else ()
         return Response(
             200,
-            await self._shared((form.media_type, compress, names), body),
-            content_type=form.content_type,
+            body,
+            content_type=wanted.form.content_type,
             headers=(("Vary", "Accept, Accept-Encoding"), *encoding),
         )
 
-    async def _collect(self) -> list[Family]:
-        return await in_thread(lambda: list(self._registry.collect()))
+    def _collect(self, wanted: _Wanted) -> _Collected:
+        families = list(self._registry.collect())
+        return _Collected(families, wanted, None if wanted.names else wanted.write(families))
+
+    async def _write(self, families: list[Family], wanted: _Wanted) -> bytes:
+        async with self._filtering.turn() if wanted.names else nullcontext():
+            return await in_thread(lambda: wanted.write(families))
 
     async def _shared(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         running = self._running.get(key)
@@ -62,9 +89,3 @@ class Scrapes:
             running.add_done_callback(lambda _: self._running.pop(key))
         # A scraper that goes away must not take the others' result with it.
         return cast("T", await asyncio.shield(running))
-
-
-def _write(families: list[Family], form: exposition.Format, names: frozenset[str], *, compress: bool) -> bytes:
-    if names:
-        families = exposition.only_named(families, names)
-    return exposition.write(families, form, compress=compress)

@@ -52,6 +52,17 @@ def test_a_group_without_a_command_shows_its_commands_and_exits_with_2(arguments
     assert "\nCommands:\n" in bare.stderr
 
 
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_a_full_disk_is_told_in_one_line(output: str) -> None:
+    """Every command writes as this one does."""
+    command = [sys.executable, "-m", "fss_exporter", "plan", "--reads", "5", "--output", output]
+    with open("/dev/full", "w") as full:  # noqa: PTH123  # a device
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+
+    assert done.returncode == 1
+    assert done.stderr == "fss-exporter: the output cannot be written: No space left on device\n"
+
+
 def test_the_version_is_the_packages() -> None:
     assert run("--version").stdout == f"fss-exporter, version {__version__}\n"
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from fss_exporter.cli import units
 from fss_exporter.cli.ceilings import Judge
 from fss_exporter.cli.tables import Column, Row, say, show as show_table
+from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
@@ -77,7 +78,7 @@ def show(out: Console, report: Report, ceilings: Judge, layout: Layout) -> None:
     """Print one report."""
     when = "" if report.time is None else f"{report.time:%Y-%m-%dT%H:%M:%SZ}  "
     length = "" if report.seconds is None else f", {report.seconds:.1f} s"
-    say(out, f"{when}{report.source}{length}", "bold")
+    say(out, f"{when}{report.source}{length}", "bold", hanging=2)
     if not report.traffic:
         say(out, "no NFS mounts")
         return
@@ -105,19 +106,25 @@ _COLUMNS = (
     Column("mount target", left=True),
     Column("ops/s", 2),
     Column("IOPS"),
-    Column("IOPS bounds", 8),
+    Column("IOPS bounds", 6),
     Column("share"),
-    Column("of", 5, left=True),
+    Column("of", 6, left=True),
     Column("read MB/s", 1),
     Column("write MB/s", 1),
-    Column("KiB/read", 6),
-    Column("KiB/write", 6),
+    Column("KiB/read", 5),
+    Column("KiB/write", 7),
     Column("RTT ms", 3),
     Column("queue ms", 4),
-    Column("execute ms", 7),
+    Column("execute ms", 8),
     Column("retrans/s", 4),
-    Column("errors/s", 7),
+    Column("errors/s", 9),
 )
+
+
+def _bounds(iops: Bounds | None) -> str:
+    if iops is None:
+        return units.NOT_KNOWN
+    return "exact" if iops.lower == iops.upper else f"{units.number(iops.lower)} to {units.number(iops.upper)}"
 
 
 def _row(name: str, traffic: Traffic, limits: Limits, style: str = "") -> Row:
@@ -128,7 +135,7 @@ def _row(name: str, traffic: Traffic, limits: Limits, style: str = "") -> Row:
         name,
         units.number(every.operations),
         units.number(iops.point if iops else None),
-        f"{units.number(iops.lower)} to {units.number(iops.upper)}" if iops else units.NOT_KNOWN,
+        _bounds(iops),
         units.percent(first.ratio if first else None),
         first.resource if first else "",
         units.megabytes(traffic.read_bytes),

@@ -4,7 +4,9 @@
 installed says so itself and costs the others nothing.
 """
 
+import errno
 import importlib
+import os
 import sys
 
 import click
@@ -13,6 +15,7 @@ from click.exceptions import NoArgsIsHelpError
 from fss_exporter import __version__
 from fss_exporter.errors import FssError, UsageError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMMANDS = ("serve", "demo", "config", "alarms", "assets", "iostat", "doctor", "plan", "fio", "discover")
 
 
@@ -73,7 +76,18 @@ def run(arguments: list[str] | None = None) -> int:
         return 2 if isinstance(wrong, UsageError) else 1
     except click.Abort:
         return 130
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        return _give_up_output(error)
     return result if isinstance(result, int) else 0
+
+
+def _give_up_output(error: OSError) -> int:
+    _complain("fss-exporter", f"the output cannot be written: {error.strerror}")
+    # What is left of it would fail once more when Python ends.
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # open as long as the process lives
+    return 1
 
 
 def _complain(where: str, line: str) -> None:

@@ -69,20 +69,13 @@ def printable(text: str) -> str:
 def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: str = "") -> None:
     """Print a table; columns that do not fit are left out, and that is said."""
     rows = tuple(rows)
-    kept = list(range(len(columns)))
-    table = _table(columns, rows, kept)
-    while out.measure(table).minimum > out.width or _widest(columns, rows, kept) > out.width:
-        droppable = [index for index in kept if columns[index].rank]
-        if not droppable:
-            break
-        kept.remove(max(droppable, key=lambda index: (columns[index].rank, index)))
-        table = _table(columns, rows, kept)
+    kept = _fitting(out, columns, rows)
     if title:
-        out.print(Text(printable(title), style="bold"))
-    out.print(table)
+        say(out, title, "bold", hanging=2)
+    out.print(_table(columns, rows, kept))
     if len(kept) < len(columns):
         missing = ", ".join(column.title for index, column in enumerate(columns) if index not in kept)
-        out.print(Text(f"left out, the terminal is too narrow: {missing}", style="dim"))
+        say(out, f"left out, the terminal is too narrow: {missing}", "dim", hanging=2)
 
 
 def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:
@@ -133,6 +126,26 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) 
     for row in rows:
         table.add_row(*(Text(printable(row.cells[index]), style=row.style) for index in kept))
     return table
+
+
+def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
+    """Which columns there is room for: the least important go first, and come back where others made room."""
+
+    def fits(kept: Sequence[int]) -> bool:
+        return (
+            out.measure(_table(columns, rows, kept)).minimum <= out.width and _widest(columns, rows, kept) <= out.width
+        )
+
+    kept = list(range(len(columns)))
+    by_rank = sorted((index for index in kept if columns[index].rank), key=lambda index: (columns[index].rank, index))
+    dropped = []
+    while by_rank and not fits(kept):
+        dropped.append(by_rank.pop())
+        kept.remove(dropped[-1])
+    for index in reversed(dropped):
+        if fits(wider := sorted((*kept, index))):
+            kept = wider
+    return kept
 
 
 def _widest(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) -> int:

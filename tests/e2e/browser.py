@@ -38,9 +38,10 @@ window.addEventListener("load", () => {
 
 
 def _browser() -> str:
-    for other in ("chromium-browser", "google-chrome"):
-        if shutil.which("chromium") is None and shutil.which(other):
-            return other
+    for name in ("chromium", "google-chrome", "chromium-browser"):
+        found = shutil.which(name)
+        if found and not found.startswith("/snap/"):  # a snap cannot read what lies below /tmp
+            return found
     return require("chromium", "chromium")
 
 

@@ -69,7 +69,7 @@ class Clockwork:
             found = int(seconds)
             if found % MINUTE or found != seconds or "T" not in stamp:
                 raise ValueError(f"not a minute: {stamp}")
-            if len(self._known) > 10_000:
+            if len(self._known) > 1_000:  # a window has 180 at the most
                 self._known.clear()
             self._known[stamp] = found
         return found

@@ -98,10 +98,3 @@ class Minutes:
             self._taken >>= too_old
             self._floor += too_old * MINUTE
         return True
-
-    def forget_before(self, minute: int) -> None:
-        """No minute that ends at or before this is expected any more."""
-        steps = (minute - self._floor) // MINUTE
-        if steps > 0:
-            self._taken >>= steps
-            self._floor += steps * MINUTE

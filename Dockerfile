@@ -4,21 +4,35 @@
 # BASE is any image with Python 3.11 or newer and its venv module.
 ARG BASE=docker.io/library/python:3.13-slim-bookworm
 
-FROM ${BASE} AS build
+# What seldom changes comes first: a change of the exporter's own code installs no dependency anew.
+FROM ${BASE} AS agent-dependencies
 ENV PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 SHELL ["/bin/sh", "-eu", "-c"]
 RUN python3 -m venv /build && python3 -m venv --without-pip /opt/fss-exporter
 WORKDIR /src
 COPY requirements/agent.txt requirements/
-RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --require-hashes --requirement requirements/agent.txt
-COPY . .
-RUN /build/bin/pip wheel --quiet --no-deps --wheel-dir /build/wheel . \
- && /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-deps /build/wheel/*.whl \
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --require-hashes --requirement requirements/agent.txt \
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
-FROM build AS build-poller
+FROM agent-dependencies AS poller-dependencies
+COPY requirements/poller.txt requirements/
+COPY tools/prune_sdk.py tools/
 RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --require-hashes --requirement requirements/poller.txt \
  && /opt/fss-exporter/bin/python tools/prune_sdk.py \
+ && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
+
+FROM agent-dependencies AS wheel
+COPY . .
+RUN /build/bin/pip wheel --quiet --no-deps --wheel-dir /wheel .
+
+FROM agent-dependencies AS agent-build
+COPY --from=wheel /wheel /wheel
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-deps /wheel/*.whl \
+ && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
+
+FROM poller-dependencies AS poller-build
+COPY --from=wheel /wheel /wheel
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-deps /wheel/*.whl \
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
 FROM ${BASE} AS runtime
@@ -40,9 +54,9 @@ HEALTHCHECK --interval=30s --timeout=10s --start-period=10s CMD ["python", "/opt
 ENTRYPOINT ["fss-exporter"]
 
 FROM runtime AS poller
-COPY --from=build-poller /opt/fss-exporter /opt/fss-exporter
+COPY --from=poller-build /opt/fss-exporter /opt/fss-exporter
 CMD ["serve", "--no-collector.nfs", "--collector.oci"]
 
 FROM runtime AS agent
-COPY --from=build /opt/fss-exporter /opt/fss-exporter
+COPY --from=agent-build /opt/fss-exporter /opt/fss-exporter
 CMD ["serve", "--collector.nfs"]

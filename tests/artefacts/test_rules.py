@@ -1,4 +1,4 @@
-"""The rules pack held to the code, the dashboards and the runbook, in both directions."""
+"""The rules pack held to the code and the dashboards, in both directions."""
 
 import json
 import re
@@ -19,7 +19,6 @@ from fss_exporter.model.thresholds import CRITICAL_RATIO, LATENCY_CRITICAL_RATIO
 
 PACK = [rule for path in RULE_FILES for rule in rules_of(path)]
 ALERTS = [rule for rule in PACK if rule.is_alert]
-RUNBOOK = ROOT / "docs" / "runbook.md"
 RUNBOOK_URL = "https://github.com/fss-exporter/fss-exporter/blob/main/docs/runbook.md#"
 SEVERITIES = {"critical", "warning", "info"}
 
@@ -103,15 +102,6 @@ def test_an_alert_and_a_severity_occur_once() -> None:
     assert not twice
 
 
-def test_every_alert_has_a_heading_in_the_runbook_and_every_heading_an_alert() -> None:
-    kubernetes = {rule.name for rule in rules_of(RULES / "kubernetes.yml") if rule.is_alert}
-
-    assert (
-        set(re.findall(r"^### (\w+)$", RUNBOOK.read_text(encoding="utf-8"), re.MULTILINE))
-        == {rule.name for rule in ALERTS} | kubernetes
-    )
-
-
 def compared(node: Any) -> Iterator[tuple[str, float, str]]:
     """Every comparison with a number: operator, number, and the other side."""
     if isinstance(node, promql_parser.BinaryExpr):
@@ -173,6 +163,14 @@ def test_a_ceiling_warns_at_80_and_is_critical_at_95_per_cent(name: str, severit
     )
 
     assert [(operator, number) for operator, number, _ in compared(promql_parser.parse(rule.expr))] == [(">=", ratio)]
+
+
+@EVERY_ALERT
+def test_the_limit_in_a_text_is_that_of_the_expression(rule: Rule) -> None:
+    numbers = {number for _, number, _ in compared(promql_parser.parse(rule.expr))}
+
+    for limit in re.findall(r"([\d.]+) % is the limit", rule.annotations["description"]):
+        assert float(limit) / 100 in numbers, rule
 
 
 def test_mount_targets_needed_are_reckoned_at_the_ratio_that_warns() -> None:

@@ -323,6 +323,12 @@ def test_connections_of_a_server_are_counted_once_however_many_mounts_it_has() -
     assert (result.connections.sends, result.connections.receives) == ({"10.0.0.3": 30}, {"10.0.0.3": 30})
 
 
+def test_connections_of_an_unknown_kind_have_no_counts_which_is_not_zero() -> None:
+    result = accounts(reading(mountstats({}, xprt=("quic 1 2 3",))))
+
+    assert (result.connections.sends, result.connections.receives) == ({}, {})
+
+
 def test_the_peak_is_the_highest_tick_of_the_last_minute_over_all_mounts_of_the_address() -> None:
     result = Accounts()
     counts = {0: 0, 1: 100, 2: 700, 3: 710, 61: 900, 62: 950, 63: 960}

@@ -50,8 +50,11 @@ class Rule:
 
 def rules_of(path: Path) -> Iterator[Rule]:
     """Every rule of a file in the order of evaluation."""
-    document = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    # Read as files, so that a mistake in the YAML is told with file and line.
+    with path.open(encoding="utf-8") as text:
+        document = yaml.compose(text, Loader=yaml.SafeLoader)
+    with path.open(encoding="utf-8") as text:
+        values = yaml.safe_load(text)
     groups = _item(document, "groups").value
     for group, group_values in zip(groups, values["groups"], strict=True):
         for rule, fields in zip(_item(group, "rules").value, group_values["rules"], strict=True):

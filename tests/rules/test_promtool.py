@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.rules.pack import RULE_FILES, UNIT_TESTS, groups_of, promtool, rules_of
+from tests.rules.pack import RULE_FILES, RULES, UNIT_TESTS, groups_of, promtool, rules_of
 
 CASES = ("fires", "quiet", "series missing", "label missing")
 
 
-@pytest.mark.parametrize("path", RULE_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(RULES.glob("*.yml")), ids=lambda path: path.name)
 def test_promtool_has_no_finding_with_all_its_lints(path: Path) -> None:
     fine, said = promtool("check", "rules", "--lint=all", "--lint-fatal", path)
 
@@ -83,6 +83,14 @@ def test_a_typo_in_a_rule_is_told_with_file_and_line(tmp_path: Path, typo: str, 
 
     assert not fine
     assert re.search(rf"alerts\.yml: 5:15: .*{found}", said), said
+
+
+def test_a_line_that_is_no_yaml_is_told_with_file_and_line(tmp_path: Path) -> None:
+    edited = tmp_path / "alerts.yml"
+    edited.write_text("groups:\n  - name: mine\n   rules: []\n", encoding="utf-8")
+
+    with pytest.raises(yaml.YAMLError, match=re.escape(f'in "{edited}", line 3')):
+        list(rules_of(edited))
 
 
 def _blocks(path: Path) -> list[dict]:  # type: ignore[type-arg]  # promtool's own format

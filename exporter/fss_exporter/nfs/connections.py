@@ -23,8 +23,8 @@ class Connections:
         seen: dict[tuple[str, str], tuple[int, int]] = {}
         for superblock in reading.superblocks:
             server = (superblock.key.address, superblock.record.options.get("vers", ""))
-            if server not in seen:
-                lines = superblock.record.transports
+            lines = superblock.record.transports
+            if server not in seen and any(line.receives is not None for line in lines):
                 seen[server] = (sum(line.sends or 0 for line in lines), sum(line.receives or 0 for line in lines))
         for server, (sends, receives) in seen.items():
             address = server[0]

@@ -1,0 +1,41 @@
+"""The runbook and the table of alerts, held to the rules in both directions."""
+
+import re
+
+import pytest
+from tests.rules.pack import ROOT, RULES, rules_of
+
+ALERTS = {rule.name: rule for path in sorted(RULES.glob("*.yml")) for rule in rules_of(path) if rule.is_alert}
+RUNBOOK = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
+README = (RULES / "README.md").read_text(encoding="utf-8")
+HEADINGS = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", RUNBOOK, re.MULTILINE | re.DOTALL))
+
+
+def test_every_alert_has_a_heading_and_every_heading_an_alert() -> None:
+    assert HEADINGS.keys() == ALERTS.keys()
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_a_heading_has_all_its_parts(heading: str) -> None:
+    meaning, *parts = re.split(r"^\*\*([\w ]+)\.\*\*", HEADINGS[heading], flags=re.MULTILINE)
+
+    assert parts[::2] == ["How sure", "Look at", "Do", "Silence"]
+    assert all(text.strip().endswith((".", "?")) for text in (meaning, *parts[1::2]))
+
+
+def test_the_alerts_the_runbook_speaks_of_exist() -> None:
+    assert set(re.findall(r"\bFss[A-Z]\w+", RUNBOOK)) <= ALERTS.keys()
+
+
+def test_the_readme_counts_the_alerts() -> None:
+    (files,) = re.findall(r"\| (\d+) alerts under (\d+) names \|", README)
+    pack = [rule.name for rule in rules_of(RULES / "alerts.yml") if rule.is_alert]
+
+    assert tuple(map(int, files)) == (len(pack), len(set(pack)))
+
+
+def test_every_kind_of_missing_the_readme_lists_has_its_alert_and_is_listed() -> None:
+    (listed,) = re.findall(r"missing has an alert of its own: (.*?)\.\n", README, re.DOTALL)
+    about_missing = {name for name in ALERTS if re.search(r"(Absent|Down|Failing|Missing)$", name)}
+
+    assert about_missing <= set(re.split(r",\s+", listed)) <= ALERTS.keys()

@@ -21,10 +21,11 @@ class NfsiostatMount:
     queue_ms: dict[str, float]
 
 
-def nfsiostat(scenario: str) -> list[NfsiostatMount]:
-    """The second report, which is about the recording."""
+def nfsiostat(scenario: str, *, first: bool = False) -> list[NfsiostatMount]:
+    """The second report, which is about the recording, or the first one."""
     blocks = list(_blocks((OUTPUTS / scenario / "nfsiostat.txt").read_text()))
-    return blocks[len(blocks) // 2 :]
+    half = len(blocks) // 2
+    return blocks[:half] if first else blocks[half:]
 
 
 def _blocks(text: str) -> Iterator[NfsiostatMount]:

@@ -83,6 +83,14 @@ def test_kilobytes_differ_from_nfsiostat_by_the_headers_that_it_counts_as_data(s
             assert 200 < header < 500, f"{name}: {header:.0f} bytes of header for each call and its reply"
 
 
+def test_the_first_report_of_nfsiostat_is_about_the_time_since_mount_and_ours_is_not() -> None:
+    theirs = max(nfsiostat("k_mixed", first=True), key=lambda mount: sum(mount.ops.values()))
+    before = parse_mountstats((RECORDINGS / "k_mixed/before.txt").read_text()).records[0]
+    since_mount = before.operations["WRITE"].operations / before.age_s
+    assert theirs.ops["write"] == pytest.approx(since_mount, abs=NFSIOSTAT_PLACES)
+    assert operations("k_mixed")["WRITE"]["operations_per_second"] != pytest.approx(since_mount, rel=0.1)
+
+
 def test_nfsiostat_shows_one_connection_of_four_where_we_show_the_operations_of_all() -> None:
     theirs = busiest("m_nconnect4")
     ours = target("m_nconnect4", "10.80.3.30")

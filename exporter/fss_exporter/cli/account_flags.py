@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import click
 
-from fss_exporter.cli.flags import CONFIGURATION
+from fss_exporter.cli.flags import config_option
 
 _AUTH: Final = ("config_file", "instance_principal", "resource_principal", "workload_identity")
 _CREDENTIALS: Final = (
-    click.option("--config.file", "config_file", type=CONFIGURATION, help="Credentials, ceilings, tags."),
+    config_option,
     click.option("--oci.auth", "auth", type=click.Choice(_AUTH), help="Who asks.  [default: config_file]"),
     click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
     click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]"),

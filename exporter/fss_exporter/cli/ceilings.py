@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from fss_exporter.cli.flags import CONFIGURATION
 from fss_exporter.cli.services import services_of
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.services import OCI_FSS
@@ -20,9 +19,6 @@ shape_option = click.option(
     default="standard",
     show_default=True,
     help="Shape of the mount targets; none for storage without a ceiling.",
-)
-config_option = click.option(
-    "--config.file", "config_file", type=CONFIGURATION, help="Settings with ceilings and addresses."
 )
 
 

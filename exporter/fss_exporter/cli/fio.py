@@ -9,7 +9,8 @@ import click
 from rich.console import Console
 
 from fss_exporter.cli import tables, units
-from fss_exporter.cli.ceilings import config_option, judge as ceilings_of, shape_option
+from fss_exporter.cli.ceilings import judge as ceilings_of, shape_option
+from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.saved_files import text_of
 from fss_exporter.cli.service_options import chosen as chosen_by, service_options
 from fss_exporter.cli.tables import Column, Row

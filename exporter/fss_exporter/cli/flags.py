@@ -1,4 +1,4 @@
-"""Kinds of flag values that click does not know."""
+"""Kinds of flag values that click does not know, and the one flag nearly every command has."""
 
 from pathlib import Path
 
@@ -8,6 +8,13 @@ from fss_exporter.durations import parse_duration
 
 CONFIGURATION = click.Path(path_type=Path, exists=True, dir_okay=False)
 """A file that must be there when the command starts; click names the flag when it is not."""
+
+config_option = click.option(
+    "--config.file",
+    "config_file",
+    type=CONFIGURATION,
+    help="Settings: credentials, tags, ceilings, addresses, services.",
+)
 
 
 def duration(text: str) -> float:

@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 
 from fss_exporter.cli import iostat_report, tables
-from fss_exporter.cli.ceilings import Judge, config_option, judge, shape_option
+from fss_exporter.cli.ceilings import Judge, judge, shape_option
 from fss_exporter.cli.exact import Exact, exact
 from fss_exporter.cli.fetch import check_url, get
+from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.host_flags import exact_options, procfs_options
 from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
 from fss_exporter.cli.saved_files import saved_interval, seconds_option

@@ -9,8 +9,9 @@ import click
 from click.core import ParameterSource
 
 from fss_exporter.cli import plan_report, plan_service, tables, units
-from fss_exporter.cli.ceilings import Judge, config_option, judge, shape_option
+from fss_exporter.cli.ceilings import Judge, judge, shape_option
 from fss_exporter.cli.fetch import check_url, get
+from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.history.busiest import busiest
 from fss_exporter.cli.plan_case import Case, Load
 from fss_exporter.cli.plan_document import document

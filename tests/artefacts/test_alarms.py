@@ -26,7 +26,9 @@ from fss_exporter.model.thresholds import (
 )
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import fit, pack, subjects
+from fss_exporter.oci.alarms.other_services import OTHER_CEILINGS, OtherCeiling
 from fss_exporter.oci.mql import Comparison, Query
+from fss_exporter.oci.neighbours import NEIGHBOURS
 
 MQL = Path(__file__).parents[2] / "mql"
 PACK = (*pack.load(MQL / "alarms"), *pack.load(MQL / "other-services"))
@@ -177,6 +179,51 @@ class TestCeilings:
         assert alarm.body["pendingDuration"] == "PT10M"
 
 
+class TestCeilingsOfOtherServices:
+    """Figures of the documents: 40 TB of Lustre at 125 MB/s per TB, volumes of 10 VPU/GB from 1 TB up."""
+
+    DOCUMENTED = (
+        ("lustre-bandwidth", 125e6 * 40),
+        ("lustre-space", 40e12),
+        ("volume-iops", 25_000.0),
+        ("volume-bandwidth", 480e6),
+    )
+
+    def test_the_files_are_made_for_what_they_say(self) -> None:
+        assert [(ceiling.key, ceiling.stated) for ceiling in OTHER_CEILINGS] == list(self.DOCUMENTED)
+
+    @pytest.mark.parametrize("ceiling", OTHER_CEILINGS, ids=lambda ceiling: ceiling.key)
+    def test_every_literal_is_a_share_of_the_ceiling_over_five_minutes(self, ceiling: OtherCeiling) -> None:
+        whole = ceiling.stated if ceiling.key == "lustre-space" else ceiling.stated * 300
+        shares = (
+            {"WARNING": 0.2, "CRITICAL": 0.05} if ceiling.key == "lustre-space" else {"WARNING": 0.8, "CRITICAL": 0.95}
+        )
+        for severity, text in rule_queries(BY_KEY[ceiling.key]).items():
+            pairs = [[bound / whole for bound in stair] for stair in stairs(mql.parse(text))]
+            share = shares[severity]
+            quarters = [[share * part / 4 for part in pair] for pair in ((3, 1), (2, 2), (1, 3), (4,), (4,))]
+            assert pairs == [pytest.approx(pair) for pair in (quarters if len(pairs) > 1 else [[share]])]
+
+    @pytest.mark.parametrize("ceiling", OTHER_CEILINGS, ids=lambda ceiling: ceiling.key)
+    def test_texts_state_threshold_and_ceiling(self, ceiling: OtherCeiling) -> None:
+        for ratio, (_, rule) in zip(ceiling.ratios[1::-1], BY_KEY[ceiling.key].rules(), strict=True):
+            whole = ceiling.compared(ceiling.stated)
+            for part in (ceiling.spell(ratio * whole), ceiling.spell(whole), f"{ratio * 100:g} %"):
+                assert part in rule["body"]
+
+
+def stairs(expression: mql.Expression) -> Iterator[list[float]]:
+    """Bounds of every alternative, those that have to hold together in one list."""
+    match expression:
+        case mql.Join(left=left, operator="||", right=right):
+            yield from stairs(left)
+            yield from stairs(right)
+        case mql.Join(left=left, right=right):
+            yield [bound for side in (left, right) for stair in stairs(side) for bound in stair]
+        case mql.Comparison(bounds=found):
+            yield list(found)
+
+
 def as_shipped_for(ceiling: subjects.Ceiling, shape: str, limit: float) -> pack.Alarm:
     key = f"{ceiling.stem}-{shape}"
     standard = ceiling.of(STANDARD.limits)
@@ -246,7 +293,8 @@ class TestOtherThresholds:
             assert subjects.spell_latency(objective) in body
 
     def test_no_gauge_is_summed_up(self) -> None:
-        counts = {"KerberosErrors", "LdapConnectionErrors", "LdapRequestErrors", "VolumeThrottledIOs"}
+        counts = {"KerberosErrors", "LdapConnectionErrors", "LdapRequestErrors"}
+        counts |= {name for name, metric in NEIGHBOURS.items() if metric.statistic == "sum"}
         for alarm in PACK:
             for text in all_queries(alarm):
                 for query in mql.queries(mql.parse(text)):

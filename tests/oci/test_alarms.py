@@ -12,7 +12,8 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack, render, show
-from fss_exporter.oci.alarms.desired import MOST_IDS, Estate, Scope, Target, desired
+from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
+from fss_exporter.oci.alarms.fit import MOST_IDS
 from fss_exporter.oci.alarms.plan import Existing, Plan, plan, removal
 from fss_exporter.oci.alarms.subjects import CEILINGS
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.demo.sdk import Clients, Clock, clients
 
+from fss_exporter.config import Endpoints
 from fss_exporter.demo.region import Account, Limits, Region, small
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
@@ -59,7 +60,7 @@ def by_hand(region: Region) -> Clients:
 def session_in(region: Region) -> Session:
     held = clients(region).config
     signer = clients(region).monitoring.base_client.signer
-    endpoints = dict.fromkeys(("monitoring", "monitoring_ingestion", "file_storage", "identity"), region.url)
+    endpoints = dict.fromkeys(Endpoints.model_fields, region.url)
     credentials = Credentials(held, signer, region.tenancy.id, region.tenancy.region, "config_file")
     budget = Budget(1000, clock=lambda: 0.0, wait=lambda _: False)
     return Session(credentials, region.tenancy.region, Reach(endpoints), budget=budget, jitter=lambda: 0.0)

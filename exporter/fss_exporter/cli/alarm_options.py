@@ -21,6 +21,7 @@ from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
 from fss_exporter.oci.inventory import MountTarget
+from fss_exporter.oci.neighbours import NAMESPACES
 from fss_exporter.oci.tags import Tags
 
 
@@ -130,20 +131,26 @@ def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> N
         raise UsageError(f"{flag}: {ocid} is in {region_of(ocid)}, the alarms are in {region}; give one of that region")
 
 
-def estate_of(options: Options, settings: Settings, session: Session, scope: Scope) -> Estate:
-    """What is there, asked of the tenancy."""
+def estate_of(options: Options, settings: Settings, session: Session, scope: Scope, pack: tuple[Alarm, ...]) -> Estate:
+    """What is there, asked of the tenancy; of other services only what the pack has alarms of."""
     where, subtree = scope.metric_compartment, scope.in_subtree
     tags = Tags(settings.oci.include.tags, settings.oci.exclude.tags)
-    found = watched(session, where, in_subtree=subtree, tags=tags)
+    services = [service for service, namespace in NAMESPACES.items() if namespace in _namespaces(pack)]
+    found = watched(session, where, in_subtree=subtree, tags=tags, services=services)
     return replace(
         planned_estate(options, settings),
         targets=tuple(_target(target, settings) for target in found.mount_targets.values()),
+        stores=tuple(found.neighbours.values()),
         replications={
             one.id: one.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS for one in found.replications.values()
         },
         spellings=spellings(session, where, in_subtree=subtree),
         error_types=event_types(session, where, in_subtree=subtree),
     )
+
+
+def _namespaces(pack: tuple[Alarm, ...]) -> set[str]:
+    return {str(alarm.body["namespace"]) for alarm in pack}
 
 
 def planned_estate(options: Options, settings: Settings) -> Estate:

@@ -74,7 +74,7 @@ def render(
     if from_inventory:
         session = session_of(settings)
         scope = scope_of(options, session.region)
-        estate = estate_of(options, settings, session, scope)
+        estate = estate_of(options, settings, session, scope, pack_of(options))
     else:
         scope = _scope_or_placeholders(options)
         estate = replace(planned_estate(options, settings), targets=stated_targets(stated, settings))
@@ -139,7 +139,7 @@ def _planned(options: Options) -> tuple[SavedPlan, Alarms]:
     settings = settings_of(options)
     session = session_of(settings)
     scope = scope_of(options, session.region)
-    estate = estate_of(options, settings, session, scope)
+    estate = estate_of(options, settings, session, scope, pack)
     wanted = desired(pack, scope, estate)
     _check_filled(wanted)
     _say_what_is_blind(wanted, estate.spellings)

@@ -17,6 +17,7 @@ from fss_exporter.model.services import SERVICES
 from fss_exporter.oci.client.session import api_name
 from fss_exporter.oci.inventory import Inventory, MountTarget
 from fss_exporter.oci.listings import Listings, build
+from fss_exporter.oci.neighbours import LISTINGS
 from fss_exporter.oci.scopes import Scope, choose, scopes_of
 from fss_exporter.oci.tags import Row, Tags
 
@@ -32,14 +33,6 @@ _IN_ZONE: Final = MappingProxyType(
         "connectors": "list_outbound_connectors",
     }
 )
-
-_NEIGHBOURS: Final = MappingProxyType(
-    {
-        "lustre": ("lustre_file_systems", "lustre_file_storage", ("list_lustre_file_systems",)),
-        "block-volume": ("volumes", "block_storage", ("list_volumes", "list_boot_volumes")),
-    }
-)
-# By service: the kind of row, the client and its operations; all are listed by compartment.
 
 _UNREAD: Final = frozenset(
     "isCloneParent isHydrated kmsKeyId lifecycleDetails locks nsgIds securityAttributes sourceDetails systemTags timeCreated".split()
@@ -162,7 +155,7 @@ class Survey:
         rows["exports"].extend(self._listed("file_storage", "list_exports", compartment_id=compartment_id))
         yield
         for service in self._services:
-            kind, client, operations = _NEIGHBOURS[service]
+            kind, client, operations = LISTINGS[service]
             unasked = service if service in self._unasked else ""
             for operation in operations:
                 rows[kind].extend(self._listed(client, operation, compartment_id=compartment_id, unasked=unasked))

@@ -7,7 +7,6 @@ is for named by OCID. Where one ceiling holds for all, no mount target is named 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.thresholds import (
@@ -20,7 +19,8 @@ from fss_exporter.model.thresholds import (
     REPLICATION_WARNING_INTERVALS,
     WARNING_RATIO,
 )
-from fss_exporter.oci.alarms.fit import narrow, rekey, rescale, respell, widen
+from fss_exporter.oci.alarms.fit import narrowed, rekey, rescale, respell, widen
+from fss_exporter.oci.alarms.other_services import OTHER_CEILINGS, of_other_services
 from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm, fill
 from fss_exporter.oci.alarms.subjects import (
     CEILINGS,
@@ -30,11 +30,9 @@ from fss_exporter.oci.alarms.subjects import (
     spell_interval,
     spell_latency,
 )
+from fss_exporter.oci.inventory import Neighbour
 from fss_exporter.oci.metrics import is_success
 from fss_exporter.oci.publish import NAMESPACE as PUBLISHED
-
-MOST_IDS: Final = 50
-"""Mount targets or replications named in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +69,7 @@ class Estate:
 
     Attributes:
         targets: the mount targets there are; none: the standard shape's alarms, for whatever comes.
+        stores: file systems and volumes of other services; None where nobody looked, which leaves their alarms as they are.
         replications: interval in seconds of each replication by its OCID; none: the default interval's alarm.
         shape_limits: ceilings of each shape, configuration included.
         objectives: latency objectives in seconds by kind and size; what is not named keeps its default.
@@ -80,6 +79,7 @@ class Estate:
     """
 
     targets: Sequence[Target] = ()
+    stores: Sequence[Neighbour] | None = None
     replications: Mapping[str, float] = field(default_factory=dict)
     shape_limits: Mapping[str, Limits] = field(default_factory=dict)
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -99,6 +99,9 @@ def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm,
         alarms += _of_replications(models[REPLICATION], estate.replications)
     derived = {f"{ceiling.stem}-{shape}" for ceiling in CEILINGS if ceiling.key in models for shape in SHAPES}
     derived |= {REPLICATION, *(ceiling.key for ceiling in CEILINGS)}
+    if estate.stores is not None:
+        alarms += of_other_services(models, estate.stores)
+        derived |= {ceiling.key for ceiling in OTHER_CEILINGS}
     others = (alarm for alarm in pack if alarm.key not in derived)
     alarms += (
         _with_failures(_for_objective(alarm, estate.objectives), estate.error_types)
@@ -124,7 +127,7 @@ def _of_ceiling(model: Alarm, ceiling: Ceiling, estate: Estate) -> Iterator[Alar
         if len(ocids) == len(targets):
             yield rekey(fitted, key)
         else:
-            yield from _narrowed(fitted, key, sorted(ocids))
+            yield from narrowed(fitted, key, sorted(ocids))
 
 
 def _by_value(ceiling: Ceiling, targets: Sequence[Target]) -> dict[tuple[str, float], list[str]]:
@@ -150,15 +153,9 @@ def _of_replications(model: Alarm, intervals: Mapping[str, float]) -> Iterator[A
         if len(by_interval) == 1:
             yield rekey(fitted, key)
         else:
-            yield from _narrowed(fitted, key, sorted(ocids))
+            yield from narrowed(fitted, key, sorted(ocids))
     if not intervals:
         yield model
-
-
-def _narrowed(alarm: Alarm, key: str, ocids: Sequence[str]) -> Iterator[Alarm]:
-    for number, start in enumerate(range(0, len(ocids), MOST_IDS), 1):
-        part = narrow(alarm, ocids[start : start + MOST_IDS])
-        yield rekey(part, key if number == 1 else f"{key}-part-{number}")
 
 
 def _limits_of(shape: str, configured: Mapping[str, Limits]) -> Limits:

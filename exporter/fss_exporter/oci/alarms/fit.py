@@ -1,7 +1,7 @@
 """Fitting an alarm of the pack to another ceiling, objective, mount target or name. Pure; returns new alarms."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -11,6 +11,10 @@ from fss_exporter.oci.alarms.pack import KEY_TAG, Alarm
 from fss_exporter.oci.mql import Arithmetic, Comparison, Constant, Expression, Join, Metric, Query, Selector
 
 _TEXTS: Final = ("body", "notificationTitle", "alarmSummary")
+
+
+MOST_IDS: Final = 50
+"""OCIDs in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
 
 
 def rescale(
@@ -58,6 +62,14 @@ def narrow(alarm: Alarm, ocids: Sequence[str]) -> Alarm:
             node, lambda metric: replace(metric, selectors=(*metric.selectors, selector))
         ),
     )
+
+
+def narrowed(alarm: Alarm, key: str, ocids: Sequence[str]) -> Iterator[Alarm]:
+    """The alarm for some resources only, as many times as it takes to name them all."""
+    most = max(1, MOST_IDS // len(list(mql.metrics(mql.parse(str(alarm.body["query"]))))))
+    for number, start in enumerate(range(0, len(ocids), most), 1):
+        part = narrow(alarm, ocids[start : start + most])
+        yield rekey(part, key if number == 1 else f"{key}-part-{number}")
 
 
 def respell(alarm: Alarm, spellings: Mapping[str, str]) -> Alarm:

@@ -4,7 +4,7 @@ Unlike the poller it has no earlier answer to keep: a listing that fails ends th
 target that was only not listed would be planned away.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from fss_exporter.errors import UsageError
@@ -12,6 +12,7 @@ from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.listings import Listings, build
 from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.neighbours import LISTINGS
 from fss_exporter.oci.tags import Tags
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
@@ -28,8 +29,10 @@ class Pages(Protocol):
         """Every page of a listing."""
 
 
-def watched(session: Pages, compartment_id: str, *, in_subtree: bool, tags: Tags) -> Inventory:
-    """The mount targets and replications of a compartment, or of the whole tenancy; nothing else of the inventory."""
+def watched(
+    session: Pages, compartment_id: str, *, in_subtree: bool, tags: Tags, services: Iterable[str] = ()
+) -> Inventory:
+    """The mount targets and replications of a compartment, or of the whole tenancy, and what there is of other services."""
     compartments = [compartment_id]
     if in_subtree:
         listed = _rows(
@@ -51,7 +54,18 @@ def watched(session: Pages, compartment_id: str, *, in_subtree: bool, tags: Tags
             for row in _rows(session, "file_storage", operation, compartment_id=compartment, availability_domain=domain)
         )
 
-    rows = Listings(mount_targets=listed_as("list_mount_targets"), replications=listed_as("list_replications"))
+    others = {
+        field: tuple(
+            row
+            for compartment in compartments
+            for operation in operations
+            for row in _rows(session, client, operation, compartment_id=compartment)
+        )
+        for field, client, operations in map(LISTINGS.__getitem__, services)
+    }
+    rows = Listings(
+        mount_targets=listed_as("list_mount_targets"), replications=listed_as("list_replications"), **others
+    )
     found, broken = build(rows, {}, tags)
     if broken:
         raise UsageError(f"{session.region}: {broken} listed resources are not as documented; not planning on that")

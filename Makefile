@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check dist test-cli test-terraform accuracy bench bench-agent bench-oci bench-rules dashboards screenshots pages lock clean golden
+.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check soak dist test-cli test-terraform accuracy bench bench-agent bench-oci bench-rules dashboards screenshots pages lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -47,10 +47,13 @@ image: ## both container images with buildah, podman or docker (docs/install.md)
 	@tools/image $(ARGS)
 
 image-check: .venv/dev ## build the images without a registry, start them read-only and without capabilities (root; ARCH=arm64)
-	@tools/image-check $(ARGS)
+	@ARCH=$(ARCH) tools/image-check $(ARGS)
 
 unit-check: .venv/dev ## start both units under a real systemd in its own namespaces (root, after image-check)
 	@tools/unit-check
+
+soak: .venv/dev ## memory of a poller over a simulated day, 1,440 polls (a few minutes)
+	@$(BIN)/python -m pytest -s tests/e2e/soak.py $(ARGS)
 
 dist: .venv/dev ## wheel and sdist into dist/
 	@rm -rf dist && $(BIN)/python -m build --no-isolation --quiet --outdir dist .

@@ -1,0 +1,79 @@
+"""A poller that lives through hours, a minute at a time, and how much memory it uses meanwhile."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.oci.world import Clock
+
+from fss_exporter.demo.region import Region, small
+
+POLLS_A_SAMPLE = 10
+
+POLLS = """
+import gc, json, os, sys
+from pathlib import Path
+import circuitbreaker
+from fss_exporter.cli.cloud import build_poller, view_of
+from fss_exporter.config import load
+from fss_exporter.oci.collector import OciCollector
+from fss_exporter.oci.ledger import Ledger
+
+now, samples = 0.0, int(sys.argv[3])
+clock = circuitbreaker.monotonic = lambda: now
+settings = load(None, {"oci.config_file": sys.argv[1], "oci.endpoint": sys.argv[2]})
+ledger = Ledger()
+poller = None
+for number, line in enumerate(sys.stdin):
+    now = float(line)
+    if poller is None:
+        poller, budget = build_poller(settings, ledger, now=clock, clock=clock, wait=lambda _: False)
+        collector = OciCollector(poller, ledger, budget=budget, view=view_of(settings), now=clock)
+    assert poller.poll_once() and poller.success
+    if number % samples == 0:
+        poller.work(float("inf"))
+    assert list(collector.collect())
+    if number % samples < samples - 1:
+        print("polled", flush=True)
+        continue
+    gc.collect()
+    resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    print(json.dumps([sys.getallocatedblocks(), resident]), flush=True)
+"""
+
+
+class Memory(NamedTuple):
+    """In use by the poller after a poll and a scrape.
+
+    Attributes:
+        blocks: of the interpreter; unlike pages they tell one object from none.
+        resident_bytes: of the process.
+    """
+
+    blocks: int
+    resident_bytes: int
+
+
+def poll(folder: Path, minutes: int) -> list[Memory]:
+    """Polls of the demo region by the real SDK, each followed by a scrape: a sample after every tenth of them.
+
+    Every tenth poll also takes the inventory anew, as it does with the default intervals.
+    """
+    clock, found = Clock(), []
+    with Region(small(), now=clock, calls_per_second={}) as region:
+        api_keys = region.account.write_config(folder, region.tenancy.region)
+        command = [sys.executable, "-c", POLLS, str(api_keys), region.url, str(POLLS_A_SAMPLE)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as polling:
+            assert polling.stdin
+            assert polling.stdout
+            for _ in range(minutes):
+                print(clock.now, file=polling.stdin, flush=True)
+                said = polling.stdout.readline()
+                assert said, "the poller ended"
+                if said != "polled\n":
+                    found.append(Memory(*json.loads(said)))
+                clock.now += 60.0
+            polling.stdin.close()
+    return found

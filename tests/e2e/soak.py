@@ -1,0 +1,25 @@
+"""`make soak`: a day of polls, a minute each. Minutes of work, and so not among the default tests.
+
+The day of the agent, 86,400 ticks with a scrape every five minutes, is one of those: `test_memory.py`.
+"""
+
+from pathlib import Path
+
+import pytest
+from tests.e2e.polling import POLLS_A_SAMPLE, poll
+
+A_DAY_MIN = 1440
+BOUND_BYTES = 1 << 20
+"""What the last half of the day may add to resident memory."""
+
+
+@pytest.mark.timeout(3600)
+def test_a_day_of_polls_and_scrapes_adds_nothing(tmp_path: Path) -> None:
+    used = poll(tmp_path, A_DAY_MIN)
+    print()
+    for at in (0, 6, 36, 72, 108, len(used) - 1):
+        minutes = (at + 1) * POLLS_A_SAMPLE
+        print(f"after {minutes:5} polls  {used[at].resident_bytes / (1 << 20):6.1f} MiB  {used[at].blocks:8,} blocks")
+
+    half = len(used) // 2
+    assert used[-1].resident_bytes - used[half].resident_bytes < BOUND_BYTES

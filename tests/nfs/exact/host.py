@@ -12,12 +12,15 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.transfers import read_io_operations, write_io_operations
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.reader import ExactReader
+from fss_exporter.nfs.exact.tracefs import INSTANCE
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading, join
 
 EVENTS = {READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}
 REQUESTS = {READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}
+KIB = 1024
+SIZES = (1, 4 * KIB, 32 * KIB - 1, 32 * KIB, 32 * KIB + 1, 64 * KIB, 100_000, 1024 * KIB - 1, 1024 * KIB)
 COST = {READ: read_io_operations, WRITE: write_io_operations}
 
 
@@ -127,3 +130,28 @@ def _record(mount: Mount) -> str:
         count = mount.operations[READ]
         text = text.replace(f"        READ: {count} {count} ", f"        READ: {count} {count + mount.resent} ")
     return text if mount.readable else text.replace("age:\t", "age:\t?")
+
+
+def exact(reading: Reading) -> frozenset[str]:
+    """The superblocks whose READs and WRITEs were counted."""
+    assert reading.counted is not None
+    return reading.counted.superblocks
+
+
+def work(host: Host, number: int = 40) -> None:
+    """READs and WRITEs of every size at which the cost takes a step."""
+    for size in SIZES:
+        host.call(number, READ, size)
+        host.call(number, WRITE, size)
+
+
+def ready(host: Host) -> Host:
+    """A host whose triggers are set and whose first look is taken."""
+    host.tick()
+    assert host.kernel.instances.keys() == {INSTANCE}
+    return host
+
+
+def assert_true_to_the_unit(host: Host) -> None:
+    for operation in (READ, WRITE):
+        assert host.cost(operation) == (host.truth[operation],) * 3

@@ -8,7 +8,7 @@ instance cannot be removed while one of its files is open; what is not understoo
 import errno
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -108,10 +108,15 @@ def _holds(condition: str, event: Event) -> bool:
 
 
 class Kernel(Files):
-    """Args:
-    events: size of each field by event.
-    buckets: whether it knows `.buckets` (5.15).
-    hist: whether it was built with CONFIG_HIST_TRIGGERS.
+    """A kernel with tracefs.
+
+    Args:
+        events: size of each field by event.
+        buckets: whether it knows `.buckets` (5.15).
+        hist: whether it was built with CONFIG_HIST_TRIGGERS.
+
+    Attributes:
+        printed: what becomes of the text of a `hist` file before anybody reads it.
     """
 
     def __init__(
@@ -122,6 +127,7 @@ class Kernel(Files):
         self.settings: dict[str, str] = {}
         self.refusals: dict[str, int] = {}
         self.handles: dict[int, tuple[str, str]] = {}
+        self.printed: Callable[[str], str] = str
         self._buckets = buckets
         self._hist = hist
 
@@ -222,7 +228,8 @@ class Kernel(Files):
         instance, event = self.handles[handle]
         if event not in self.events:
             raise _error(errno.ENODEV, Path(event))
-        return "\n\n".join(trigger.text for trigger in self.instances[instance].get(event, [])).encode()
+        text = "\n\n".join(trigger.text for trigger in self.instances[instance].get(event, []))
+        return self.printed(text).encode()
 
     def close(self, handle: int) -> None:
         del self.handles[handle]

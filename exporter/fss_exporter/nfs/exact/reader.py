@@ -6,17 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from fss_exporter.errors import RecordError
-from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.counted import Counts, Transfers
-from fss_exporter.nfs.exact import calls
+from fss_exporter.nfs.counted import Counts
 from fss_exporter.nfs.exact.addresses import Addresses
 from fss_exporter.nfs.exact.checks import Agreement
 from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.interval import Interval, none_yet, priced, sort
 from fss_exporter.nfs.exact.session import DROPPED, UNREADABLE, Look, Lost, Session
-from fss_exporter.nfs.exact.sizes import Grown
 from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading, Superblock
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +27,10 @@ _CLASSES = 34
 
 class ExactReader:
     """Reads as mountstats does, and adds what was counted since the last reading.
+
+    Where the tables cannot be read at one look, the next is compared with the last good one: the tables add up, so nothing
+    that was counted is lost. Where they were made anew or had no room, what happened since the last look is not in them,
+    and they are set up again.
 
     Args:
         read: one look at mountstats; raises SourceError.
@@ -57,7 +58,8 @@ class ExactReader:
         self._session: Session | None = None
         self._look: Look | None = None
         self._agreement = Agreement()
-        self._carried: dict[str, dict[str, Transfers]] = {READ: {}, WRITE: {}}
+        self._carried = none_yet()
+        self._unreadable = False
         self._rows = _FEWEST_ROWS
         self._next_try = 0.0
         self._reason = ""
@@ -102,6 +104,9 @@ class ExactReader:
                 return replace(reading, counted=self._counted(self._session, self._look, reading))
             except Lost as lost:
                 failed = (lost.check,)
+                if lost.check == UNREADABLE:
+                    self._say(lost)
+                    return replace(reading, counted=Counts(failed=failed, active=True, deferred=True))
                 self._lose(lost)
         if self._ready(reading):
             # What the triggers have not seen yet is estimated: begin after them, with both.
@@ -110,8 +115,14 @@ class ExactReader:
         active = self._session is not None and self._look is not None
         return replace(reading, counted=Counts(failed=failed, active=active))
 
+    def _say(self, lost: Lost) -> None:
+        """Log it; of looks that cannot be read one after another, the first."""
+        if not (self._unreadable and lost.check == UNREADABLE):
+            log.warning("this interval is estimated, not counted: %s", lost)
+        self._unreadable = lost.check == UNREADABLE
+
     def _lose(self, lost: Lost) -> None:
-        log.warning("this interval is estimated, not counted: %s", lost)
+        self._say(lost)
         self._look = None
         if lost.check == DROPPED:
             self._rows = min(2 * self._rows, _MOST_ROWS)
@@ -123,7 +134,7 @@ class ExactReader:
         """Whether the triggers are in place, set now if need be."""
         if self._session is not None:
             return True
-        mounts = len(_priced(reading))
+        mounts = len(priced(reading))
         if not mounts or self._closed or self._clock() < self._next_try:
             return False
         while self._rows < min(mounts * _CLASSES, _MOST_ROWS):
@@ -149,48 +160,29 @@ class ExactReader:
         if self._session is None:
             return
         self._agreement = Agreement()
-        self._carried = {READ: {}, WRITE: {}}
+        self._carried = none_yet()
         try:
             self._look = self._session.look()
         except Lost as lost:
             self._lose(lost)
             return
-        self._agreement.check(_priced(reading), self._carried)
+        self._agreement.check(priced(reading), self._carried)
 
     def _counted(self, session: Session, before: Look, reading: Reading) -> Counts:
-        look = session.look()
-        numbers = {_device(number): number for number in reading.present}
-        superblocks = _priced(reading)
-        unread = reading.present - {superblock.number for superblock in reading.superblocks}
-        invisible: dict[str, Transfers] = {}
-        transfers, self._carried = self._carried, {READ: {}, WRITE: {}}
-        for operation, event in session.source.events.items():
-            tables = {condition: look.since(before, (event, condition)) for condition in session.form.conditions}
-            for device, added in _transfers(session, tables).items():
-                number = numbers.get(device, _number(device))
-                if number in unread:
-                    _add(self._carried[operation], number, added)
-                elif number in superblocks or self._agreement.known(number):
-                    _add(transfers[operation], number, added)
-                elif number not in reading.present:
-                    _add(invisible, operation, added)
-        locks = acls = None
-        if session.counts_calls:
-            if session.sees_births:
-                self._addresses.learn(look.tables[calls.BIRTHS, calls.BORN])
-            locks, acls = (
-                calls.by_address(look.since(before, (calls.CALLS, condition)), self._addresses)
-                for condition in (calls.LOCKS, calls.ACLS)
-            )
-        gone = {number for operation in transfers.values() for number in operation} - superblocks.keys()
-        failed = self._agreement.check(superblocks, transfers) if session.source.answered else {}
+        interval = Interval(session, before, session.look())
+        transfers, (locks, acls) = interval.transfers(), interval.calls(self._addresses)
+        # Nothing can fail from here on, so that a failed look leaves everything as it was.
+        superblocks = priced(reading)
+        found = sort(transfers, reading, self._agreement.known, self._carried)
+        failed = self._agreement.check(superblocks, found.told) if session.source.answered else {}
         for number, check in failed.items():
             log.warning("superblock %s: this interval is estimated, tables and mountstats disagree: %s", number, check)
-        self._look = look
+        gone = {number for operation in found.told.values() for number in operation} - superblocks.keys()
+        self._look, self._carried, self._unreadable = interval.now, found.unread, False
         return Counts(
             superblocks=frozenset(superblocks.keys() - failed.keys() | gone),
-            transfers=transfers,
-            invisible=invisible,
+            transfers=found.told,
+            invisible=found.invisible,
             addresses=frozenset(superblock.key.address for superblock in superblocks.values()),
             locks=locks,
             acls=acls,
@@ -198,29 +190,3 @@ class ExactReader:
             failed=tuple(failed.values()),
             active=True,
         )
-
-
-def _transfers(session: Session, tables: Mapping[str, Grown]) -> Mapping[int, Transfers]:
-    try:
-        return session.form.transfers(tables)
-    except RecordError as error:
-        raise Lost(UNREADABLE, str(error)) from error
-
-
-def _priced(reading: Reading) -> dict[str, Superblock]:
-    """The superblocks whose READs and WRITEs cost by their size, by `major:minor`."""
-    return {one.number: one for one in reading.superblocks if one.known.cost == "weighted"}
-
-
-def _add(sums: dict[str, Transfers], key: str, added: Transfers) -> None:
-    sums[key] = sums[key].plus(added) if key in sums else added
-
-
-def _device(number: str) -> int:
-    """`major:minor` as the kernel encodes it in trace events (include/linux/kdev_t.h)."""
-    major, _, minor = number.partition(":")
-    return int(major) << 20 | int(minor) if major.isdecimal() and minor.isdecimal() else -1
-
-
-def _number(device: int) -> str:
-    return f"{device >> 20}:{device & 0xFFFFF}"

@@ -1,0 +1,127 @@
+"""What the tables counted between two looks: transfers by superblock, calls by server."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from fss_exporter.errors import RecordError
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.counted import ByAddressAndProcedure, Transfers
+from fss_exporter.nfs.exact import calls
+from fss_exporter.nfs.exact.addresses import Addresses
+from fss_exporter.nfs.exact.session import UNREADABLE, Look, Lost, Session
+from fss_exporter.nfs.superblocks import Reading, Superblock
+
+ByOperation = dict[str, dict[str, Transfers]]
+"""Transfers by operation and `major:minor`."""
+
+
+def none_yet() -> ByOperation:
+    """No transfers of either operation."""
+    return {READ: {}, WRITE: {}}
+
+
+@dataclass(slots=True)
+class Sorted:
+    """Transfers of one interval, by what mountstats says of their superblock.
+
+    Attributes:
+        told: of superblocks whose cost is known, those just unmounted included.
+        unread: of superblocks whose record could not be read: it will tell of them later.
+        invisible: by operation, of superblocks no visible mount names.
+    """
+
+    told: ByOperation = field(default_factory=none_yet)
+    unread: ByOperation = field(default_factory=none_yet)
+    invisible: dict[str, Transfers] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The tables of a session at two looks."""
+
+    session: Session
+    before: Look
+    now: Look
+
+    def transfers(self) -> dict[str, dict[int, Transfers]]:
+        """By operation and device number as the kernel encodes it.
+
+        Raises:
+            Lost: a table was made anew, had no room, or has keys of another layout.
+        """
+        session = self.session
+        found = {}
+        for operation, event in session.source.events.items():
+            tables = {
+                condition: self.now.since(self.before, (event, condition)) for condition in session.form.conditions
+            }
+            try:
+                found[operation] = session.form.transfers(tables)
+            except RecordError as error:
+                raise Lost(UNREADABLE, str(error)) from error
+        return found
+
+    def calls(self, addresses: Addresses) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
+        """Lock calls and NFSACL calls; None where nobody counts them.
+
+        Raises:
+            Lost: a table was made anew, or had no room.
+        """
+        if not self.session.counts_calls:
+            return None, None
+        if self.session.sees_births:
+            addresses.learn(self.now.tables[calls.BIRTHS, calls.BORN])
+        locks, acls = (
+            calls.by_address(self.now.since(self.before, (calls.CALLS, condition)), addresses)
+            for condition in (calls.LOCKS, calls.ACLS)
+        )
+        return locks, acls
+
+
+def priced(reading: Reading) -> dict[str, Superblock]:
+    """The superblocks whose READs and WRITEs cost by their size, by `major:minor`."""
+    return {one.number: one for one in reading.superblocks if one.known.cost == "weighted"}
+
+
+def sort(
+    transfers: Mapping[str, Mapping[int, Transfers]],
+    reading: Reading,
+    known: Callable[[str], bool],
+    carried: ByOperation,
+) -> Sorted:
+    """Sort what was counted by whose it is.
+
+    Args:
+        transfers: by operation and device number.
+        reading: of mountstats, taken just before.
+        known: whether a `major:minor` was that of a priced superblock at the last look.
+        carried: what an earlier look could not tell of, because the record was unread; it is taken in.
+    """
+    numbers = {_device(number): number for number in reading.present}
+    mine = priced(reading)
+    unread = reading.present - {superblock.number for superblock in reading.superblocks}
+    result = Sorted(told=carried)
+    for operation, by_device in transfers.items():
+        for device, added in by_device.items():
+            number = numbers.get(device, _number(device))
+            if number in unread:
+                _add(result.unread[operation], number, added)
+            elif number in mine or known(number):
+                _add(result.told[operation], number, added)
+            elif number not in reading.present:
+                _add(result.invisible, operation, added)
+    return result
+
+
+def _add(sums: dict[str, Transfers], key: str, added: Transfers) -> None:
+    sums[key] = sums[key].plus(added) if key in sums else added
+
+
+def _device(number: str) -> int:
+    """`major:minor` as the kernel encodes it in trace events (include/linux/kdev_t.h)."""
+    major, _, minor = number.partition(":")
+    return int(major) << 20 | int(minor) if major.isdecimal() and minor.isdecimal() else -1
+
+
+def _number(device: int) -> str:
+    return f"{device >> 20}:{device & 0xFFFFF}"

@@ -1,0 +1,126 @@
+"""Tables that cannot be trusted, or not be read: what that costs, and what it does not."""
+
+import logging
+from collections.abc import Callable
+
+import pytest
+from tests.nfs.exact.host import EVENTS, KIB, Host, Mount, assert_true_to_the_unit, exact, ready, work
+from tests.nfs.exact.kernel import ROOT
+
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.exact.tracefs import INSTANCE
+
+
+def lose_events(host: Host) -> None:
+    """Calls the tables do not see, as on a kernel whose event does not fire for them."""
+    mount = host.mounts[40]
+    for _ in range(10):
+        mount.operations[READ] += 1
+        mount.payload[READ] += 4 * KIB
+        host.truth[READ] += 2
+
+
+def test_tables_that_lag_behind_mountstats_for_good_cost_their_tick_its_exactness_and_no_other() -> None:
+    host = ready(Host())
+    work(host)
+    host.tick()
+    host.tick()
+    for _ in range(3):
+        lose_events(host)
+        host.tick()
+    host.tick()
+    assert sum(host.failed.values()) >= 1
+
+    before = host.cost(WRITE)
+    host.truth.clear()
+    work(host)
+    assert exact(host.tick()) == {"0:40"}
+    assert host.cost(WRITE)[1] - before[1] == host.truth[WRITE]
+
+
+def test_payload_that_differs_for_good_is_noticed() -> None:
+    host = ready(Host())
+    host.call(40, READ, 64 * KIB)
+    host.tick()
+    host.tick()
+    host.mounts[40].payload[READ] += 64 * KIB
+    host.tick()
+    assert host.failed == {}  # it may be of a call that is under way
+
+    host.tick()
+    assert host.failed == {"payload": 1}
+
+
+def clear(host: Host) -> None:
+    host.kernel.write(ROOT / "instances" / INSTANCE / "events" / EVENTS[READ] / "trigger", "")
+
+
+def make_anew(host: Host) -> None:
+    for trigger in host.kernel.triggers(EVENTS[READ]):
+        trigger.rows.clear()
+
+
+def pause(host: Host) -> None:
+    host.kernel.triggers(EVENTS[WRITE])[0].paused = True
+
+
+def take_away(host: Host) -> None:
+    host.kernel.instances[INSTANCE].clear()
+
+
+def fill(host: Host) -> None:
+    for trigger in host.kernel.triggers(EVENTS[READ]):
+        trigger.dropped += 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "check"),
+    [(clear, "triggers"), (make_anew, "triggers"), (pause, "triggers"), (take_away, "triggers"), (fill, "dropped")],
+)
+def test_a_fault_costs_its_tick_the_exactness_and_nothing_else(
+    fault: Callable[[Host], None], check: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = ready(Host())
+    host.call(40, READ, 64 * KIB)
+    host.tick()
+    host.call(40, READ, 64 * KIB)
+    fault(host)
+
+    assert exact(host.tick()) == frozenset()
+    assert host.failed == {check: 1}
+    assert len([line for line in caplog.records if line.levelno >= logging.WARNING]) == 1
+    assert host.cost(READ)[1] == 6  # all of one size, so the estimate is right too
+
+    work(host)
+    assert exact(host.tick()) == {"0:40"}
+    assert host.cost(READ)[1] == host.truth[READ]
+
+
+def test_a_full_table_is_replaced_by_a_larger_one() -> None:
+    host = ready(Host())
+    before = host.kernel.triggers(EVENTS[READ])[0].size
+    fill(host)
+    host.tick()
+
+    assert host.kernel.triggers(EVENTS[READ])[0].size == 2 * before
+
+
+def test_tables_are_large_enough_for_the_mounts_there_are() -> None:
+    host = ready(Host(*(Mount(number) for number in range(40, 240))))
+
+    assert host.kernel.triggers(EVENTS[READ])[0].size >= 200 * 33
+
+
+def test_a_module_that_is_reloaded_is_counted_again() -> None:
+    host = ready(Host())
+    events = dict(host.kernel.events)
+    host.kernel.unload_nfs()
+    assert exact(host.tick()) == frozenset()
+    host.kernel.events = events
+    host.now += 60
+    host.tick()
+    work(host)
+    host.truth = host.truth.copy()
+
+    assert exact(host.tick()) == {"0:40"}
+    assert_true_to_the_unit(host)

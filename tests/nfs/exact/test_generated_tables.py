@@ -1,0 +1,154 @@
+"""The whole reader over generated looks: whatever the text goes through, a count is the truth and an estimate has it between
+its bounds."""
+
+import re
+from collections.abc import Callable
+from random import Random
+
+from hypothesis import given, settings, strategies as st
+from tests.nfs.exact.host import COST, EVENTS, KIB, SIZES, Host, Mount, assert_true_to_the_unit, exact, ready
+from tests.nfs.exact.kernel import ROOT, Kernel, Trigger
+
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.exact.tracefs import INSTANCE
+
+WRAP = 1 << 64
+
+operations = st.sampled_from((READ, WRITE))
+sizes = st.one_of(st.sampled_from(SIZES), st.integers(0, 1024 * KIB))
+calls = st.lists(st.tuples(st.integers(40, 42), operations, sizes), max_size=8)
+randoms = st.randoms(use_true_random=False)
+
+
+def disordered(random: Random) -> Callable[[str], str]:
+    """Rows in any order, padded at will: the kernel sorts them by a count that changes, and pads by version."""
+
+    def printed(text: str) -> str:
+        lines = text.split("\n")
+        places = [place for place, line in enumerate(lines) if line.startswith("{")]
+        blocks: list[list[int]] = []
+        for place in places:
+            if blocks and place == blocks[-1][-1] + 1:
+                blocks[-1].append(place)
+            else:
+                blocks.append([place])
+        for block in blocks:
+            texts = [re.sub(r": +", lambda _: ":" + " " * random.randint(1, 20), lines[place]) for place in block]
+            random.shuffle(texts)
+            lines[block[0] : block[-1] + 1] = texts
+        return "\n".join(lines)
+
+    return printed
+
+
+Rows = list[tuple[Trigger, list[tuple[str, ...]]]]
+"""The tables with the rows they had at the last good look: of one that was never seen nobody can tell that it is gone."""
+
+
+def rows(host: Host) -> Rows:
+    tables = (trigger for event in EVENTS.values() for trigger in host.kernel.triggers(event))
+    return [(trigger, sorted(trigger.rows)) for trigger in tables]
+
+
+def cut(host: Host, random: Random, _: Rows) -> None:
+    """The text ends somewhere, for one look and its repetition."""
+    share, left, whole = random.random(), [2], host.kernel.printed
+
+    def printed(text: str) -> str:
+        left[0] -= 1
+        return text[: int(share * len(text))] if left[0] >= 0 else whole(text)
+
+    host.kernel.printed = printed
+
+
+def lose_a_row(_: Host, random: Random, seen: Rows) -> None:
+    trigger, keys = random.choice(seen)
+    if keys:
+        del trigger.rows[random.choice(keys)]
+
+
+def begin_anew(_: Host, random: Random, seen: Rows) -> None:
+    trigger, keys = random.choice(seen)
+    if keys:
+        trigger.rows.clear()
+
+
+def drop(_: Host, random: Random, seen: Rows) -> None:
+    random.choice(seen)[0].dropped += random.randint(1, 1000)
+
+
+def pause(_: Host, random: Random, seen: Rows) -> None:
+    random.choice(seen)[0].paused = True
+
+
+def truncate(host: Host, random: Random, _: Rows) -> None:
+    event = random.choice(sorted(EVENTS.values()))
+    host.kernel.write(ROOT / "instances" / INSTANCE / "events" / event / "trigger", "")
+
+
+Fault = Callable[[Host, Random, Rows], None]
+faults = st.sampled_from((None, None, cut, lose_a_row, begin_anew, drop, pause, truncate))
+
+
+@given(st.lists(st.tuples(calls, faults), min_size=1, max_size=6), st.booleans(), randoms)
+@settings(deadline=None, max_examples=60)
+def test_a_fault_costs_its_tick_the_exactness_and_no_other_tick_anything(
+    ticks: list[tuple[list[tuple[int, str, int]], Fault | None]],
+    buckets: bool,
+    random: Random,
+) -> None:
+    host = ready(Host(Mount(40), Mount(41), Mount(42, "10.0.0.4"), kernel=Kernel(buckets=buckets)))
+    width, seen = {READ: 0.0, WRITE: 0.0}, rows(host)
+    for done, fault in ticks:
+        host.kernel.printed = disordered(random)
+        for number, operation, size in done:
+            host.call(number, operation, size)
+        if fault is not None:
+            fault(host, random, seen)
+        reading = host.tick()
+        counted = exact(reading)
+        if reading.counted and not reading.counted.deferred:
+            seen = rows(host)
+        if fault is None:
+            assert counted == {"0:40", "0:41", "0:42"}
+        for operation in (READ, WRITE):
+            lower, point, upper = host.cost(operation)
+            assert lower - 0.001 <= host.truth[operation] <= upper + 0.001
+            assert lower - 0.001 <= point <= upper + 0.001
+            if fault is None:
+                assert upper - lower <= width[operation] + 0.001
+            width[operation] = upper - lower
+
+
+class FarGone(Kernel):
+    """Tables that have counted for so long that every counter is about to begin again."""
+
+    def append(self, path: object, text: str) -> None:
+        super().append(path, text)  # type: ignore[arg-type]  # what the kernel takes
+        for event in EVENTS.values():
+            for trigger in self.triggers(event)[-1:]:
+                for number in (40, 41, 42):
+                    for block in range(33):
+                        for odd in (0, 1):
+                            trigger.see({"dev": number, "arg_count": block * 32 * KIB + odd, "res_count": 0})
+                for row in trigger.rows.values():
+                    row[:] = [WRAP - 2, WRAP - 40_000]
+
+
+@given(st.lists(calls, min_size=1, max_size=5), st.booleans())
+@settings(deadline=None, max_examples=25)
+def test_counters_of_64_bits_begin_again_without_a_trace(
+    ticks: list[list[tuple[int, str, int]]], buckets: bool
+) -> None:
+    host = ready(Host(Mount(40), Mount(41), Mount(42, "10.0.0.4"), kernel=FarGone(buckets=buckets)))
+    for done in ticks:
+        for number, operation, size in done:
+            host.call(number, operation, size)
+        host.tick()
+
+    assert_true_to_the_unit(host)
+    assert host.failed == {}
+    for operation in (READ, WRITE):
+        assert host.truth[operation] == sum(
+            COST[one](size) for done in ticks for _, one, size in done if one == operation
+        )

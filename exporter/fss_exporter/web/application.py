@@ -75,36 +75,55 @@ def build(
         waiting_for: what is not ready yet, in words; empty when ready.
         reload: re-reads the configuration; raises `FssError` and changes nothing if it is wrong.
     """
-    pages, reloads = (Turns(at_once=1, waiting=8) for _ in range(2))
+    return Router(
+        {
+            "/": Route(_page(page)),
+            telemetry_path: Route(scrapes),
+            "/-/healthy": Route(_say_healthy),
+            "/-/ready": Route(_readiness(waiting_for)),
+            "/-/reload": Route(_reloading(reload), methods=CHANGE),
+        }
+    )
 
-    async def show_page(_: Request) -> Response:
-        async with pages.turn():
-            html = await in_thread(page)
-        policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-        return Response(200, html.encode(), content_type=HTML, headers=(policy,))
 
-    async def say_healthy(_: Request) -> Response:
-        return text(200, "fss-exporter is healthy.")
+async def _say_healthy(_: Request) -> Response:
+    return text(200, "fss-exporter is healthy.")
 
+
+def _readiness(waiting_for: Callable[[], tuple[str, ...]]) -> Application:
     async def say_ready(_: Request) -> Response:
         if missing := waiting_for():
             return text(503, f"fss-exporter waits for {', '.join(missing)}.")
         return text(200, "fss-exporter is ready.")
 
+    return say_ready
+
+
+def _page(page: Callable[[], str]) -> Application:
+    turns = _short_queue()
+
+    async def show_page(_: Request) -> Response:
+        async with turns.turn():
+            html = await in_thread(page)
+        policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        return Response(200, html.encode(), content_type=HTML, headers=(policy,))
+
+    return show_page
+
+
+def _reloading(reload: Callable[[], None]) -> Application:
+    turns = _short_queue()
+
     async def do_reload(_: Request) -> Response:
-        async with reloads.turn():
+        async with turns.turn():
             mistake = await read_again(reload)
         return text(500, mistake) if mistake else text(200, "configuration read again.")
 
-    return Router(
-        {
-            "/": Route(show_page),
-            telemetry_path: Route(scrapes),
-            "/-/healthy": Route(say_healthy),
-            "/-/ready": Route(say_ready),
-            "/-/reload": Route(do_reload, methods=CHANGE),
-        }
-    )
+    return do_reload
+
+
+def _short_queue() -> Turns:
+    return Turns(at_once=1, waiting=8)
 
 
 async def read_again(reload: Callable[[], None]) -> str:

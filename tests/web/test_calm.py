@@ -7,7 +7,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
@@ -18,6 +18,7 @@ from tests.web.certificates import Authority
 from tests.web.serving import Served, serving
 
 from fss_exporter.web.limits import Limits, affordable
+from fss_exporter.web.listener import Tls
 from fss_exporter.web.messages import Request, Response, text
 from fss_exporter.web.protection import Protection
 
@@ -44,6 +45,15 @@ def await_close(connection: socket.socket) -> None:
     with suppress(ConnectionResetError):
         while connection.recv(65536):
             pass
+
+
+def https(folder: Path) -> tuple[Callable[[], Tls | None], ssl.SSLContext]:
+    """A server's certificate as the listener is told of it, and a client that trusts it."""
+    authority = Authority(folder)
+    server = authority.sign("server")
+    web = folder / "web.yml"
+    web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
+    return Protection(web).tls, ssl.create_default_context(cafile=str(authority.pair.certificate))
 
 
 @contextmanager
@@ -114,14 +124,10 @@ def test_a_slow_but_steady_reader_gets_all_of_it() -> None:
 
 
 def test_silent_tls_clients_do_not_keep_a_scrape_out(tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
-    server = authority.sign("server")
-    web = tmp_path / "web.yml"
-    web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
-    context = ssl.create_default_context(cafile=str(authority.pair.certificate))
+    tls, context = https(tmp_path)
     limits = Limits(handshake_seconds=5.0, connections=150)
 
-    with serving(application, tls=Protection(web).tls, limits=limits) as served:
+    with serving(application, tls=tls, limits=limits) as served:
         with many(served, 100) as silent, many(served, 40) as stuck:
             for connection in stuck:
                 connection.sendall(b"\x16\x03\x01\x02\x00\x01")
@@ -131,26 +137,19 @@ def test_silent_tls_clients_do_not_keep_a_scrape_out(tmp_path: Path) -> None:
 
 
 def test_a_handshake_that_does_not_end_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    authority = Authority(tmp_path)
-    server = authority.sign("server")
-    web = tmp_path / "web.yml"
-    web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
+    tls, _ = https(tmp_path)
 
     limits = Limits(handshake_seconds=0.2)
-    with serving(application, tls=Protection(web).tls, limits=limits) as served, served.connect() as silent:
+    with serving(application, tls=tls, limits=limits) as served, served.connect() as silent:
         await_close(silent)
     assert "lost the connection of 127.0.0.1" in caplog.text
 
 
 def test_tls_clients_that_do_not_say_goodbye_keep_no_descriptor(tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
-    server = authority.sign("server")
-    web = tmp_path / "web.yml"
-    web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
-    context = ssl.create_default_context(cafile=str(authority.pair.certificate))
+    tls, context = https(tmp_path)
 
     limits = Limits(handshake_seconds=1.0)
-    with serving(application, tls=Protection(web).tls, limits=limits) as served, ExitStack() as opened:
+    with serving(application, tls=tls, limits=limits) as served, ExitStack() as opened:
         before = len(list(Path("/proc/self/fd").iterdir()))
         for _ in range(20):
             plain = opened.enter_context(served.connect())

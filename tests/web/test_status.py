@@ -1,90 +1,17 @@
-"""The status page, from exposition text to HTML."""
-
-import hashlib
-import re
-from base64 import b64encode
-from collections.abc import Iterable
-from datetime import UTC, datetime
+"""What the status page says of a collection."""
 
 import pytest
-from hypothesis import given, strategies as st
-from prometheus_client.metrics_core import Metric as Family
-from prometheus_client.parser import text_string_to_metric_families
+from tests.web.pages import NOW, mount, mount_target, only_row, page_of
 
-from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
-from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
-from fss_exporter.web.status.overview import status_page
+from fss_exporter.web.status.html import render
 from fss_exporter.web.status.rows import (
     ESTIMATED_FROM_CLIENTS,
     ESTIMATED_FROM_OCI,
     MEASURED,
     Level,
-    MountTargetRow,
     Quantity,
-    StatusPage,
-    Usage,
 )
-from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
-from fss_exporter.web.status.view import StatusView
-
-NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
-
-Row = tuple[str, dict[str, str], float]
-
-
-def families(rows: Iterable[Row]) -> list[Family]:
-    """As a collection gives them; label names and metric names must be of the catalogue."""
-    lines = []
-    for name, given_labels, value in rows:
-        labels = dict.fromkeys(CATALOGUE[name].labels, "") | given_labels
-        assert set(labels) == set(CATALOGUE[name].labels), name
-        text = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        lines.append(f"{name}{{{text}}} {value}" if text else f"{name} {value}")
-    return list(text_string_to_metric_families("\n".join(lines) + "\n"))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
-    identity = {"region": "eu-frankfurt-1", "mount_target_id": f"ocid1.mounttarget.{name}", "mount_target": name}
-    info = identity | {"address": "10.80.1.10", "shape": "standard", "state": "ACTIVE"}
-    return [
-        ("fss_mount_target_info", info, 1),
-        *((f"fss_mount_target_{key}", identity, value) for key, value in values.items()),
-    ]
-
-
-def mount(
-    io: float, *, address: str = "10.80.1.10", export: str = "/export/a", operation: str = "GETATTR"
-) -> list[Row]:
-    identity = {"address": address, "server": "mt-home.sub.vcn.oraclevcn.com", "export": export}
-    done = identity | {"operation": operation}
-    return [
-        ("fss_client_mount_info", identity | {"mount_point": "/mnt/a"}, 1),
-        ("fss_client_estimated_io_operations_total", done, io),
-        ("fss_client_estimated_io_operations_lower_bound_total", done, io * 0.9),
-        ("fss_client_estimated_io_operations_upper_bound_total", done, io * 1.2),
-        ("fss_client_operations_total", done, io / 2),
-        ("fss_client_rtt_seconds_total", done, io / 2 * 0.002),
-        ("fss_client_queue_seconds_total", done, io / 2 * 0.0005),
-        ("fss_client_read_bytes_total", identity, io * 1000),
-        ("fss_client_written_bytes_total", identity, io * 10),
-    ]
-
-
-def page_of(*rows: Row, earlier: Iterable[Row] = (), after: float = 10.0) -> StatusPage:
-    before = list(earlier)
-    look = status_page(families(before), now=NOW, at=100.0)[1] if before else None
-    return status_page(families(rows), now=NOW, at=100.0 + after, earlier=look)[0]
-
-
-def only_row(page: StatusPage) -> MountTargetRow:
-    (row,) = page.mount_targets
-    return row
 
 
 def test_nothing_collected_gives_a_page_that_says_so() -> None:
@@ -284,95 +211,3 @@ def test_what_the_monitoring_misses_is_said_and_nothing_is_said_otherwise() -> N
     assert well.problems == ()
     assert len(unwell.problems) == 4
     assert "address_map" in render(unwell)
-
-
-def test_names_from_outside_are_text_and_never_markup() -> None:
-    rows = [*mount_target(HOSTILE, iops=1, iops_limit=2), *mount(10, export=HOSTILE)]
-    html = render(page_of(*rows, earlier=mount(5, export=HOSTILE)))
-
-    assert html.count("&lt;script&gt;alert(") >= 2
-    assert "<script" not in html
-    assert "<img" not in html
-
-
-@given(st.text(min_size=1).filter(lambda name: name.isprintable()))
-def test_no_name_adds_an_element_to_the_page(name: str) -> None:
-    def elements(html: str) -> list[str]:
-        return re.findall(r"<[a-z/!][^>]*>", html)
-
-    plain = elements(render(page_of(*mount_target("x"))))
-
-    assert len(elements(render(page_of(*mount_target(name))))) == len(plain)
-
-
-def test_the_policy_admits_the_one_style_sheet_of_the_page_and_nothing_else() -> None:
-    html = render(page_of())
-    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
-
-    assert f"'sha256-{b64encode(hashlib.sha256(style.encode()).digest()).decode()}'" in CONTENT_SECURITY_POLICY
-    assert "default-src 'none'" in CONTENT_SECURITY_POLICY
-    assert " style=" not in html
-
-
-def test_links_lead_to_where_the_metrics_are() -> None:
-    assert 'href="/fss/metrics"' in render(page_of(), telemetry_path="/fss/metrics")
-
-
-def test_the_view_takes_rates_over_the_oldest_look_of_the_last_minute() -> None:
-    time = [0.0]
-    view = StatusView(lambda: families(mount(100 * time[0])), clock=lambda: time[0], now=lambda: NOW)
-
-    first = view.html()
-    time[0] = 20.0
-    second = view.html()
-    time[0] = 50.0
-    third = view.html()
-    time[0] = 1000.0
-    much_later = view.html()
-
-    assert "Rates need a second look" in first
-    assert "Means of the last 20 s" in second
-    assert "Means of the last 50 s" in third
-    assert "Rates need a second look" in much_later
-
-
-def test_a_reload_within_a_second_does_not_divide_by_it() -> None:
-    time = [0.0]
-    view = StatusView(lambda: families(mount(1)), clock=lambda: time[0], now=lambda: NOW)
-
-    view.html()
-    time[0] = 0.2
-
-    assert "Rates need a second look" in view.html()
-
-
-@pytest.mark.parametrize(
-    ("shown", "expected"),
-    [
-        (count(46_210.4), "46,210"),
-        (count(3.25), "3.2"),
-        (count(0), "0"),
-        (bandwidth(812e6), "812 MB/s"),
-        (bandwidth(1.25e9), "1.25 GB/s"),
-        (bandwidth(0), "0 B/s"),
-        (seconds(0.0123), "12.3 ms"),
-        (seconds(0.00035), "350 µs"),
-        (seconds(2.5), "2.5 s"),
-        (age(95), "95 s"),
-        (age(600), "10 min"),
-        (age(90_000), "25 h"),
-        (age(900_000), "10 d"),
-        (percent(0.7999), "79 %"),
-        (percent(0.8), "80 %"),
-        (percent(0.29), "29 %"),
-        (percent(0.001), "<1 %"),
-        (percent(0), "0 %"),
-    ],
-)
-def test_a_number_reads_as_people_write_it(shown: str, expected: str) -> None:
-    assert shown == expected
-
-
-def test_a_share_without_a_ceiling_is_unknown() -> None:
-    assert Usage(Quantity.IOPS, 10).ratio is None
-    assert Usage(Quantity.IOPS, 10).level is Level.UNKNOWN

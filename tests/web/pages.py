@@ -1,0 +1,72 @@
+"""Collections for the status page, written as samples of the catalogue."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from prometheus_client.metrics_core import Metric as Family
+from prometheus_client.parser import text_string_to_metric_families
+
+from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.web.status.overview import status_page
+from fss_exporter.web.status.rows import (
+    MountTargetRow,
+    StatusPage,
+)
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
+
+Row = tuple[str, dict[str, str], float]
+
+
+def families(rows: Iterable[Row]) -> list[Family]:
+    """As a collection gives them; label names and metric names must be of the catalogue."""
+    lines = []
+    for name, given_labels, value in rows:
+        labels = dict.fromkeys(CATALOGUE[name].labels, "") | given_labels
+        assert set(labels) == set(CATALOGUE[name].labels), name
+        text = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+        lines.append(f"{name}{{{text}}} {value}" if text else f"{name} {value}")
+    return list(text_string_to_metric_families("\n".join(lines) + "\n"))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
+    identity = {"region": "eu-frankfurt-1", "mount_target_id": f"ocid1.mounttarget.{name}", "mount_target": name}
+    info = identity | {"address": "10.80.1.10", "shape": "standard", "state": "ACTIVE"}
+    return [
+        ("fss_mount_target_info", info, 1),
+        *((f"fss_mount_target_{key}", identity, value) for key, value in values.items()),
+    ]
+
+
+def mount(
+    io: float, *, address: str = "10.80.1.10", export: str = "/export/a", operation: str = "GETATTR"
+) -> list[Row]:
+    identity = {"address": address, "server": "mt-home.sub.vcn.oraclevcn.com", "export": export}
+    done = identity | {"operation": operation}
+    return [
+        ("fss_client_mount_info", identity | {"mount_point": "/mnt/a"}, 1),
+        ("fss_client_estimated_io_operations_total", done, io),
+        ("fss_client_estimated_io_operations_lower_bound_total", done, io * 0.9),
+        ("fss_client_estimated_io_operations_upper_bound_total", done, io * 1.2),
+        ("fss_client_operations_total", done, io / 2),
+        ("fss_client_rtt_seconds_total", done, io / 2 * 0.002),
+        ("fss_client_queue_seconds_total", done, io / 2 * 0.0005),
+        ("fss_client_read_bytes_total", identity, io * 1000),
+        ("fss_client_written_bytes_total", identity, io * 10),
+    ]
+
+
+def page_of(*rows: Row, earlier: Iterable[Row] = (), after: float = 10.0) -> StatusPage:
+    before = list(earlier)
+    look = status_page(families(before), now=NOW, at=100.0)[1] if before else None
+    return status_page(families(rows), now=NOW, at=100.0 + after, earlier=look)[0]
+
+
+def only_row(page: StatusPage) -> MountTargetRow:
+    (row,) = page.mount_targets
+    return row

@@ -1,0 +1,106 @@
+"""The status page as HTML: hostile names, policy, links, the view between two looks, and how numbers read."""
+
+import hashlib
+import re
+from base64 import b64encode
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.web.pages import HOSTILE, NOW, families, mount, mount_target, page_of
+
+from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
+from fss_exporter.web.status.rows import Level, Quantity, Usage
+from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
+from fss_exporter.web.status.view import StatusView
+
+
+def test_names_from_outside_are_text_and_never_markup() -> None:
+    rows = [*mount_target(HOSTILE, iops=1, iops_limit=2), *mount(10, export=HOSTILE)]
+    html = render(page_of(*rows, earlier=mount(5, export=HOSTILE)))
+
+    assert html.count("&lt;script&gt;alert(") >= 2
+    assert "<script" not in html
+    assert "<img" not in html
+
+
+@given(st.text(min_size=1).filter(lambda name: name.isprintable()))
+def test_no_name_adds_an_element_to_the_page(name: str) -> None:
+    def elements(html: str) -> list[str]:
+        return re.findall(r"<[a-z/!][^>]*>", html)
+
+    plain = elements(render(page_of(*mount_target("x"))))
+
+    assert len(elements(render(page_of(*mount_target(name))))) == len(plain)
+
+
+def test_the_policy_admits_the_one_style_sheet_of_the_page_and_nothing_else() -> None:
+    html = render(page_of())
+    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+
+    assert f"'sha256-{b64encode(hashlib.sha256(style.encode()).digest()).decode()}'" in CONTENT_SECURITY_POLICY
+    assert "default-src 'none'" in CONTENT_SECURITY_POLICY
+    assert " style=" not in html
+
+
+def test_links_lead_to_where_the_metrics_are() -> None:
+    assert 'href="/fss/metrics"' in render(page_of(), telemetry_path="/fss/metrics")
+
+
+def test_the_view_takes_rates_over_the_oldest_look_of_the_last_minute() -> None:
+    time = [0.0]
+    view = StatusView(lambda: families(mount(100 * time[0])), clock=lambda: time[0], now=lambda: NOW)
+
+    first = view.html()
+    time[0] = 20.0
+    second = view.html()
+    time[0] = 50.0
+    third = view.html()
+    time[0] = 1000.0
+    much_later = view.html()
+
+    assert "Rates need a second look" in first
+    assert "Means of the last 20 s" in second
+    assert "Means of the last 50 s" in third
+    assert "Rates need a second look" in much_later
+
+
+def test_a_reload_within_a_second_does_not_divide_by_it() -> None:
+    time = [0.0]
+    view = StatusView(lambda: families(mount(1)), clock=lambda: time[0], now=lambda: NOW)
+
+    view.html()
+    time[0] = 0.2
+
+    assert "Rates need a second look" in view.html()
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (count(46_210.4), "46,210"),
+        (count(3.25), "3.2"),
+        (count(0), "0"),
+        (bandwidth(812e6), "812 MB/s"),
+        (bandwidth(1.25e9), "1.25 GB/s"),
+        (bandwidth(0), "0 B/s"),
+        (seconds(0.0123), "12.3 ms"),
+        (seconds(0.00035), "350 µs"),
+        (seconds(2.5), "2.5 s"),
+        (age(95), "95 s"),
+        (age(600), "10 min"),
+        (age(90_000), "25 h"),
+        (age(900_000), "10 d"),
+        (percent(0.7999), "79 %"),
+        (percent(0.8), "80 %"),
+        (percent(0.29), "29 %"),
+        (percent(0.001), "<1 %"),
+        (percent(0), "0 %"),
+    ],
+)
+def test_a_number_reads_as_people_write_it(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+def test_a_share_without_a_ceiling_is_unknown() -> None:
+    assert Usage(Quantity.IOPS, 10).ratio is None
+    assert Usage(Quantity.IOPS, 10).level is Level.UNKNOWN

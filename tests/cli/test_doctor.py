@@ -285,6 +285,17 @@ def test_a_missing_permission_is_told_with_its_statement(
     assert f"Allow group <group> to {statement} in " in only["message"]
 
 
+def test_services_that_are_polled_as_well_are_listed_as_well(region: Region, account: Flags, tmp_path: Path) -> None:
+    path = tmp_path / "services.yml"
+    path.write_text("oci: {services: [block-volume]}\n")
+    region.add_fault("deny:ListBootVolumes")
+    answer = ask("doctor", "--no-client", *account, "--config.file", path, "--output", "json")
+    assert answer.code == 1
+    assert "ListVolumes" in findings(answer)["api"][0]["message"]
+    (only,) = findings(answer)["permissions"]
+    assert "Allow group <group> to inspect volumes in " in only["message"]
+
+
 def test_a_clock_that_is_off_is_told(region: Region, account: Flags) -> None:
     region.add_fault("clock-skew,seconds=900")
     answer = ask("doctor", "--no-client", *account)

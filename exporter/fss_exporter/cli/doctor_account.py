@@ -58,5 +58,6 @@ def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wai
             step=step,
             pause=time.sleep,
             wait_seconds=wait_seconds,
+            services=settings.oci.services or (),
         )
         return probe.ask(told)

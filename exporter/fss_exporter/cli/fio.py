@@ -121,7 +121,7 @@ def _show(out: Console, source: str, against: Against, verdicts: list[tuple[list
         together = " together" if len(jobs) > 1 else ""
         tables.say(out, f"{names}{together}", "bold")
         for line in _sentences(verdict, against):
-            tables.say(out, line)
+            tables.say(out, line, hanging=2)
         for remark in dict.fromkeys(remark for job in jobs for remark in job.remarks):
             tables.say(out, f"note: {remark}")
 

@@ -16,9 +16,11 @@ _SKEW_NOTED: Final = 60.0
 _LATE: Final = 300.0
 """Age of a newest point, seconds, from which on ingestion is late: OCI's own alarms wait three minutes."""
 
+_PARTS: Final = (
+    "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLustreFileSystems ListVolumes ListBootVolumes"
+)
 _LESSER: Final = MappingProxyType(
-    dict.fromkeys(("ListReplications", "ListOutboundConnectors", "GetPrivateIp", "GetSubnet"), Severity.WARNING)
-    | {"ListRegionSubscriptions": Severity.ADVICE}
+    dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
 )
 """Without these some metrics or names are missing, or only a check is; without the others there is nothing."""
 

@@ -21,6 +21,7 @@ class Probe:
         session: where to ask.
         compartments: OCIDs or names; empty for all.
         tags: which resources are wanted.
+        services: neighbouring services that are polled as well.
         now: epoch seconds.
         step: told after every call.
         pause: waits so many seconds.
@@ -37,6 +38,7 @@ class Probe:
         step: Callable[[], None],
         pause: Callable[[float], None],
         wait_seconds: float = 0.0,
+        services: tuple[str, ...] = (),
     ) -> None:
         self._session = session
         self._compartments = compartments
@@ -45,6 +47,7 @@ class Probe:
         self._step = step
         self._pause = pause
         self._wait_seconds = wait_seconds
+        self._services = services
         self._tried: dict[str, Tried] = {}
 
     def ask(self, already: Mapping[str, Tried]) -> RegionFacts:
@@ -93,7 +96,14 @@ class Probe:
             return None
 
     def _survey(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
-        survey = Survey(self._session, self._compartments, self._tags, now=self._now, complain=self._note)
+        survey = Survey(
+            self._session,
+            self._compartments,
+            self._tags,
+            now=self._now,
+            complain=self._note,
+            services=self._services,
+        )
         try:
             for _ in survey.steps():
                 self._step()

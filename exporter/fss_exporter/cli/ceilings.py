@@ -8,7 +8,7 @@ import click
 
 from fss_exporter.cli.services import services_of
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.services import OCI_FSS
+from fss_exporter.model.services import OCI_FSS, Ceilings
 from fss_exporter.nfs.services import BY_NAME, MountKey, Services
 
 NO_SHAPE = "none"
@@ -44,13 +44,10 @@ class Judge:
         """Ceilings of the mount target at an address."""
         return self.by_address.get(address, self.limits)
 
-    def of(self, mount: MountKey) -> Limits:
+    def of(self, mount: MountKey) -> Limits | Ceilings:
         """Ceilings of what a mount is of: those of a mount target only where it is OCI File Storage."""
         known = self.services.of(mount, "nfs")
-        if known.service is OCI_FSS:
-            return self.at(mount.address)
-        found = known.ceilings
-        return Limits(found.iops, found.read_bytes_per_second, found.write_bytes_per_second)
+        return self.at(mount.address) if known.service is OCI_FSS else known.ceilings
 
 
 def judge(shape: str, config_file: Path | None) -> Judge:

@@ -124,7 +124,7 @@ def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Repo
 
 
 def _files(before: Path, after: Path, options: Options, ceilings: Judge) -> Report:
-    between = saved_interval(before, after, options.mountinfo, options.seconds, ceilings.address_map)
+    between = saved_interval(before, after, options.mountinfo, options.seconds, ceilings)
     rates = traffic({}, between.accounts.mounts, between.seconds)
     source = f"{before} to {after}"
     return Report(source, None, between.seconds, rates, _mount_points(between.reading), between.notes)

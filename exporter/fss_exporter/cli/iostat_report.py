@@ -14,9 +14,11 @@ from fss_exporter.cli.tables import Column, Row, say, show as show_table
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.purchase import uses_of
+from fss_exporter.model.services import Ceilings
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
-from fss_exporter.model.utilisation import fullest, uses
+from fss_exporter.model.utilisation import fullest
 from fss_exporter.nfs.superblocks import SeriesKey
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
@@ -127,9 +129,9 @@ def _bounds(iops: Bounds | None) -> str:
     return "exact" if iops.lower == iops.upper else f"{units.number(iops.lower)} to {units.number(iops.upper)}"
 
 
-def _row(name: str, traffic: Traffic, limits: Limits, style: str = "") -> Row:
+def _row(name: str, traffic: Traffic, limits: Limits | Ceilings, style: str = "") -> Row:
     every = traffic.all_operations
-    first = fullest(uses(traffic, limits))
+    first = fullest(uses_of(traffic, limits))
     iops = traffic.iops
     cells = (
         name,
@@ -157,7 +159,7 @@ def _colour(ratio: float | None) -> str:
     return "red" if ratio >= CRITICAL_RATIO else "yellow"
 
 
-def _limits(report: Report, ceilings: Judge, address: str) -> Limits:
+def _limits(report: Report, ceilings: Judge, address: str) -> Limits | Ceilings:
     """Ceilings of what is behind an address."""
     return ceilings.of(next(key for key in report.traffic if key.address == address))
 
@@ -236,7 +238,7 @@ def _listed(report: Report, address: str, ceilings: Judge, layout: Layout) -> li
     ]
 
 
-def _figures(traffic: Traffic, limits: Limits | None) -> dict[str, Any]:
+def _figures(traffic: Traffic, limits: Limits | Ceilings | None) -> dict[str, Any]:
     every = traffic.all_operations
     return {
         "operations_per_second": every.operations,
@@ -247,7 +249,7 @@ def _figures(traffic: Traffic, limits: Limits | None) -> dict[str, Any]:
         "mean_read_bytes": traffic.mean_read_bytes,
         "mean_written_bytes": traffic.mean_written_bytes,
         **_times(every),
-        **({} if limits is None else {"share": {use.resource: use.ratio for use in uses(traffic, limits)}}),
+        **({} if limits is None else {"share": {use.resource: use.ratio for use in uses_of(traffic, limits)}}),
     }
 
 

@@ -7,12 +7,22 @@ from typing import Any
 from rich.console import Console
 
 from fss_exporter.cli import units
+from fss_exporter.cli.plan_case import Load
+from fss_exporter.cli.plan_options import Options
 from fss_exporter.cli.service_options import Chosen, capacity
 from fss_exporter.cli.tables import Column, Row, say, show as show_table
 from fss_exporter.errors import UsageError
 from fss_exporter.model.concurrency import network_bytes_per_second, server_bytes_per_second
-from fss_exporter.model.purchase import Offer, ServiceLoad, clients_needed, offers, pace, service_uses
-from fss_exporter.model.workload import Transfers
+from fss_exporter.model.purchase import (
+    Offer,
+    ServiceLoad,
+    clients_needed,
+    offers,
+    pace,
+    service_load,
+    service_uses,
+)
+from fss_exporter.model.traffic import added
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +31,8 @@ class Question:
 
     Attributes:
         chosen: the service.
+        name: address or resource the load was recorded at; empty if it was stated.
+        source: where the load comes from.
         load: what it has to bear.
         target: share of its ceilings to stay at or below.
         latency_seconds: of a request; None where it is not known.
@@ -29,6 +41,8 @@ class Question:
     """
 
     chosen: Chosen
+    name: str
+    source: str
     load: ServiceLoad
     target: float
     latency_seconds: float | None
@@ -36,12 +50,12 @@ class Question:
     server_network: float | None
 
 
-def load_of(reads: Transfers | None, writes: Transfers | None) -> ServiceLoad:
-    """A stated workload as the service sees it."""
-    read, write = reads or Transfers(0.0, 1), writes or Transfers(0.0, 1)
-    return ServiceLoad(
-        read.per_second, write.per_second, read.per_second * read.size_bytes, write.per_second * write.size_bytes
-    )
+def question_of(chosen: Chosen, options: Options, name: str, load: Load) -> Question:
+    """What the flags ask of a load; where they state no latency it is the one that was recorded."""
+    recorded = added(rate for operation, rate in load.traffic.operations.items() if chosen.service.prices(operation))
+    latency = options.latency or recorded.mean_rtt_seconds or None
+    asked = service_load(load.traffic)
+    return Question(chosen, name, load.source, asked, options.target, latency, options.volumes, options.server_network)
 
 
 def check(question: Question) -> None:
@@ -64,6 +78,8 @@ def show(out: Console, question: Question) -> None:
     show_table(
         out, _OFFERS, [_row(offer) for offer in _wanted(question)], f"To bear it: {question.chosen.service.title}"
     )
+    if question.name:
+        say(out, f"{question.name}: {question.source}", "dim")
     say(out, "")
     for line in sentences(question):
         say(out, line, hanging=2)
@@ -143,6 +159,7 @@ def document(question: Question) -> dict[str, Any]:
     found = pace(load, chosen.kind, question.latency_seconds)
     return {
         "service": chosen.service.name,
+        **({"name": question.name, "source": question.source} if question.name else {}),
         "operations_per_second": load.operations,
         "bytes_per_second": load.payload,
         "target": question.target,

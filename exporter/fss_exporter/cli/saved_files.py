@@ -1,10 +1,10 @@
 """Flags and reading of saved mountstats files, for the commands that take them."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
+from fss_exporter.cli.ceilings import Judge
 from fss_exporter.errors import UsageError
 from fss_exporter.nfs.escapes import decode
 from fss_exporter.nfs.saved import Interval, between, read_saved
@@ -19,9 +19,9 @@ seconds_option = click.option(
 
 
 def saved_interval(
-    before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, address_map: Mapping[str, str]
+    before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, ceilings: Judge
 ) -> Interval:
-    """What lies between two saved looks.
+    """What lies between two saved looks; addresses and services are as the configuration has them.
 
     Raises:
         UsageError: a file cannot be read, or they are not two looks at one host in this order.
@@ -29,8 +29,9 @@ def saved_interval(
     if len(mountinfo) > 2:
         raise UsageError("--mountinfo: give it once, or twice for --from and --to")
     texts = [text_of(path) for path in mountinfo]
-    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, address_map)
-    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, address_map)
+    told = (ceilings.address_map, ceilings.services)
+    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, *told)
+    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, *told)
     return between(earlier, later, seconds)
 
 

@@ -12,10 +12,10 @@ from enum import Enum
 from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.purchase import ServiceLoad, service_uses
+from fss_exporter.model.purchase import uses_of
 from fss_exporter.model.services import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
-from fss_exporter.model.utilisation import Use, fullest, uses
+from fss_exporter.model.utilisation import Use, fullest
 from fss_exporter.model.workload import Transfers, workload
 
 MET_RATIO = 0.90
@@ -140,13 +140,9 @@ def plain_traffic(job: Job) -> Traffic:
 def judge(jobs: Iterable[Job], limits: Limits | Ceilings, cap_bytes: int) -> Verdict:
     """What jobs that ran together measured, against the ceilings of one mount target, or of another service."""
     jobs = tuple(jobs)
-    if isinstance(limits, Ceilings):
-        traffic = together(plain_traffic(job) for job in jobs)
-        reads, writes = sum(job.reads.operations for job in jobs), sum(job.writes.operations for job in jobs)
-        found = service_uses(ServiceLoad(reads, writes, traffic.read_bytes, traffic.written_bytes), limits)
-    else:
-        traffic = together(job_traffic(job, cap_bytes) for job in jobs)
-        found = uses(traffic, limits)
+    plain = isinstance(limits, Ceilings)
+    traffic = together(plain_traffic(job) if plain else job_traffic(job, cap_bytes) for job in jobs)
+    found = uses_of(traffic, limits)
     first = fullest(found)
     in_flight = sum(job.in_flight for job in jobs)
     depths = [job.depth for job in jobs if job.depth is not None]

@@ -4,8 +4,11 @@ import math
 from dataclasses import dataclass
 
 from fss_exporter.model.concurrency import Flow, in_flight_for
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.services import Ceilings, Kind, Service
-from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
+from fss_exporter.model.traffic import Traffic
+from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use, uses
 
 BANDWIDTH = "bandwidth, reads and writes together"
 
@@ -39,6 +42,22 @@ def service_uses(load: ServiceLoad, ceilings: Ceilings) -> tuple[Use, ...]:
         Use(BANDWIDTH, "B/s", load.payload, ceilings.bytes_per_second),
     )
     return tuple(use for use in found if use.limit is not None)
+
+
+def service_load(traffic: Traffic) -> ServiceLoad:
+    """What traffic asks of a service that counts READs and WRITEs."""
+    reads, writes = (traffic.operations.get(name) for name in (READ, WRITE))
+    return ServiceLoad(
+        reads.operations if reads else 0.0,
+        writes.operations if writes else 0.0,
+        traffic.read_bytes,
+        traffic.written_bytes,
+    )
+
+
+def uses_of(traffic: Traffic, limits: Limits | Ceilings) -> tuple[Use, ...]:
+    """What traffic takes of the ceilings of a mount target, or of another service."""
+    return service_uses(service_load(traffic), limits) if isinstance(limits, Ceilings) else uses(traffic, limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
+from fss_exporter.nfs.services import BY_NAME, Services
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, Reading, Superblock, join, split_device
 
 _AGE_SLACK_S = 1
@@ -54,7 +55,11 @@ class Interval:
 
 
 def read_saved(
-    source: str, mountstats: str, mountinfo: str | None, address_map: Mapping[str, str] = NO_ADDRESSES
+    source: str,
+    mountstats: str,
+    mountinfo: str | None,
+    address_map: Mapping[str, str] = NO_ADDRESSES,
+    services: Services = BY_NAME,
 ) -> Saved:
     """One saved look.
 
@@ -63,6 +68,7 @@ def read_saved(
         mountstats: its text.
         mountinfo: text of the mountinfo saved with it; None if there is none.
         address_map: mount-target address by TLS forwarder address.
+        services: tells the service of a mount.
 
     Raises:
         UsageError: the text is not mountstats, holds no NFS mount or was cut off.
@@ -82,7 +88,7 @@ def read_saved(
         )
     else:
         mounts = parse_mountinfo(mountinfo)
-    reading = join(counters, mounts, address_map)
+    reading = join(counters, mounts, address_map, services)
     strangers = reading.skipped.count(UNMATCHED)
     if not reading.superblocks:
         raise UsageError(f"{source}: none of its mounts are in the mountinfo; is it of the same host and moment?")

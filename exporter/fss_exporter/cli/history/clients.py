@@ -10,6 +10,7 @@ from fss_exporter.cli.plan_case import Load, SizeClass
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.services import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 
 _COST = "fss_client_estimated_io_operations"
@@ -18,12 +19,12 @@ _WRITTEN = "fss_client_written_bytes_total"
 _SIZES = "fss_client_io_size_bytes"
 
 
-def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits], address: str | None) -> dict[str, Load]:
+def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits | Ceilings], address: str | None) -> dict[str, Load]:
     """The five minutes in which the clients of each mount target had it nearest to a ceiling, by address.
 
     Args:
         prometheus: whom to ask.
-        limits: ceilings of the mount target at an address.
+        limits: ceilings of what is at an address.
         address: only this one; None for all.
 
     Raises:
@@ -51,7 +52,7 @@ def _histories(prometheus: Prometheus, address: str | None) -> dict[str, dict[fl
 
 def _rough(values: dict[str, float]) -> Traffic:
     iops = values.get(f"{_COST}_total", 0.0)
-    every = OperationTraffic(0.0, Bounds(iops, iops, iops))
+    every = OperationTraffic(iops, Bounds(iops, iops, iops))  # as a service counts them that counts READs and WRITEs
     return Traffic({READ: every}, values.get(_READ, 0.0), values.get(_WRITTEN, 0.0))
 
 

@@ -4,17 +4,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from fss_exporter.model.limits import Limits
+from fss_exporter.model.purchase import uses_of
+from fss_exporter.model.services import Ceilings
 from fss_exporter.model.traffic import Traffic
-from fss_exporter.model.utilisation import fullest, uses
+from fss_exporter.model.utilisation import fullest
 
 
-def busiest_moment(history: Mapping[float, Traffic], limits: Limits) -> float:
-    """The moment, epoch seconds, nearest to a ceiling; the cost decides between equals and where no ceiling is known."""
+def busiest_moment(history: Mapping[float, Traffic], limits: Limits | Ceilings) -> float:
+    """The moment, epoch seconds, nearest to a ceiling; cost and payload decide between equals and where no ceiling is known."""
 
-    def fullness(moment: float) -> tuple[float, float]:
+    def fullness(moment: float) -> tuple[float, float, float]:
         traffic = history[moment]
-        first = fullest(uses(traffic, limits))
-        return (first.ratio or 0.0) if first else 0.0, traffic.iops.point if traffic.iops else 0.0
+        first = fullest(uses_of(traffic, limits))
+        cost = traffic.iops.point if traffic.iops else 0.0
+        return (first.ratio or 0.0) if first else 0.0, cost, traffic.read_bytes + traffic.written_bytes
 
     return max(history, key=fullness)
 

@@ -106,6 +106,14 @@ def test_a_cell_forwards_what_only_it_can_record_and_what_the_centre_needs_raw()
     assert not {name for name in needed if name.startswith("mount_target:")}
 
 
+def test_mimirs_ruler_takes_all_rules_with_its_default_limits() -> None:
+    """`ruler.max-rules-per-rule-group` and `ruler.max-rule-groups-per-tenant`, as Mimir 3 has them."""
+    groups = [group for path in (ROOT / "rules").glob("*.yml") for group in yaml.safe_load(path.read_text())["groups"]]
+    assert [group["name"] for group in groups if len(group["rules"]) > 20] == []
+    assert len(groups) <= 70
+    assert "its defaults of 20 rules a group and 70 groups a tenant" in SCALING
+
+
 def test_the_centre_adds_the_cells_up() -> None:
     """Evaluated by promtool over the shipped rules: sums over two cells, and no rule that the cells' label breaks."""
     done = run("promtool", "test", "rules", Path(__file__).with_name("cells_test.yml"))

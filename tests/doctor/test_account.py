@@ -149,12 +149,12 @@ def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
     [
         (
             (Lag("A", 66.0, 71.0), Lag("B", 10.0, 15.0)),
-            [(Severity.OK, "a minute could be read 15 s (B) to 71 s (A) after its end, looking every 5 s")],
+            [(Severity.OK, "a new minute could be read within 15 s (B) to 71 s (A) of its end")],
         ),
         (
             (Lag("A", 370.0, 375.0), Lag("B", 200.0, None)),
             [
-                (Severity.WARNING, "a minute could be read 375 s (A) after its end, looking every 5 s"),
+                (Severity.WARNING, "a new minute could be read within 375 s (A) of its end"),
                 (Severity.OK, "no new minute came of B; the next one ended 200 s ago"),
             ],
         ),

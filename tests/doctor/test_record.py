@@ -4,7 +4,7 @@ import json
 
 from hypothesis import given, strategies as st
 
-from fss_exporter.doctor.account_facts import MetricFacts, Outcome, RegionFacts, Tried
+from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Tried
 from fss_exporter.doctor.record import record
 
 ONE = "ocid1.mounttarget.oc1.eu_frankfurt_1.aaaaaaaafuyipt4am32q"
@@ -24,6 +24,7 @@ FACTS = RegionFacts(
         )
     },
     metrics=(MetricFacts("MetadataIOPS", "MetadataIOPS", 2, DIMENSIONS), MetricFacts("X", "", 1, DIMENSIONS)),
+    lags=(Lag("MetadataIOPS", 66.0, 71.0),),
 )
 
 
@@ -33,6 +34,7 @@ def test_ocids_and_names_have_stand_ins_that_stay_the_same() -> None:
     first, second = region["metrics"]
     assert first["dimensions"]["mountTargetId"] == ["<mounttarget 1>", "<mounttarget 2>"]
     assert first["dimensions"] == second["dimensions"]
+    assert region["ingestion_lag_seconds"] == [{"metric": "MetadataIOPS", "at_least": 66.0, "at_most": 71.0}]
     assert first["dimensions"]["mtResourceName"] == ["<name 1>"]
     assert first["dimensions"]["size"] == ["0B_to_8KiB"]
     assert region["operations"]["ListMountTargets"]["error"].endswith("in compartment id <filesystem 1>")

@@ -7,7 +7,6 @@ from typing import Final
 from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Subscriptions, Tried
 from fss_exporter.doctor.discovered import check_discovered
 from fss_exporter.doctor.findings import PROJECT, WHITE_PAPER, Finding, Severity
-from fss_exporter.doctor.lag import EVERY_SECONDS
 
 _SKEW_REFUSED: Final = 300.0
 """Seconds after which OCI refuses a signature."""
@@ -162,8 +161,7 @@ def _lag(facts: RegionFacts) -> Iterator[Finding]:
 def _measured(region: str, lags: tuple[Lag, ...]) -> Iterator[Finding]:
     came = [(lag.at_most, lag.metric) for lag in lags if lag.at_most is not None]
     if came:
-        message = f"a minute could be read {_span(came)} after its end, looking every {EVERY_SECONDS:g} s"
-        yield _judged(region, max(came)[0], message)
+        yield _judged(region, max(came)[0], f"a new minute could be read within {_span(came)} of its end")
     missing = [(lag.at_least, lag.metric) for lag in lags if lag.at_most is None]
     if missing:
         names = ", ".join(name for _, name in missing[:_NAMED])

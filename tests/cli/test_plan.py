@@ -45,7 +45,7 @@ def ratios(found: dict[str, Any]) -> dict[str, float | None]:
         (("--reads", "5", "--shape", "huge"), "is not one of"),
         (("--reads", "5", "--prometheus", "http://host"), "more than one workload"),
         (("--reads", "5", "--address", "10.0.0.1"), "--address goes with a recorded load"),
-        (("--reads", "5", "--mountinfo", "x"), "go with --mountstats"),
+        (("--reads", "5", "--mountinfo", "x"), "goes with --mountstats"),
         (("--prometheus", "host:9090"), "give a URL like"),
         (("--reads", "5", "--what-if", "nconnect"), "write it like nconnect=16"),
         (("--reads", "5", "--what-if", "nconnect=64"), "more than the 16 connections"),

@@ -10,6 +10,8 @@ from fss_exporter.cli import units
 from fss_exporter.errors import UsageError
 from fss_exporter.model.capacity import Clients
 
+_RECORDED = "--mountstats, --scrapes or --prometheus"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -25,6 +27,7 @@ class Options:
     mountstats: tuple[Path, Path] | None
     mountinfo: tuple[Path, ...]
     seconds: float | None
+    scrapes: tuple[Path, Path] | None
     prometheus: str | None
     address: str | None
     concurrency: float | None
@@ -82,15 +85,17 @@ def check(options: Options) -> None:
     Raises:
         UsageError: they do not.
     """
-    sources = (options.is_stated, options.mountstats is not None, options.prometheus is not None)
-    if not any(sources):
-        raise UsageError("no workload: give rates such as --reads 5000 --read-size 32k, --mountstats or --prometheus")
-    if sum(sources) > 1:
-        raise UsageError("more than one workload: give rates, --mountstats or --prometheus")
-    if options.mountstats is None and (options.mountinfo or options.seconds is not None):
-        raise UsageError("--mountinfo and --seconds go with --mountstats")
+    recorded = (options.mountstats is not None, options.scrapes is not None, options.prometheus is not None)
+    if not options.is_stated and not any(recorded):
+        raise UsageError(f"no workload: give rates such as --reads 5000 --read-size 32k, {_RECORDED}")
+    if options.is_stated + sum(recorded) > 1:
+        raise UsageError(f"more than one workload: give rates, {_RECORDED}")
+    if options.mountstats is None and options.mountinfo:
+        raise UsageError("--mountinfo goes with --mountstats")
+    if options.mountstats is None and options.scrapes is None and options.seconds is not None:
+        raise UsageError("--seconds goes with --mountstats or --scrapes")
     if options.is_stated and options.address is not None:
-        raise UsageError("--address goes with a recorded load: --mountstats or --prometheus")
+        raise UsageError(f"--address goes with a recorded load: {_RECORDED}")
     if options.reads is not None and options.read_bandwidth is not None:
         raise UsageError("--reads and --read-bandwidth both state the reads: give one")
     if options.writes is not None and options.write_bandwidth is not None:

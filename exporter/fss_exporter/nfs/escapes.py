@@ -1,6 +1,9 @@
 """Names as the kernel writes them into `/proc`."""
 
 import re
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
@@ -17,6 +20,11 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
-def options(text: str) -> dict[str, str]:
-    """A comma list of mount options by name; an option without a value has the empty string."""
-    return dict(part.partition("=")[::2] for part in text.split(",") if part)
+@lru_cache(maxsize=256)
+def options(text: str) -> Mapping[str, str]:
+    """A comma list of mount options by name; an option without a value has the empty string.
+
+    The mounts of a host have few lists between them, and they are read every tick: equal lists share one mapping.
+    """
+    found = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    return MappingProxyType(found)

@@ -6,6 +6,7 @@ that a kernel of next year costs nothing. One record that cannot be read costs t
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
@@ -22,9 +23,8 @@ _AGE = re.compile(r"\n\s*age:(.*)")
 _SERVER_READ, _SERVER_WRITTEN = 4, 5
 _INODE_REVALIDATE, _VFS_LOCK = 0, 16
 _COLUMNS = 8
-_SIGN_BIT = 1 << 63
-_LONGEST_NUMBER = 20
-# Digits of 64 bits. A longer one is no counter, and no float either.
+_NUMBERS = " \t0123456789"
+_SIGN_BIT, _TOO_LARGE = 1 << 63, 1 << 64
 
 
 class _Body(NamedTuple):
@@ -156,17 +156,18 @@ def _head(line: str) -> tuple[str, str, str]:
 
 def _operation(line: str) -> tuple[str, OperationCounters] | None:
     """Name and counters of one line; None at the end of the table."""
-    name, colon, value = line.strip().partition(":")
+    name, colon, value = line.partition(":")
+    name = name.strip()
     if not colon or name.startswith("no device"):
         return None
     numbers = _numbers("operation", value)
     if len(numbers) < _COLUMNS:
         raise RecordError("malformed_operation", line.strip()[:120])
+    if len(numbers) == _COLUMNS + 1 and max(numbers) < _SIGN_BIT:
+        return name, OperationCounters._make(numbers)
     ops, transmissions, timeouts, sent, received, *times = numbers[:_COLUMNS]
-    if max(times) >= _SIGN_BIT:
-        times = [_signed(time) for time in times]
     errors = numbers[_COLUMNS] if len(numbers) > _COLUMNS else None
-    queue, rtt, execute = times
+    queue, rtt, execute = map(_signed, times)
     return name, OperationCounters(ops, transmissions, timeouts, sent, received, queue, rtt, execute, errors)
 
 
@@ -199,10 +200,12 @@ def _at(numbers: list[int], place: int) -> int | None:
 
 
 def _numbers(what: str, text: str) -> list[int]:
-    words = text.split()
-    if words and not (text.isascii() and "".join(words).isdecimal() and len(max(words, key=len)) <= _LONGEST_NUMBER):
-        raise RecordError(f"malformed_{what}", text.strip()[:120])
-    return [int(word) for word in words]
+    if not text.strip(_NUMBERS):
+        with suppress(ValueError):  # thousands of digits
+            numbers = [*map(int, text.split())]
+            if not numbers or max(numbers) < _TOO_LARGE:
+                return numbers
+    raise RecordError(f"malformed_{what}", text.strip()[:120])
 
 
 def _signed(printed: int) -> int:

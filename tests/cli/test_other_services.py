@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from tests.cli.prompt import RECORDINGS, ROOT, ask
 
+from fss_exporter.model.services import SERVICES
+
+SERVER = "0a1b.cn-hangzhou.nas.aliyuncs.com"
 REPORT = ROOT / "tests/fixtures/fio/nogroup.json"
 NAS = ("--service", "apsara-nas", "--type", "capacity")
 VOLUME = ("--service", "block-volume", "--type", "vpu-20", "--capacity", "400GB")
@@ -79,15 +82,77 @@ def test_a_report_of_a_service_without_known_ceilings_has_figures_and_no_verdict
     assert group["model_error_ratio"] is None
 
 
-def test_a_mount_of_another_service_is_not_held_against_a_mount_target(tmp_path: Path) -> None:
-    looks = []
-    for name in ("before", "after"):
-        text = (RECORDINGS / f"k_mixed/{name}.txt").read_text()
-        look = tmp_path / f"{name}.txt"
-        look.write_text(text.replace("10.80.1.10:/export/a", "0a1b.cn-hangzhou.nas.aliyuncs.com:/share"))
-        looks.append(look)
+class TestARecordedLoad:
+    """Two looks at one host whose mount is a NAS, and what another service has to bear for it."""
 
-    (target,) = ask("iostat", "--from", looks[0], "--to", looks[1], "--output", "json").document["mount_targets"]
+    @pytest.fixture
+    def looks(self, tmp_path: Path) -> tuple[Path, Path]:
+        def look(name: str) -> Path:
+            text = (RECORDINGS / f"k_mixed/{name}.txt").read_text()
+            path = tmp_path / f"{name}.txt"
+            path.write_text(text.replace("10.80.1.10:/export/a", f"{SERVER}:/share"))
+            return path
 
-    assert target["estimated_iops"]["point"] > 0
-    assert not any(target["share"].values())
+        return look("before"), look("after")
+
+    @pytest.fixture
+    def configuration(self, tmp_path: Path) -> Path:
+        path = tmp_path / "services.yml"
+        path.write_text(
+            f"services:\n  - server: {SERVER}\n    service: apsara-nas\n    type: capacity\n    capacity: 1000GiB\n"
+        )
+        return path
+
+    def test_is_not_held_against_a_mount_target(self, looks: tuple[Path, Path]) -> None:
+        (target,) = ask("iostat", "--from", looks[0], "--to", looks[1], "--output", "json").document["mount_targets"]
+
+        assert target["estimated_iops"]["point"] > 0
+        assert target["share"] == {}
+
+    def test_is_held_against_the_ceiling_the_configuration_tells(
+        self, looks: tuple[Path, Path], configuration: Path
+    ) -> None:
+        flags = ("--from", looks[0], "--to", looks[1], "--config.file", configuration, "--output", "json")
+        (target,) = ask("iostat", *flags).document["mount_targets"]
+
+        payload = target["read_bytes_per_second"] + target["written_bytes_per_second"]
+        assert target["share"] == {"bandwidth, reads and writes together": pytest.approx(payload / 150e6)}
+
+    def test_is_counted_by_the_rule_of_the_service_the_configuration_tells(
+        self, looks: tuple[Path, Path], configuration: Path
+    ) -> None:
+        configuration.write_text(configuration.read_text().replace(SERVER, "other.example"))
+        address = configuration.with_name("address.yml")
+        address.write_text("services:\n  - export: /share\n    service: none\n")
+        flags = ("--from", looks[0], "--to", looks[1], "--output", "json", "--config.file")
+
+        (by_name,) = ask("iostat", *flags, configuration).document["mount_targets"]
+        (uncounted,) = ask("iostat", *flags, address).document["mount_targets"]
+        assert by_name["estimated_iops"] is not None
+        assert uncounted["estimated_iops"] is None
+
+    def test_is_what_to_buy_for_with_the_latency_that_was_measured(self, looks: tuple[Path, Path]) -> None:
+        seen = ask("iostat", "--from", looks[0], "--to", looks[1], "--by", "operation", "--output", "json")
+        (target,) = seen.document["mount_targets"]
+        counted = [one for one in target["operations"] if one["operation"] in {"READ", "WRITE"}]
+
+        (plan,) = ask("plan", *NAS, "--mountstats", *looks, "--output", "json").document["plans"]
+
+        operations = sum(one["operations_per_second"] for one in counted)
+        waits = sum(one["operations_per_second"] * one["mean_rtt_seconds"] for one in counted)
+        payload = target["read_bytes_per_second"] + target["written_bytes_per_second"]
+        assert plan["name"] == target["address"] == "10.80.1.10"
+        assert plan["operations_per_second"] == pytest.approx(operations)
+        assert plan["in_flight"] == pytest.approx(waits)
+        (offer,) = plan["offers"]
+        assert offer["capacity_bytes"] == pytest.approx(payload / 0.8 / 150e6 * 1000 * 1024**3)
+
+    def test_of_mount_targets_can_move_to_another_service(self) -> None:
+        folder = RECORDINGS / "k_mixed"
+        looks = (folder / "before.txt", folder / "after.txt")
+        (plan,) = ask("plan", "--service", "lustre", "--mountstats", *looks, "--output", "json").document["plans"]
+
+        assert plan["name"] == "10.80.1.10"
+        assert {offer["type"] for offer in plan["offers"]} == set(SERVICES["lustre"].kinds)
+        out = ask("plan", "--service", "lustre", "--mountstats", *looks).out
+        assert f"10.80.1.10: {looks[0]}" in out.replace("\n", "")

@@ -11,9 +11,12 @@ from tests.cli.prompt import Answer, ask
 
 from fss_exporter.cli.history import prometheus
 from fss_exporter.cli.history.busiest import busiest
+from fss_exporter.cli.history.services import of_service
 from fss_exporter.cli.plan_report import size_lines
 from fss_exporter.errors import SourceError
 from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.purchase import ServiceLoad, service_load
+from fss_exporter.model.services import Ceilings
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
@@ -23,7 +26,7 @@ QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
 def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
     """A real Prometheus with two hours of some mount targets, days ago: one quiet hour and one busy hour."""
     folder = tmp_path_factory.mktemp("week")
-    (folder / "history.om").write_text("".join((*_history(), *_published(), "# EOF\n")))
+    (folder / "history.om").write_text("".join((*_history(), *_published(), *_other_services(), "# EOF\n")))
     promtool = processes.require("promtool", "prometheus")
     subprocess.run(
         [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
@@ -87,6 +90,26 @@ def _published() -> Iterator[str]:
                     yield f"{metric}{{{labels[name]}}} {value * share} {start + minute * 60}\n"
 
 
+def _other_services() -> Iterator[str]:
+    """A Lustre file system of 40 TB at 125 MB/s per TB, near its 5 GB/s in the busy hour; the clients of 10.0.0.2 use a NAS."""
+    labels = 'service="lustre",resource="render",resource_id="ocid1.lustrefilesystem.render",region="r"'
+    figures = {
+        "fss_service_read_operations_per_second": 700.0,
+        "fss_service_write_operations_per_second": 300.0,
+        "fss_service_read_bytes_per_second": 3.2e9,
+        "fss_service_write_bytes_per_second": 1.2e9,
+    }
+    for name, value in figures.items():
+        yield f"# TYPE {name} gauge\n"
+        for start, share in ((QUIET, 0.1), (BUSY, 1.0)):
+            for minute in range(60):
+                yield f"{name}{{{labels}}} {value * share} {start + minute * 60}\n"
+    yield "# TYPE fss_service_bytes_per_second_limit gauge\n"
+    yield f"fss_service_bytes_per_second_limit{{{labels}}} 5e9 {BUSY}\n"
+    yield "# TYPE fss_client_service_info gauge\n"
+    yield f'fss_client_service_info{{address="10.0.0.2",server="s",export="/a",service="apsara-nas",kind=""}} 1 {BUSY}\n'
+
+
 def of_shape(_: str, shape: str) -> Limits:
     return SHAPES[shape or "standard"].limits if shape in {"", *SHAPES} else Limits()
 
@@ -118,6 +141,27 @@ def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prom
 
 def test_one_mount_target_of_the_week_can_be_chosen(week: processes.Prometheus) -> None:
     assert set(busiest(asked(week), of_shape, "10.0.0.2", NOW)) == {"10.0.0.2"}
+
+
+@pytest.mark.parametrize("named", [None, "render", "ocid1.lustrefilesystem.render"])
+def test_the_busiest_minutes_of_a_file_system_of_another_service_are_planned(
+    week: processes.Prometheus, named: str | None
+) -> None:
+    loads = of_service(prometheus.Prometheus(asked(week), NOW), "lustre", Ceilings(), named)
+
+    assert set(loads) == {"render"}
+    assert service_load(loads["render"].traffic) == ServiceLoad(700, 300, 3.2e9, 1.2e9)
+
+
+def test_clients_of_another_service_are_planned_without_those_of_mount_targets(week: processes.Prometheus) -> None:
+    api = prometheus.Prometheus(asked(week), NOW)
+
+    assert set(of_service(api, "apsara-nas", Ceilings(), None)) == {"10.0.0.2"}
+
+
+def test_a_service_without_metrics_is_a_failure(week: processes.Prometheus) -> None:
+    with pytest.raises(SourceError, match="nothing of block-volume called db of the last week"):
+        of_service(prometheus.Prometheus(asked(week), NOW), "block-volume", Ceilings(), "db")
 
 
 def test_a_week_without_metrics_is_a_failure(week: processes.Prometheus) -> None:

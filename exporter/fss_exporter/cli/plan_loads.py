@@ -93,6 +93,8 @@ def loads_of_service(other: Chosen, options: Options, ceilings: Judge) -> dict[s
     if options.prometheus is not None:
         api = Prometheus(_api(options.prometheus))
         return of_service(api, other.service.name, other.ceilings, options.address)
+    if not options.is_stated:
+        return loads_of(options, ceilings, lambda _: ceilings)
     reads, writes = (one or Transfers(0.0, 1) for one in _stated(options))
     operations = {READ: OperationTraffic(reads.per_second), WRITE: OperationTraffic(writes.per_second)}
     payload = (one.per_second * one.size_bytes for one in (reads, writes))

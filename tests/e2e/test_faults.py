@@ -185,11 +185,17 @@ def test_the_disk_is_never_written(tmp_path: Path) -> None:
         ticks = running.value("fss_nfs_ticks_total")
         wait_for(lambda: (running.value("fss_nfs_ticks_total") or 0) > (ticks or 0) + 10, "ticks")
 
-        flags = [_open_flags(entry) for entry in Path(f"/proc/{running.process.pid}/fd").iterdir()]
-        written = [path for path, mode in flags if mode & (os.O_WRONLY | os.O_RDWR) and path.startswith("/")]
-        assert set(written) <= {str(running.log), "/dev/null"}
-        files = {path.name for path in tmp_path.rglob("*") if path.is_file()}
-        assert files == {running.log.name, "mountstats", "mountinfo"}
+        assert _opened_to_write(running) <= {str(running.log), "/dev/null"}
+        assert _files(tmp_path) == {running.log.name, "mountstats", "mountinfo"}
+
+
+def _files(directory: Path) -> set[str]:
+    return {path.name for path in directory.rglob("*") if path.is_file()}
+
+
+def _opened_to_write(running: Running) -> set[str]:
+    flags = [_open_flags(entry) for entry in Path(f"/proc/{running.process.pid}/fd").iterdir()]
+    return {path for path, mode in flags if mode & (os.O_WRONLY | os.O_RDWR) and path.startswith("/")}
 
 
 def _open_flags(descriptor: Path) -> tuple[str, int]:
@@ -256,6 +262,16 @@ def test_killed_in_the_middle_of_a_poll_it_polls_again_after_a_start(tmp_path: P
         with serve(tmp_path, *flags) as running:
             wait_for(lambda: running.value('fss_collector_success{collector="oci"}') == 1, "a whole poll")
             assert not running.logged("level=error")
+
+
+def test_a_poller_writes_to_no_disk_either(tmp_path: Path) -> None:
+    with polled_region(tmp_path) as (region, flags):
+        region.clear_faults()
+        with serve(tmp_path, *flags) as running:
+            before = _files(tmp_path)
+            wait_for(lambda: region.calls.get("SummarizeMetricsData", 0) > 5, "a poll under way")
+            assert _opened_to_write(running) <= {str(running.log), "/dev/null"}
+            assert _files(tmp_path) == before
 
 
 def test_a_poll_that_hangs_holds_up_neither_health_nor_scrapes_nor_the_end(tmp_path: Path) -> None:

@@ -40,6 +40,13 @@ def test_a_narrow_column_comes_back_where_a_wide_one_had_to_go() -> None:
     assert [line.rstrip() for line in stream.getvalue().splitlines()[:2]] == ["name    x", "a-name  2"]
 
 
+def test_a_column_without_a_title_goes_without_a_word() -> None:
+    stream = io.StringIO()
+    columns = (Column("name"), Column("", 1), Column("more", 2))
+    show(Console(file=stream, width=14, highlight=False), columns, [Row(("fourteen-signs", "remark", "1"))])
+    assert " ".join(stream.getvalue().split()) == "name fourteen-signs left out, the terminal is too narrow: more"
+
+
 def test_what_always_stays_is_folded_before_it_goes() -> None:
     lines = printed(4)
     assert lines[0] == "name"

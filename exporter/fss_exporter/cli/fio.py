@@ -99,16 +99,16 @@ class Against:
 
 _COLUMNS = (
     Column("job", left=True),
-    Column("", 1, left=True),
+    Column("", left=True),
     Column("IOPS of fio"),
     Column("MB/s"),
     Column("KiB", 2),
-    Column("mean ms"),
+    Column("mean ms", 1),
     Column("p50 ms", 6),
-    Column("p99 ms", 5),
+    Column("p99 ms", 2),
     Column("p99.9 ms", 6),
-    Column("in flight", 3),
-    Column("of depth", 4),
+    Column("in flight", 5),
+    Column("of depth", 5),
 )
 
 

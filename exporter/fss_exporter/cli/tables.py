@@ -74,7 +74,8 @@ def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: st
         say(out, title, "bold", hanging=2)
     out.print(_table(columns, rows, kept))
     if len(kept) < len(columns):
-        missing = ", ".join(column.title for index, column in enumerate(columns) if index not in kept)
+        titles = (column.title for index, column in enumerate(columns) if index not in kept)
+        missing = ", ".join(filter(None, titles))
         say(out, f"left out, the terminal is too narrow: {missing}", "dim", hanging=2)
 
 

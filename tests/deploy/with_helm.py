@@ -66,9 +66,60 @@ def test_probes_only_open_the_port_where_clients_have_to_show_a_certificate(
 
 @pytest.mark.parametrize(
     ("values", "told"),
-    [({"tcpProbe": True}, "tcpProbe"), ({"port": 80}, "port"), ({"agent": {"extraArgs": ["serve"]}}, "extraArgs")],
+    [
+        ({"tcpProbe": True}, "tcpProbe"),
+        ({"port": 80}, "port"),
+        ({"agent": {"extraArgs": ["serve"]}}, "extraArgs"),
+        ({"agent": {"exact": "sometimes"}}, "exact"),
+    ],
 )
 def test_a_value_that_is_none_is_refused_by_its_name(tmp_path: Path, values: dict[str, Any], told: str) -> None:
     done = helm(tmp_path, values)
     assert done.returncode != 0
     assert told in done.stderr
+
+
+def mounts(folder: Path, agent: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The agent's container, and the host's path of each volume by where it is mounted, with whether it is read-only."""
+    done = helm(folder, {"agent": agent})
+    assert done.returncode == 0, done.stderr
+    (daemonset,) = (one for one in yaml.safe_load_all(done.stdout) if one and one["kind"] == "DaemonSet")
+    pod = daemonset["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"]}
+    return container, {
+        mount["mountPath"]: (paths[mount["name"]], mount.get("readOnly", False)) for mount in container["volumeMounts"]
+    }
+
+
+@pytest.mark.parametrize("exact", ["off", False])
+def test_without_exact_mode_the_agent_gets_nothing_of_tracefs(tmp_path: Path, exact: object) -> None:
+    container, found = mounts(tmp_path, {"exact": exact})
+
+    assert found == {"/host/proc": ("/proc", True)}
+    assert not [argument for argument in container["args"] if "exact" in argument or "tracefs" in argument]
+
+
+@pytest.mark.parametrize(("exact", "flag"), [("auto", "auto"), ("on", "on"), (True, "on")])
+def test_exact_mode_brings_tracefs_with_its_instances_writable_and_no_other_privilege(
+    tmp_path: Path, exact: object, flag: str
+) -> None:
+    container, found = mounts(tmp_path, {"exact": exact})
+    without, _ = mounts(tmp_path, {})
+
+    assert found == {
+        "/host/proc": ("/proc", True),
+        "/host/tracing": ("/sys/kernel/tracing", True),
+        "/host/tracing/instances": ("/sys/kernel/tracing/instances", False),
+    }
+    assert {f"--nfs.exact={flag}", "--path.tracefs=/host/tracing"} <= set(container["args"])
+    assert container["securityContext"] == without["securityContext"]
+
+
+def test_tracefs_may_be_below_debugfs_and_nowhere_else(tmp_path: Path) -> None:
+    _, found = mounts(tmp_path, {"exact": "auto", "tracefs": "/sys/kernel/debug/tracing"})
+    assert found["/host/tracing/instances"] == ("/sys/kernel/debug/tracing/instances", False)
+
+    done = helm(tmp_path, {"agent": {"exact": "auto", "tracefs": "/etc"}})
+    assert done.returncode != 0
+    assert "tracefs" in done.stderr

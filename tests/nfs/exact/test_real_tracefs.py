@@ -1,4 +1,5 @@
-"""This machine's own kernel: a trigger on a real event where it can count, the precise reason where it cannot."""
+"""This machine's own kernel: a trigger on a real event where it can count, the precise reason where it cannot, which `doctor`
+tells as well."""
 
 import os
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fss_exporter.doctor.exact import look
 from fss_exporter.nfs.exact.session import Session
 from fss_exporter.nfs.exact.tables import Parser
 from fss_exporter.nfs.exact.tracefs import INSTANCE, Instance, NotYet, Unavailable, check_hist, find
@@ -71,6 +73,7 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
             Session(tracefs, 2048)
+        assert "CONFIG_HIST_TRIGGERS" in look((tracefs,), Path("/sys")).reason
         assert not (tracefs / "instances" / INSTANCE).exists()
         return
     check_hist(tracefs)
@@ -107,18 +110,47 @@ def test_a_real_instance_is_made_shrunk_busy_while_open_and_removed(tracefs: Pat
     assert not instance.path.exists()
 
 
+_WITHOUT_PRIVILEGES = (
+    "unshare --user --map-root-user setpriv --bounding-set=-all --inh-caps=-all --no-new-privs".split()
+)
+
+
 def test_uid_0_without_a_capability_in_a_user_namespace_is_enough(tracefs: Path | None) -> None:
     """As under the shipped unit: CapabilityBoundingSet= and PrivateUsers=yes."""
     if tracefs is None:
         with pytest.raises(Unavailable):
             Instance(Path("/sys/kernel/tracing"))
         return
-    without = ["unshare", "--user", "--map-root-user", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
     done = subprocess.run(
-        [*without, "--no-new-privs", sys.executable, "-c", _MAKE, tracefs], capture_output=True, text=True, check=False
+        [*_WITHOUT_PRIVILEGES, sys.executable, "-c", _MAKE, tracefs], capture_output=True, text=True, check=False
     )
 
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["CapEff:", "0" * 16, "True"], "")
+    assert not (tracefs / "instances" / INSTANCE).exists()
+
+
+_AS_IN_THE_POD = """
+mount --bind "$1" "$2"
+mount -o remount,bind,ro "$2"
+mount --bind "$1/instances" "$2/instances"
+shift 2
+exec "$@"
+"""
+
+
+def test_the_folder_of_the_instances_is_all_that_must_be_writable(tracefs: Path | None, tmp_path: Path) -> None:
+    """As the chart mounts it, and as ReadWritePaths= of the unit's drop-in does."""
+    if tracefs is None:
+        with pytest.raises(Unavailable):
+            Instance(Path("/sys/kernel/tracing"))
+        return
+    program = f"{_MAKE}\nopen(sys.argv[1] + '/trace_marker', 'w')"
+    mounts = ["unshare", "--mount", "sh", "-euc", _AS_IN_THE_POD, "sh", tracefs, tmp_path]
+    agent = [*_WITHOUT_PRIVILEGES, sys.executable, "-c", program, tmp_path]
+    done = subprocess.run([*mounts, *agent], capture_output=True, text=True, check=False)
+
+    assert done.stdout.split() == ["CapEff:", "0" * 16, "True"]
+    assert "Read-only file system" in done.stderr.splitlines()[-1]
     assert not (tracefs / "instances" / INSTANCE).exists()
 
 
@@ -134,16 +166,19 @@ def test_a_real_instance_left_behind_is_taken_over(tracefs: Path | None) -> None
 
 
 def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | None) -> None:
-    """Whatever this machine is, setting up ends in one of three ways and leaves nothing behind."""
+    """Whatever this machine is, setting up ends in one of four ways and leaves nothing behind."""
     if tracefs is None:
+        with pytest.raises(Unavailable):
+            Session(find(), 2048)
         return
-    try:
-        session = Session(tracefs, 2048)
-    except NotYet:
-        assert not (tracefs / "events" / "nfs").exists()
-    except Unavailable:
-        assert not _counts(tracefs)
+    if not _counts(tracefs):
+        with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
+            Session(tracefs, 2048)
+    elif not (tracefs / "events" / "nfs").exists():
+        with pytest.raises(NotYet, match="counting begins with the first NFS mount"):
+            Session(tracefs, 2048)
     else:
+        session = Session(tracefs, 2048)
         session.look()
         session.end()
     assert not (tracefs / "instances" / INSTANCE).exists()

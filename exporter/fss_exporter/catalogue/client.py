@@ -198,6 +198,22 @@ CLIENT = (
         "addr and device of mountinfo, services of the configuration",
     ),
     Metric(
+    Metric(
+        "fss_client_objective_operations_per_second",
+        "gauge",
+        ("address", "operation"),
+        "operations_per_second",
+        "READs or WRITEs a second that one client was seen to reach at the service behind an address: an objective, not a ceiling.",
+        "type in services of the configuration, documents of the service",
+    ),
+    Metric(
+        "fss_client_objective_bytes_per_second",
+        "gauge",
+        ("address", "operation"),
+        "bytes_per_second",
+        "Payload bytes a second that one client was seen to read or write at the service behind an address: an objective, not a ceiling.",
+        "as fss_client_objective_operations_per_second",
+    ),
         "fss_client_iops_limit",
         "gauge",
         ("address",),

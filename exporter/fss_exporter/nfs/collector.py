@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.services import Ceilings
+from fss_exporter.model.services import Ceilings, OneClient
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.counted_families import counted_families
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
@@ -56,6 +56,12 @@ _LIMITS: dict[str, Callable[[Ceilings], float | None]] = {
     "fss_client_read_bytes_per_second_limit": lambda ceilings: ceilings.read_bytes_per_second,
     "fss_client_write_bytes_per_second_limit": lambda ceilings: ceilings.write_bytes_per_second,
     "fss_client_bytes_per_second_limit": lambda ceilings: ceilings.bytes_per_second,
+}
+
+
+_OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
+    "fss_client_objective_operations_per_second": lambda one: (one.read_iops, one.write_iops),
+    "fss_client_objective_bytes_per_second": lambda one: (one.read_bytes_per_second, one.write_bytes_per_second),
 }
 
 
@@ -199,6 +205,22 @@ def _services(reading: Reading | None) -> Iterator[Family]:
     for name, value_of in _LIMITS.items():
         limits = family(CATALOGUE[name])
         for address, found in by_address.items():
+    yield from _objectives(stated)
+
+
+def _objectives(stated: Iterable[Superblock]) -> Iterator[Family]:
+    """What one client was seen to reach, by address; nothing where its exports are of unlike kinds."""
+    by_address: dict[str, set[OneClient | None]] = {}
+    for superblock in stated:
+        by_address.setdefault(superblock.key.address, set()).add(superblock.known.one_client)
+    for name, values_of in _OBJECTIVES.items():
+        objectives = family(CATALOGUE[name])
+        for address, found in by_address.items():
+            one = next(iter(found)) if len(found) == 1 else None
+            for operation, value in zip((READ, WRITE), values_of(one) if one else (), strict=False):
+                objectives.add_metric((address, operation), value)
+        if objectives.values:
+            yield objectives
             value = value_of(next(iter(found)))
             # Exports of one address with unlike ceilings share no ceiling that one number could tell.
             if value is not None and len(found) == 1:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Protocol
 
-from fss_exporter.model.services import NONE, OCI_FSS, SERVICES, Ceilings, CostRule, Service, recognised
+from fss_exporter.model.services import NONE, OCI_FSS, SERVICES, Ceilings, CostRule, OneClient, Service, recognised
 
 _NFS3: Final = "nfs"
 
@@ -74,6 +74,12 @@ class Known:
     stated: bool = False
     kind: str = ""
     ceilings: Ceilings = field(default_factory=Ceilings)
+
+    @property
+    def one_client(self) -> OneClient | None:
+        """What one client was seen to reach; None where nobody has said so."""
+        kind = self.service.kinds.get(self.kind)
+        return None if kind is None else kind.one_client
 
 
 ASSUMED_NFS3: Final = Known(OCI_FSS, OCI_FSS.cost)

@@ -75,6 +75,24 @@ def test_a_report_is_read_against_the_ceiling_of_its_service() -> None:
     assert "IOPS of the service" in ask("fio", REPORT, *VOLUME).out
 
 
+@pytest.mark.parametrize(
+    ("service", "kind", "capacity", "bears"),
+    [
+        ("apsara-nas", "capacity", "10000GiB", 1.5e9),
+        ("lustre", "mbps-per-tb-250", "40TB", 10e9),
+        ("block-volume", "vpu-10", "1TB", 480e6),
+    ],
+)
+def test_a_report_of_each_service_is_held_against_the_bandwidth_it_bears(
+    service: str, kind: str, capacity: str, bears: float
+) -> None:
+    flags = ("--service", service, "--type", kind, "--capacity", capacity, "--output", "json")
+    (group,) = ask("fio", REPORT, *flags).document["groups"]
+
+    payload = sum(job[way]["bytes_per_second"] for job in group["jobs"] for way in ("read", "write") if job[way])
+    assert group["share"]["bandwidth, reads and writes together"] == pytest.approx(payload / bears)
+
+
 def test_a_report_of_a_service_without_known_ceilings_has_figures_and_no_verdict() -> None:
     (group,) = ask("fio", REPORT, "--service", "lustre", "--output", "json").document["groups"]
 

@@ -19,6 +19,7 @@ from tests.nfs.exact.host import Host
 from tests.nfs.exact.kernel import Kernel
 
 from fss_exporter.cli import iostat as command
+from fss_exporter.cli.iostat_report import Report
 from fss_exporter.nfs.superblocks import Reading
 
 MIXED = RECORDINGS / "k_mixed"
@@ -372,7 +373,7 @@ def scrapes(monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
 
 
 def metrics(reads: int) -> str:
-    labels = 'address="10.0.0.1",server="10.0.0.1",export="/a",operation="READ"'
+    labels = 'address="10.0.0.1",server="10.0.0.1",export="/a",service="oci-fss",operation="READ"'
     return f"# TYPE fss_client_operations_total counter\nfss_client_operations_total{{{labels}}} {reads}\n"
 
 
@@ -426,3 +427,26 @@ def test_what_is_estimated_is_not_told_as_exact() -> None:
     (report,) = command._local(host.reader.read, 0.05, 1)
 
     assert not report.counted
+
+
+def estimated(*sizes: int) -> list[Report]:
+    """Reports on a host that reads such transfers and counts no sizes."""
+    host = Host()
+
+    def read() -> Reading:
+        for size in sizes:
+            host.call(40, "READ", size)
+        return host._read()
+
+    return list(command._local(read, 0.05, 2))
+
+
+def test_bounds_far_apart_are_told_once_with_what_would_bring_them_together() -> None:
+    first, second = estimated(4096, 33_000, 100_000)
+
+    assert "--nfs.exact=auto" in first.notes[0]
+    assert second.notes == ()
+
+
+def test_where_sizes_are_as_good_as_known_nothing_is_advised() -> None:
+    assert {report.notes for report in estimated(1024 * 1024)} == {()}

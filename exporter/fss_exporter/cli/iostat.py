@@ -19,6 +19,7 @@ from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
 from fss_exporter.cli.saved_files import saved_interval, seconds_option
 from fss_exporter.cli.units import interval as interval_type
 from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.saved import since_mount
@@ -28,6 +29,11 @@ from fss_exporter.nfs.traffic import snapshot, traffic
 
 _TICK_S = 1.0
 _SCRAPE_INTERVAL_S = 5.0
+_FAR_APART = 1.1
+_COUNT_THEM = (
+    "the bounds are far apart: --nfs.exact=auto has the kernel count READ and WRITE by size; "
+    "`fss-exporter doctor` says what that takes on this host"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +154,18 @@ def _local(read: Callable[[], Reading], interval: float | None, count: int | Non
             accounts.apply(reading, began)
         rates = traffic(old, accounts.mounts, began - last)
         counted = _estimated_seconds(accounts) == estimated
-        yield Report("this host", datetime.now(UTC), began - last, rates, _mount_points(reading), (), counted=counted)
+        notes = () if done or accounts.counted is not None else _could_be_counted(together(rates.values()))
+        yield Report(
+            "this host", datetime.now(UTC), began - last, rates, _mount_points(reading), notes, counted=counted
+        )
         done += 1
+
+
+def _could_be_counted(every: Traffic) -> tuple[str, ...]:
+    """What would bring the bounds together, where they are far apart."""
+    if every.iops is None or every.iops.upper <= _FAR_APART * every.iops.lower:
+        return ()
+    return (_COUNT_THEM,)
 
 
 def _estimated_seconds(accounts: Accounts) -> float:

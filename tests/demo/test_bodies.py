@@ -58,7 +58,7 @@ def _tenancy(sdk: Clients) -> str:
 
 def _summaries(sdk: Clients) -> Any:
     from fss_exporter.demo.region.filestorage import ROWS
-    from fss_exporter.demo.region.neighbours import BLOCK, LUSTRE
+    from fss_exporter.demo.region.neighbour_metrics import BLOCK, LUSTRE
 
     others = [(namespace.name, row.name) for namespace in (LUSTRE, BLOCK) for row in namespace.rows]
     asked = [("oci_filestorage", row.name) for row in ROWS] + others

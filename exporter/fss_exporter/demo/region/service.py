@@ -20,7 +20,8 @@ from fss_exporter.demo.region.inventory import Inventory
 from fss_exporter.demo.region.landscape import Landscape
 from fss_exporter.demo.region.metric_details import Limits
 from fss_exporter.demo.region.monitoring import Monitoring
-from fss_exporter.demo.region.neighbours import BLOCK, LUSTRE, Neighbours
+from fss_exporter.demo.region.neighbour_metrics import BLOCK, LUSTRE
+from fss_exporter.demo.region.neighbours import Neighbours
 from fss_exporter.demo.region.posting import Posting
 from fss_exporter.demo.region.request import Request
 from fss_exporter.demo.region.signature import verify

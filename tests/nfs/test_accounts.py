@@ -12,6 +12,7 @@ from fss_exporter.nfs.totals import MountTotals
 
 KIB = 1024
 KEY = SeriesKey("10.0.0.3", "10.0.0.3", "/a")
+KEY_V4 = KEY._replace(service="none")
 
 
 def reading(*records: str, info: str | None = None) -> Reading:
@@ -228,7 +229,7 @@ def test_reads_and_writes_are_themselves_from_their_first_on() -> None:
     assert (total(result, "READ"), total(result, "WRITE")) == (6, 1)
 
 
-def test_nfs3_and_nfs4_of_one_export_are_added_up_and_only_nfs3_is_estimated() -> None:
+def test_nfs3_and_nfs4_of_one_export_are_told_apart_and_only_nfs3_is_estimated() -> None:
     v4: Names = {"mount_point": "/mnt/v4", "fstype": "nfs4"}
     info = mountinfo(superblock="0:41", **v4) + mountinfo()
     result = accounts(
@@ -236,8 +237,10 @@ def test_nfs3_and_nfs4_of_one_export_are_added_up_and_only_nfs3_is_estimated() -
         reading(mountstats({"READ": 5}, age=1001, **v4), mountstats({"READ": 3}, age=1001), info=info),
     )
 
-    assert total(result, "READ") == 6
+    assert total(result, "READ") == 2
+    assert total(result, "READ", KEY_V4) == 4
     assert result.mounts[KEY].operations["READ"].cost == (4, 4, 4)
+    assert result.mounts[KEY_V4].operations["READ"].cost is None
 
 
 def test_nfs4_is_counted_and_not_estimated() -> None:
@@ -247,8 +250,8 @@ def test_nfs4_is_counted_and_not_estimated() -> None:
         reading(mountstats({"READ": 5}, **v4), info=info), reading(mountstats({"READ": 9}, age=1001, **v4), info=info)
     )
 
-    assert total(result, "READ") == 4
-    assert all(totals.cost is None for totals in result.mounts[KEY].operations.values())
+    assert total(result, "READ", KEY_V4) == 4
+    assert all(totals.cost is None for totals in result.mounts[KEY_V4].operations.values())
 
 
 def test_an_operation_nobody_has_priced_is_counted_and_not_estimated() -> None:

@@ -1,12 +1,13 @@
 """What an NFS client's own kernel counters become.
 
-Series are keyed by what a user knows: the mount target's `address`, the `server` name and the `export` of the mount.
+Series are keyed by what a user knows: the mount target's `address`, the `server` name and the `export` of the mount, and the
+storage `service` behind it, by whose rules its cost is estimated.
 All counters start at 0 with the exporter and grow by what each tick adds.
 """
 
 from fss_exporter.catalogue.metric import Metric
 
-MOUNT = ("address", "server", "export")
+MOUNT = ("address", "server", "export", "service")
 MOUNT_OPERATION = (*MOUNT, "operation")
 
 _RARE = "One that begins to happen counts as OTHER for five minutes."
@@ -192,12 +193,11 @@ CLIENT = (
     Metric(
         "fss_client_service_info",
         "info",
-        (*MOUNT, "service", "kind"),
+        (*MOUNT, "kind"),
         "info",
         "The storage service of a mount where the server's name or the configuration says so, value 1; a mount without it counts as OCI File Storage if NFSv3.",
         "addr and device of mountinfo, services of the configuration",
     ),
-    Metric(
     Metric(
         "fss_client_objective_operations_per_second",
         "gauge",
@@ -214,6 +214,7 @@ CLIENT = (
         "Payload bytes a second that one client was seen to read or write at the service behind an address: an objective, not a ceiling.",
         "as fss_client_objective_operations_per_second",
     ),
+    Metric(
         "fss_client_iops_limit",
         "gauge",
         ("address",),

@@ -74,18 +74,12 @@ class _Layout:
         self.totals = [
             mount.operations[name] for name in operations for mount in mounts.values() if name in mount.operations
         ]
-        labels = [
-            (key.address, key.server, key.export, name)
-            for name in operations
-            for key, mount in mounts.items()
-            if name in mount.operations
-        ]
+        labels = [(*key, name) for name in operations for key, mount in mounts.items() if name in mount.operations]
         self.series = {metric: [Series(CATALOGUE[metric], one) for one in labels] for metric in _OPERATION_VALUES}
-        self.coarse: dict[tuple[str, str, str, str], list[OperationTotals]] = {}
+        self.coarse: dict[tuple[str, ...], list[OperationTotals]] = {}
         for (*mount_labels, name), totals in zip(labels, self.totals, strict=True):
-            address, server, export = mount_labels
             coarse = name if name in _TOLD_APART else OTHER
-            self.coarse.setdefault((address, server, export, coarse), []).append(totals)
+            self.coarse.setdefault((*mount_labels, coarse), []).append(totals)
         self.coarse_series = {
             metric: [Series(CATALOGUE[metric], one) for one in self.coarse] for metric in _COARSE_VALUES
         }
@@ -170,7 +164,7 @@ def _mounts(accounts: Accounts) -> Iterator[Family]:
         for key, mount in accounts.mounts.items():
             value = value_of(mount)
             if value is not None:
-                result.add_metric((key.address, key.server, key.export), value)
+                result.add_metric(key, value)
         yield result
 
 
@@ -205,6 +199,12 @@ def _services(reading: Reading | None) -> Iterator[Family]:
     for name, value_of in _LIMITS.items():
         limits = family(CATALOGUE[name])
         for address, found in by_address.items():
+            value = value_of(next(iter(found)))
+            # Exports of one address with unlike ceilings share no ceiling that one number could tell.
+            if value is not None and len(found) == 1:
+                limits.add_metric((address,), value)
+        if limits.values:
+            yield limits
     yield from _objectives(stated)
 
 
@@ -221,17 +221,10 @@ def _objectives(stated: Iterable[Superblock]) -> Iterator[Family]:
                 objectives.add_metric((address, operation), value)
         if objectives.values:
             yield objectives
-            value = value_of(next(iter(found)))
-            # Exports of one address with unlike ceilings share no ceiling that one number could tell.
-            if value is not None and len(found) == 1:
-                limits.add_metric((address,), value)
-        if limits.values:
-            yield limits
 
 
 def _service_labels(superblock: Superblock) -> tuple[str, ...]:
-    key, known = superblock.key, superblock.known
-    return key.address, key.server, key.export, known.service.name, known.kind
+    return *superblock.key, superblock.known.kind
 
 
 def _about_ticks(ticker: Ticker) -> Iterator[Family]:
@@ -253,13 +246,11 @@ def _about_ticks(ticker: Ticker) -> Iterator[Family]:
 
 
 def _mount_labels(superblock: Superblock) -> Iterator[tuple[str, ...]]:
-    key, record = superblock.key, superblock.record
+    record = superblock.record
     for mount in superblock.mounts:
         options = {**record.options, **mount.options}
         yield (
-            key.address,
-            key.server,
-            key.export,
+            *superblock.key,
             mount.mount_point,
             options.get("vers", ""),
             options.get("proto", ""),

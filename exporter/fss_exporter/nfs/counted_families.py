@@ -36,13 +36,12 @@ def counted_families(totals: CountedTotals | None) -> Iterator[Family]:
 def _modes(totals: CountedTotals) -> Iterator[Family]:
     exact = family(CATALOGUE["fss_client_cost_exact"])
     for key, counted in totals.exact.items():
-        exact.add_metric((key.address, key.server, key.export), float(counted))
+        exact.add_metric(key, float(counted))
     yield exact
     seconds = family(CATALOGUE["fss_client_cost_seconds_total"])
     for key, spent in totals.seconds.items():
-        labels = (key.address, key.server, key.export)
-        seconds.add_metric((*labels, "exact"), spent.exact)
-        seconds.add_metric((*labels, "estimated"), spent.estimated)
+        seconds.add_metric((*key, "exact"), spent.exact)
+        seconds.add_metric((*key, "estimated"), spent.estimated)
     yield seconds
 
 

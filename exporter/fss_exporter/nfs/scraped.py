@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from fss_exporter.catalogue.client import MOUNT
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import NOTHING, Bounds
 from fss_exporter.model.operations import READ, WRITE
@@ -107,7 +108,7 @@ def _take(sample: Sample, totals: dict[SeriesKey, MountTotals], points: dict[Ser
     if not any(sample.name in known for known in (_BY_OPERATION, _BY_MOUNT, _BOUNDS, (_INFO,))):
         return
     labels = sample.labels
-    key = SeriesKey(labels["address"], labels["server"], labels["export"])
+    key = SeriesKey(*(labels[name] for name in MOUNT))
     if sample.name == _INFO:
         points[key] = (*points.get(key, ()), labels["mount_point"])
     elif sample.name in _BOUNDS:

@@ -9,7 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
+from typing import NamedTuple
 
+from fss_exporter.model.services import OCI_FSS
 from fss_exporter.nfs.counted import Counts
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.services import BY_NAME, Known, Services
@@ -23,13 +25,20 @@ UNMATCHED = "not_in_mountinfo"
 NO_ADDRESSES: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesKey:
-    """What the series of a mount are keyed by: the mount target's address, the server's name, the export."""
+class SeriesKey(NamedTuple):
+    """What the series of a mount are keyed by, in the order of their labels.
+
+    Attributes:
+        address: of the mount target.
+        server: its name as mounted.
+        export: the path.
+        service: name of the storage service, of the table of services.
+    """
 
     address: str
     server: str
     export: str
+    service: str = OCI_FSS.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +169,9 @@ def _place(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], service
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
     server, export = split_device(device)
     key = SeriesKey(address_map.get(address, address) or server, server, export)
+    known = services.of(key, mounts[0].fstype)
     encrypted = is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
-    return _Place(key, encrypted, mounts, services.of(key, mounts[0].fstype))
+    return _Place(key._replace(service=known.service.name), encrypted, mounts, known)
 
 
 def split_device(device: str) -> tuple[str, str]:

@@ -73,7 +73,7 @@ def test_a_reader_knows_which_costs_are_counted() -> None:
 
     assert lines(scraped(host, 1), "fss_client_cost_exact{")[0].endswith(" 0.0")
     assert lines(scraped(host, 1), "fss_client_cost_exact{") == [
-        'fss_client_cost_exact{address="10.0.0.3",export="/export-40",server="10.0.0.3"} 1.0'
+        'fss_client_cost_exact{address="10.0.0.3",export="/export-40",server="10.0.0.3",service="oci-fss"} 1.0'
     ]
 
 

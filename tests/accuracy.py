@@ -82,7 +82,7 @@ def mean_error(rows: Iterable[Row]) -> float:
 def table(rows: list[Row]) -> str:
     """The rows as a Markdown table, the mean below."""
     lines = [
-        "| kernel | recording | exact | lower | point | upper | error | remark |",
+        "| kernel | recording | packets | lower | point | upper | error | remark |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for row in rows:

@@ -73,13 +73,8 @@ def read_saved(
     Raises:
         UsageError: the text is not mountstats, holds no NFS mount or was cut off.
     """
-    counters = parse_mountstats(mountstats)
-    if "truncated" in counters.skipped:
-        raise UsageError(f"{source}: cut off in the middle of a record; copy the whole file")
+    counters = _counters(source, mountstats)
     notes = [f"{source}: {count} records left out: {reason}" for reason, count in Counter(counters.skipped).items()]
-    if not counters.records:
-        found = "no record of its NFS mounts can be read" if counters.skipped else "no NFS mounts in it"
-        raise UsageError(f"{source}: {found}; give a copy of /proc/1/mountstats")
     if mountinfo is None:
         mounts = _mounts_of(counters)
         notes.append(
@@ -95,6 +90,16 @@ def read_saved(
     if strangers:
         notes.append(f"{source}: {strangers} records left out: their mounts are not in the mountinfo")
     return Saved(source, reading, tuple(notes))
+
+
+def _counters(source: str, text: str) -> Mountstats:
+    found = parse_mountstats(text)
+    if "truncated" in found.skipped:
+        raise UsageError(f"{source}: cut off in the middle of a record; copy the whole file")
+    if not found.records:
+        why = "no record of its NFS mounts can be read" if found.skipped else "no NFS mounts in it"
+        raise UsageError(f"{source}: {why}; give a copy of /proc/1/mountstats")
+    return found
 
 
 def between(before: Saved, after: Saved, seconds: float | None = None) -> Interval:

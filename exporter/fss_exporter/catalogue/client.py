@@ -49,7 +49,8 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        f"Estimated mount-target I/O operations this client caused: operations times their cost; exact for all but READ and WRITE. {_RARE}",
+        "Estimated mount-target I/O operations this client caused: operations times their cost; exact for all but READ and WRITE, "
+        f"and for these where fss_client_cost_exact is 1, their retransmissions then added at mean cost. {_RARE}",
         "ops and bytes of mountstats, costs of Table 2 of the OCI File Storage performance white paper 2.0 (August 2023)",
     ),
     Metric(

@@ -28,6 +28,8 @@ from typing import Any
 import promql_parser
 import yaml
 
+from fss_exporter.catalogue import CATALOGUE
+
 ROOT = Path(__file__).parent.parent
 RULE_FILES = ("recording.yml", "alerts.yml", "node_exporter.yml")
 MOUNTS = 4
@@ -45,17 +47,7 @@ SPLIT = {
     "kind": ["read", "write", "metadata"],
     "operation": OPERATIONS,
 }
-# Metrics of an agent that have no operation, and those that have no mount either.
-WHOLE_MOUNT = {
-    "fss_client_read_bytes_total",
-    "fss_client_written_bytes_total",
-    "fss_client_estimated_lock_io_operations_total",
-}
-WHOLE_ADDRESS = {
-    "fss_client_peak_estimated_iops",
-    "fss_client_transport_sends_total",
-    "fss_client_transport_receives_total",
-}
+OF_OTHER_SERVICES = re.compile("fss_client_(service_info|objective_.*|.*_limit)")
 OPTIONS = 'protocol="tcp",nconnect="1",rsize="1048576",wsize="1048576",mount_point="/mnt"'
 
 
@@ -76,11 +68,10 @@ class Selected:
 
     def splits(self) -> list[str]:
         """The label texts that a mount's or address' series of this name differ in."""
-        level = self.name.partition(":")[0]
+        level, recorded, _ = self.name.partition(":")
         label = next((label for label in SPLIT if level.endswith(f"_{label}")), "")
-        if self.name.startswith("node_mountstats_nfs_operations") or (
-            ":" not in self.name and self.name not in WHOLE_MOUNT | WHOLE_ADDRESS
-        ):
+        of_operations = level in CATALOGUE and "operation" in CATALOGUE[level].labels
+        if not recorded and (of_operations or level.startswith("node_mountstats_nfs_operations")):
             label = "operation"
         if not label:
             return [""]
@@ -122,26 +113,31 @@ def of_client(client: int, names: Mapping[str, Selected]) -> Iterator[str]:
     scraped = f'job="fss",instance="client-{client}:10949"'
     for number in range(MOUNTS):
         address = f"10.80.{(client + number) % MOUNT_TARGETS}.10"
-        mount = f'{scraped},address="{address}",server="{address}",export="/export/{number}"'
         for name, series in names.items():
-            if name.startswith("node_mountstats_"):
-                own = f'{scraped},mountaddr="{address}",export="{address}:/export/{number}",protocol="tcp"'
-            elif name.startswith("client:") or name in WHOLE_ADDRESS:
-                own = f'{scraped},address="{address}"'
-            elif name == "fss_client_mount_info":
-                yield f"{name}{{{mount},{OPTIONS}}}"
-                continue
-            elif name.startswith(("client_mount", "fss_client_")):
-                own = mount
-                if ":" in name and series.wants(agent="node_exporter") and not series.wants(agent=""):
-                    own += ',agent="node_exporter"'
-            else:
-                continue
-            yield from (f"{name}{{{split}{own}}}" for split in series.splits())
+            if (own := _of_mount(series, address, number)) and series.wants(service="oci-fss"):
+                yield from (f"{name}{{{split}{scraped},{own}}}" for split in series.splits())
     if "fss_exporter_build_info" in names:
         yield f"fss_exporter_build_info{{{scraped}}}"
     if "fss_collector_success" in names:
         yield f'fss_collector_success{{{scraped},collector="nfs"}}'
+
+
+def _of_mount(series: Selected, address: str, number: int) -> str:
+    """The labels that tell a mount, or an address, of a client from its others; empty for a series it does not have."""
+    name, at = series.name, f'address="{address}"'
+    mount = f'{at},server="{address}",export="/export/{number}",service="oci-fss"'
+    if name.startswith("node_mountstats_"):
+        return f'mountaddr="{address}",export="{address}:/export/{number}",protocol="tcp"'
+    if name.startswith("client_mount"):
+        by_node_exporter = series.wants(agent="node_exporter") and not series.wants(agent="")
+        return f'{mount},agent="node_exporter"' if by_node_exporter else mount
+    if name.startswith("client:"):
+        return at
+    if not name.startswith("fss_client_") or OF_OTHER_SERVICES.fullmatch(name):
+        return ""
+    if name == "fss_client_mount_info":
+        return f"{mount},{OPTIONS}"
+    return mount if "export" in CATALOGUE[name].labels else at
 
 
 def of_region(names: Mapping[str, Selected]) -> Iterator[str]:

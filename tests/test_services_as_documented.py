@@ -95,7 +95,7 @@ class TestApsaraNas:
 
     def test_alert(self, tmp_path: Path) -> None:
         """1,000 GiB of Capacity NAS and 130 MB/s of reads: 87 %."""
-        mount = 'job="agent", instance="web", address="10.9.0.5", server="x.nas.aliyuncs.com", export="/share"'
+        mount = 'job="agent", instance="web", address="10.9.0.5", server="x.nas.aliyuncs.com", export="/share", service="apsara-nas"'
         series = {
             f"fss_client_read_bytes_total{{{mount}}}": f"0+{130_000_000 * MINUTE}",
             f'fss_client_operations_total{{{mount}, operation="READ"}}': f"0+{130 * MINUTE}",

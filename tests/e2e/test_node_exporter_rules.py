@@ -1,6 +1,7 @@
 """rules/node_exporter.yml on a real node_exporter, beside the agent on the same recorded procfs."""
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -9,9 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import promql_parser
 import pytest
+from tests.artefacts.promql import selectors
 from tests.processes import Prometheus, exporter, get, process, prometheus, require, wait_for
 from tests.recordings import RECORDINGS
+from tests.rules.pack import rules_of
 
 from fss_exporter.model.operations import NFS3_OPERATIONS
 
@@ -136,6 +140,18 @@ def test_node_exporter_and_agent_agree_within_the_bounds_of_the_formulas(recordi
     for name in sized:
         assert made.lower[name] * 0.95 <= own.point[name] <= made.upper[name] * 1.05
         assert own.lower[name] * 0.95 <= made.point[name] <= own.upper[name] * 1.05
+
+
+def test_node_exporter_has_every_series_the_rules_ask_for(tmp_path: Path) -> None:
+    client = Client(tmp_path / "proc", RECORDINGS / "kernel-6.12/k_mixed")
+    rules = (promql_parser.parse(rule.expr) for rule in rules_of(ROOT / "rules" / "node_exporter.yml"))
+    asked = {str(selector.name) for rule in rules for selector in selectors(rule)}
+    with node_exporter(tmp_path, client.root) as address:
+        told = set(re.findall(r"^# TYPE (\w+) ", get(f"http://{address}/metrics"), re.MULTILINE))
+
+    of_node_exporter = {name for name in asked if ":" not in name}
+    assert of_node_exporter
+    assert of_node_exporter <= told
 
 
 def exact_operations_agree(server: Prometheus) -> bool:

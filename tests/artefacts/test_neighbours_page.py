@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from fss_exporter.config import Settings
-from fss_exporter.model.services import GB, GIB, SERVICES, TB, Line
+from fss_exporter.model.service import Line
+from fss_exporter.model.services import GB, GIB, SERVICES, TB
 from fss_exporter.oci.iam import NEEDS
 from fss_exporter.oci.neighbours import BLOCK, LUSTRE, metrics_of
 

@@ -16,7 +16,7 @@ from fss_exporter.cli.plan_report import size_lines
 from fss_exporter.errors import SourceError
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.purchase import ServiceLoad, service_load
-from fss_exporter.model.services import Ceilings
+from fss_exporter.model.service import Ceilings
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400

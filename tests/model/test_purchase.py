@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.purchase import ServiceLoad, clients_needed, offers, pace, service_uses
-from fss_exporter.model.services import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TB, Ceilings
+from fss_exporter.model.service import Ceilings
+from fss_exporter.model.services import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TB
 
 MIB = 1 << 20
 READS_300 = ServiceLoad(reads=300e6 / MIB, read_bytes=300e6)
@@ -35,6 +36,24 @@ def test_a_volume_that_cannot_bear_it_whatever_its_size_says_so() -> None:
 
     assert found["vpu-0"] is found["vpu-10"] is None
     assert found["vpu-20"] == pytest.approx(400 * GB)
+
+
+@pytest.mark.parametrize(
+    ("service", "kind", "wanted", "capacity"),
+    [
+        ("apsara-nas", "capacity", 300e6, 2000 * GIB),
+        ("apsara-nas", "performance", 1.2e9, 2000 * GIB),
+        ("lustre", "mbps-per-tb-250", 10e9, 40 * TB),
+        ("lustre", "mbps-per-tb-1000", 1e9, 31.2 * 1024 * GIB),
+        ("block-volume", "vpu-10", 480e6, 1000 * GB),
+        ("block-volume", "vpu-10", 481e6, None),
+        ("oci-fss", "hpmt-20", 2.5e9, 0),
+    ],
+)
+def test_the_capacity_to_buy_for_a_bandwidth(service: str, kind: str, wanted: float, capacity: float | None) -> None:
+    assert bought(ServiceLoad(reads=1, read_bytes=wanted), service)[kind] == (
+        capacity if capacity is None else pytest.approx(capacity)
+    )
 
 
 def test_nothing_is_offered_where_nothing_is_published() -> None:

@@ -11,7 +11,8 @@ from fss_exporter.model.concurrency import (
 )
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.services import GB, GIB, SERVICES, TB, Ceilings, Kind, Line, Source, recognised
+from fss_exporter.model.service import Ceilings, Line
+from fss_exporter.model.services import GB, GIB, SERVICES, TB, recognised
 
 KINDS = [(service.name, kind) for service in SERVICES.values() for kind in service.kinds.values()]
 LINES = [line for _, kind in KINDS for line in (kind.iops, kind.read, kind.write, kind.both) if line is not None]
@@ -116,29 +117,6 @@ def test_the_capacity_to_buy_bears_what_is_wanted_and_hardly_more(line: Line, wa
 def test_a_capacity_nobody_can_have_is_refused(capacity: float) -> None:
     with pytest.raises(ValueError, match="capacity"):
         SERVICES["lustre"].ceilings("mbps-per-tb-125", capacity)
-
-
-@pytest.mark.parametrize(
-    ("service", "kind", "wanted", "capacity"),
-    [
-        ("apsara-nas", "capacity", 300e6, 2000 * GIB),
-        ("apsara-nas", "performance", 1.2e9, 2000 * GIB),
-        ("lustre", "mbps-per-tb-250", 10e9, 40 * TB),
-        ("lustre", "mbps-per-tb-1000", 1e9, 31.2 * 1024 * GIB),
-        ("block-volume", "vpu-10", 480e6, 1000 * GB),
-        ("block-volume", "vpu-10", 481e6, None),
-        ("oci-fss", "hpmt-20", 2.5e9, 0),
-    ],
-)
-def test_the_capacity_to_buy_for_a_bandwidth(service: str, kind: str, wanted: float, capacity: float | None) -> None:
-    assert SERVICES[service].kinds[kind].capacity_for(bytes_per_second=wanted) == (
-        capacity if capacity is None else pytest.approx(capacity)
-    )
-
-
-def test_no_capacity_is_told_where_nothing_is_published() -> None:
-    assert Kind("unpublished").capacity_for(bytes_per_second=1e9) is None
-    assert Kind("iops only", iops=Line(Source("d", "2026"), most=1)).capacity_for(bytes_per_second=1e9) is None
 
 
 def test_what_one_client_of_apsara_nas_was_seen_to_reach() -> None:

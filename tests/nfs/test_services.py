@@ -3,7 +3,8 @@
 import pytest
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.model.services import TB, Ceilings
+from fss_exporter.model.service import Ceilings
+from fss_exporter.model.services import TB
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats

@@ -8,7 +8,8 @@ import click
 
 from fss_exporter.cli.services import services_of
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.services import OCI_FSS, Ceilings
+from fss_exporter.model.service import Ceilings
+from fss_exporter.model.services import OCI_FSS
 from fss_exporter.nfs.services import BY_NAME, MountKey, Services
 
 NO_SHAPE = "none"

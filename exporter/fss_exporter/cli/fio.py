@@ -18,7 +18,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.fio.report import read_report
 from fss_exporter.model.benchmark import Direction, Job, Pace, Verdict, job_traffic, judge, plain_traffic
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.services import Ceilings
+from fss_exporter.model.service import Ceilings
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
 

@@ -16,7 +16,7 @@ from fss_exporter.cli.saved_files import saved_interval
 from fss_exporter.cli.service_options import Chosen
 from fss_exporter.errors import UsageError
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.services import Service
+from fss_exporter.model.service import Service
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES, Transfers, workload
 from fss_exporter.nfs.traffic import traffic as traffic_between

@@ -9,7 +9,8 @@ import click
 
 from fss_exporter.cli import units
 from fss_exporter.errors import UsageError
-from fss_exporter.model.services import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, Ceilings, Kind, Service
+from fss_exporter.model.service import Ceilings, Kind, Service
+from fss_exporter.model.services import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES
 
 _OFFERED = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
 

@@ -13,7 +13,7 @@ from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.purchase import uses_of
-from fss_exporter.model.services import Ceilings
+from fss_exporter.model.service import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.model.utilisation import Use, fullest
 from fss_exporter.model.workload import Transfers, workload

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fss_exporter.model.concurrency import Flow, in_flight_for
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.services import Ceilings, Kind, Service
+from fss_exporter.model.service import Ceilings, Kind, Service
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use, uses
 

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.services import Ceilings, OneClient
+from fss_exporter.model.service import Ceilings, OneClient
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.counted_families import counted_families
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock

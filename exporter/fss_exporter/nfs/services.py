@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Protocol
 
-from fss_exporter.model.services import NONE, OCI_FSS, SERVICES, Ceilings, CostRule, OneClient, Service, recognised
+from fss_exporter.model.service import Ceilings, CostRule, OneClient, Service
+from fss_exporter.model.services import NONE, OCI_FSS, SERVICES, recognised
 
 _NFS3: Final = "nfs"
 

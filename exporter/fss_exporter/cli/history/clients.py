@@ -10,7 +10,7 @@ from fss_exporter.cli.plan_case import Load, SizeClass
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.services import Ceilings
+from fss_exporter.model.service import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 
 _COST = "fss_client_estimated_io_operations"

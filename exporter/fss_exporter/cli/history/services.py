@@ -11,7 +11,7 @@ from fss_exporter.cli.plan_case import Load
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.services import Ceilings
+from fss_exporter.model.service import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 
 _READS: Final = "fss_service_read_operations_per_second"

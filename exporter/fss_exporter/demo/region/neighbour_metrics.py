@@ -12,7 +12,8 @@ from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.namespaces import Namespace, Row, Stream, Value
 from fss_exporter.demo.region.tenancy import LustreFileSystem, Volume
 from fss_exporter.demo.region.traffic import MIB, wave
-from fss_exporter.model.services import BLOCK_VOLUME, Ceilings
+from fss_exporter.model.service import Ceilings
+from fss_exporter.model.services import BLOCK_VOLUME
 
 _SECONDS = 60.0
 _INODES = 2.0e9

@@ -19,7 +19,7 @@ def test_a_day_of_polls_and_scrapes_adds_nothing(tmp_path: Path) -> None:
     print()
     for at in (0, 6, 36, 72, 108, len(used) - 1):
         minutes = (at + 1) * POLLS_A_SAMPLE
-        print(f"after {minutes:5} polls  {used[at].resident_bytes / (1 << 20):6.1f} MiB  {used[at].blocks:8,} blocks")
+        print(f"after {minutes:5} polls  {used[at].resident_bytes / (1 << 20):6.1f} MiB")
 
     half = len(used) // 2
     assert used[-1].resident_bytes - used[half].resident_bytes < BOUND_BYTES

@@ -8,7 +8,7 @@ from functools import cache
 
 from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
-from fss_exporter.config import Settings
+from fss_exporter.config import Oci, Settings
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.budget import Budget
 from fss_exporter.oci.ceilings import Ceilings
@@ -80,46 +80,56 @@ def build_poller(
     start = newest_complete(now())
 
     def connect() -> Sequence[RegionPoller]:
-        held = read_credentials(access_of(settings))
-        reach = reach_of(settings)
+        held, reach = read_credentials(access_of(settings)), reach_of(settings)
         return [
-            _region(settings, Session(held, region, reach, budget=budget, record=ledger.request, clock=clock))
+            _region_poller(
+                settings.oci,
+                Session(held, region, reach, budget=budget, record=ledger.request, clock=clock),
+                ledger,
+                start=start,
+                now=now,
+                clock=clock,
+            )
             for region in regions_of(settings, held)
         ]
 
-    def _region(settings: Settings, session: Session) -> RegionPoller:
-        oci = settings.oci
-        survey_complaints, query_complaints = Complaints(session.region), Complaints(session.region)
-        tags = Tags(oci.include.tags, oci.exclude.tags)
-        asked, unasked = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
-        return RegionPoller(
-            session.region,
-            Survey(
-                session,
-                oci.compartments,
-                tags,
-                now=now,
-                complain=survey_complaints.note,
-                services=asked,
-                unasked=unasked,
-            ),
-            Queries(
-                session,
-                start=start,
-                now=now,
-                ledger=ledger,
-                complaints=query_complaints,
-                metrics={**METRICS, **metrics_of(asked)},
-                unasked=unasked,
-            ),
-            survey_complaints=survey_complaints,
-            query_complaints=query_complaints,
-            pace=Pace(oci.inventory_interval, oci.stale_after),
-            now=now,
-            clock=clock,
-        )
-
     return Poller(connect, interval=settings.oci.poll_interval, clock=clock, stopping=stopping, ledger=ledger), budget
+
+
+def _region_poller(
+    oci: Oci,
+    session: Session,
+    ledger: Ledger,
+    *,
+    start: int,
+    now: Callable[[], float],
+    clock: Callable[[], float],
+) -> RegionPoller:
+    survey_complaints, query_complaints = Complaints(session.region), Complaints(session.region)
+    tags = Tags(oci.include.tags, oci.exclude.tags)
+    asked, unasked = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
+    survey = Survey(
+        session, oci.compartments, tags, now=now, complain=survey_complaints.note, services=asked, unasked=unasked
+    )
+    queries = Queries(
+        session,
+        start=start,
+        now=now,
+        ledger=ledger,
+        complaints=query_complaints,
+        metrics={**METRICS, **metrics_of(asked)},
+        unasked=unasked,
+    )
+    return RegionPoller(
+        session.region,
+        survey,
+        queries,
+        survey_complaints=survey_complaints,
+        query_complaints=query_complaints,
+        pace=Pace(oci.inventory_interval, oci.stale_after),
+        now=now,
+        clock=clock,
+    )
 
 
 def build_publisher(

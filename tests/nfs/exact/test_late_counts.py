@@ -172,3 +172,22 @@ def test_a_mount_whose_tables_disagree_meanwhile_keeps_its_estimate() -> None:
     work(host)
     host.tick()
     assert host.cost(READ)[1] - before == pytest.approx(host.truth[READ] - truth)
+
+
+def test_tables_that_never_can_be_read_are_waited_for_without_piling_anything_up(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    host = ready(Host(Mount(40), Mount(41)))
+    host.mounts[41].visible = False
+    with unreadable(host):
+        readings = [host.tick() for _ in range(100)]
+    waited = [reading.counted.deferred for reading in readings if reading.counted]
+    assert waited == [True] * 60 + [False] * 40
+    assert host.accounts._baselines.keys() == {"0:40"}
+    assert len([line for line in caplog.records if line.levelno >= logging.WARNING]) == 1
+
+    host.tick()
+    work(host)
+    before = host.cost(READ)[1]
+    assert exact(host.tick()) == {"0:40"}
+    assert host.cost(READ)[1] - before == pytest.approx(host.truth[READ])

@@ -145,8 +145,8 @@ def test_the_folder_of_the_instances_is_all_that_must_be_writable(tracefs: Path 
             Instance(Path("/sys/kernel/tracing"))
         return
     program = f"{_MAKE}\nopen(sys.argv[1] + '/trace_marker', 'w')"
-    mounts = ["unshare", "--mount", "sh", "-euc", _AS_IN_THE_POD, "sh", tracefs, tmp_path]
-    agent = [*_WITHOUT_PRIVILEGES, sys.executable, "-c", program, tmp_path]
+    mounts = ["unshare", "--mount", "sh", "-euc", _AS_IN_THE_POD, "sh", str(tracefs), str(tmp_path)]
+    agent = [*_WITHOUT_PRIVILEGES, sys.executable, "-c", program, str(tmp_path)]
     done = subprocess.run([*mounts, *agent], capture_output=True, text=True, check=False)
 
     assert done.stdout.split() == ["CapEff:", "0" * 16, "True"]

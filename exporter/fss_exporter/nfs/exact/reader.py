@@ -21,6 +21,9 @@ _RETRY_SECONDS = 60.0
 _FEWEST_ROWS, _MOST_ROWS = 2048, 131072
 # 2048 serve 60 superblocks; 131072 is the most the kernel allows.
 
+_MOST_UNREADABLE = 60
+# Looks in a row that a later one may make good. What is kept for it should not pile up where none ever can be read.
+
 _CLASSES = 34
 # Rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare.
 
@@ -28,7 +31,7 @@ _CLASSES = 34
 class ExactReader:
     """Reads as mountstats does, and adds what was counted since the last reading.
 
-    Where the tables cannot be read at one look, the next is compared with the last good one: the tables add up, so nothing
+    Where the tables cannot be read at a look, a later one is compared with the last good one: the tables add up, so nothing
     that was counted is lost. Where they were made anew or had no room, what happened since the last look is not in them,
     and they are set up again.
 
@@ -59,7 +62,7 @@ class ExactReader:
         self._look: Look | None = None
         self._agreement = Agreement()
         self._carried = none_yet()
-        self._unreadable = False
+        self._unreadable = 0
         self._rows = _FEWEST_ROWS
         self._next_try = 0.0
         self._reason = ""
@@ -104,7 +107,7 @@ class ExactReader:
                 return replace(reading, counted=self._counted(self._session, self._look, reading))
             except Lost as lost:
                 failed = (lost.check,)
-                if lost.check == UNREADABLE:
+                if lost.check == UNREADABLE and self._unreadable < _MOST_UNREADABLE:
                     self._say(lost)
                     return replace(reading, counted=Counts(failed=failed, active=True, deferred=True))
                 self._lose(lost)
@@ -117,9 +120,9 @@ class ExactReader:
 
     def _say(self, lost: Lost) -> None:
         """Log it; of looks that cannot be read one after another, the first."""
-        if not (self._unreadable and lost.check == UNREADABLE):
+        self._unreadable = self._unreadable + 1 if lost.check == UNREADABLE else 0
+        if self._unreadable <= 1:
             log.warning("this interval is estimated, not counted: %s", lost)
-        self._unreadable = lost.check == UNREADABLE
 
     def _lose(self, lost: Lost) -> None:
         self._say(lost)
@@ -178,7 +181,7 @@ class ExactReader:
         for number, check in failed.items():
             log.warning("superblock %s: this interval is estimated, tables and mountstats disagree: %s", number, check)
         gone = {number for operation in found.told.values() for number in operation} - superblocks.keys()
-        self._look, self._carried, self._unreadable = interval.now, found.unread, False
+        self._look, self._carried, self._unreadable = interval.now, found.unread, 0
         return Counts(
             superblocks=frozenset(superblocks.keys() - failed.keys() | gone),
             transfers=found.told,

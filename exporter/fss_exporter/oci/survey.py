@@ -1,7 +1,7 @@
 """Listing what is there, a call at a time, so that polls can go in between.
 
-A listing that fails keeps what it gave last; its operation is reported as failed and its age grows. Addresses are looked up once
-for each private IP, because they never change, and after the listings, so that the first metrics do not wait for them.
+A listing that fails keeps what it gave last; its operation is reported as failed and its age grows. Addresses are looked up after
+the listings, so that the first metrics do not wait for them.
 """
 
 import logging
@@ -14,8 +14,9 @@ from typing import Any, Final, Protocol
 
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
 from fss_exporter.model.services import SERVICES
+from fss_exporter.oci.addresses import LOOK_UPS, Addresses
 from fss_exporter.oci.client.session import api_name
-from fss_exporter.oci.inventory import Inventory, MountTarget
+from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.listings import Listings, build
 from fss_exporter.oci.neighbours import LISTINGS
 from fss_exporter.oci.scopes import Scope, choose, scopes_of
@@ -111,9 +112,7 @@ class Survey:
         self._succeeded: dict[str, bool] = {}
         self._kept: dict[tuple[str, ...], tuple[float, list[Row]]] = {}
         self._used: set[tuple[str, ...]] = set()
-        self._hosts: dict[str, tuple[str, str]] = {}
-        self._domains: dict[str, str] = {}
-        self._looked_for: set[str] = set()
+        self._addresses = Addresses(session, self._note)
 
     def steps(self) -> Iterator[None]:
         """One survey; each step is one listing or look-up. `found` is replaced as soon as there is something to show.
@@ -137,12 +136,14 @@ class Survey:
             log.warning("%s: %d listed resources are not as documented and are left out", self._session.region, broken)
         self._kept = {key: self._kept[key] for key in self._used if key in self._kept}
         self._publish(inventory, scopes_of(self._wanted, self._session.tenancy_id, names))
-        shown = len(self._looked_for)
-        for _ in self._addresses(inventory):
-            if shown + _LOOK_UPS_SHOWN <= len(self._looked_for):
-                shown = len(self._looked_for)
+        shown = self._addresses.known
+        for _ in self._addresses.look_up(inventory):
+            if shown + _LOOK_UPS_SHOWN <= self._addresses.known:
+                shown = self._addresses.known
                 self._publish(inventory, self.found.scopes)
             yield
+        for operation in LOOK_UPS if inventory.mount_targets else ():
+            self._succeeded.setdefault(api_name(operation), True)  # all of it is known
         self._publish(inventory, self.found.scopes)
 
     def _list_compartment(
@@ -217,48 +218,11 @@ class Survey:
         self._complain(name, error)
 
     def _publish(self, inventory: Inventory, scopes: tuple[Scope, ...]) -> None:
-        located = MappingProxyType({key: self._located(target) for key, target in inventory.mount_targets.items()})
+        targets = inventory.mount_targets.items()
+        located = MappingProxyType({key: self._addresses.located(target) for key, target in targets})
         oldest = min((listed_at for listed_at, _ in self._kept.values()), default=None)
         succeeded = MappingProxyType(dict(self._succeeded))
         self.found = Surveyed(replace(inventory, mount_targets=located), scopes, succeeded, oldest)
-
-    def _located(self, target: MountTarget) -> MountTarget:
-        address, host = self._hosts.get(target.private_ip_id, ("", ""))
-        domain = self._domains.get(target.subnet_id, "")
-        fqdn = f"{host}.{domain}" if host and domain else ""
-        return replace(target, address=address, fqdn=fqdn, pending=target.id not in self._looked_for)
-
-    def _addresses(self, inventory: Inventory) -> Iterator[None]:
-        """Look up what is not known yet. A subnet that refuses once is not asked again before the next survey."""
-        refused: set[str] = set()
-        for target in inventory.mount_targets.values():
-            subnet = target.subnet_id
-            if target.private_ip_id and target.private_ip_id not in self._hosts and subnet not in refused:
-                row = self._looked_up("get_private_ip", target.private_ip_id, subnet, refused)
-                if isinstance(row.get("ipAddress"), str):
-                    self._hosts[target.private_ip_id] = (row["ipAddress"], str(row.get("hostnameLabel") or ""))
-                yield
-            if subnet and subnet not in self._domains and subnet not in refused:
-                row = self._looked_up("get_subnet", subnet, subnet, refused)
-                if row:
-                    self._domains[subnet] = str(row.get("subnetDomainName") or "")
-                yield
-            self._looked_for.add(target.id)
-        for operation in ("get_private_ip", "get_subnet"):
-            if inventory.mount_targets and api_name(operation) not in self._succeeded:
-                self._succeeded[api_name(operation)] = True  # all of it is known
-
-    def _looked_up(self, operation: str, ocid: str, subnet: str, refused: set[str]) -> Row:
-        """The resource; empty where it could not be read. Where it may not be seen, neither may its neighbours."""
-        try:
-            row = self._session.call("virtual_network", operation, ocid).data
-        except CloudError as error:
-            self._note(operation, error)
-            if isinstance(error, NotAuthorized):
-                refused.add(subnet)
-            return {}
-        self._note(operation, None)
-        return row if isinstance(row, dict) else {}
 
 
 def _slim(row: Row) -> Row:

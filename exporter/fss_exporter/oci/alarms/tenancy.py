@@ -54,15 +54,7 @@ def watched(
             for row in _rows(session, "file_storage", operation, compartment_id=compartment, availability_domain=domain)
         )
 
-    others = {
-        field: tuple(
-            row
-            for compartment in compartments
-            for operation in operations
-            for row in _rows(session, client, operation, compartment_id=compartment)
-        )
-        for field, client, operations in map(LISTINGS.__getitem__, services)
-    }
+    others = {LISTINGS[service][0]: _of_service(session, service, compartments) for service in services}
     rows = Listings(
         mount_targets=listed_as("list_mount_targets"), replications=listed_as("list_replications"), **others
     )
@@ -70,6 +62,16 @@ def watched(
     if broken:
         raise UsageError(f"{session.region}: {broken} listed resources are not as documented; not planning on that")
     return found
+
+
+def _of_service(session: Pages, service: str, compartments: Iterable[str]) -> tuple[Any, ...]:
+    _, client, operations = LISTINGS[service]
+    return tuple(
+        row
+        for compartment in compartments
+        for operation in operations
+        for row in _rows(session, client, operation, compartment_id=compartment)
+    )
 
 
 def spellings(session: Pages, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:

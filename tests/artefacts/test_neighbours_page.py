@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.rules.pack import promtool
 
 from fss_exporter.config import Settings
 from fss_exporter.model.service import Line
@@ -65,6 +66,27 @@ def test_the_configurations_shown_are_correct() -> None:
     assert len(shown) == 2
     for text in shown:
         Settings.model_validate(yaml.safe_load(text))
+
+
+def test_the_query_shown_tells_what_is_read_from_each_kind_of_service(tmp_path: Path) -> None:
+    (query,) = re.findall(r"```promql\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    mount = 'address="10.9.0.5", server="x.nas.aliyuncs.com", export="/share", service="apsara-nas"'
+    series = {
+        **{f'fss_client_read_bytes_total{{instance="{host}", {mount}}}': "0+60000000x10" for host in ("web", "db")},
+        **{f'fss_client_service_info{{instance="{host}", {mount}, kind="capacity"}}': "1x10" for host in ("web", "db")},
+    }
+    expected = {"labels": '{service="apsara-nas", kind="capacity"}', "value": 2e6}
+    case = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "promql_expr_test": [{"expr": query, "eval_time": "10m", "exp_samples": [expected]}],
+    }
+    path = tmp_path / "test.yml"
+    path.write_text(yaml.safe_dump({"tests": [case]}))
+
+    fine, said = promtool("test", "rules", path)
+
+    assert fine, said
 
 
 def test_the_number_of_queries_is_told() -> None:

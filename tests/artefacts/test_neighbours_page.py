@@ -72,10 +72,10 @@ def test_the_query_shown_tells_what_is_read_from_each_kind_of_service(tmp_path: 
     (query,) = re.findall(r"```promql\n(.*?)```", PAGE.read_text(), re.DOTALL)
     mount = 'address="10.9.0.5", server="x.nas.aliyuncs.com", export="/share", service="apsara-nas"'
     series = {
-        **{f'fss_client_read_bytes_total{{instance="{host}", {mount}}}': "0+60000000x10" for host in ("web", "db")},
+        **{f'fss_client_read_bytes_total{{instance="{host}", {mount}}}': "0+120x10" for host in ("web", "db")},
         **{f'fss_client_service_info{{instance="{host}", {mount}, kind="capacity"}}': "1x10" for host in ("web", "db")},
     }
-    expected = {"labels": '{service="apsara-nas", kind="capacity"}', "value": 2e6}
+    expected = {"labels": '{service="apsara-nas", kind="capacity"}', "value": 4}
     case = {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in series.items()],

@@ -85,6 +85,17 @@ class TestTheWayOfWork:
         assert operator.alarms("destroy", "--yes").code == 0
         assert operator.alarms("plan", "--detailed-exitcode").code == 2
 
+    def test_the_pack_of_other_services_stands_beside_the_first(self, operator: Operator) -> None:
+        operator.alarms("apply")
+        operator.pack = MQL / "other-services"
+        first = operator.alarms("apply", "--name", "fss-other")
+        assert first.code == 0
+        assert "fss-other-volume-iops-30000" in first.out
+        assert operator.alarms("plan", "--name", "fss-other", "--detailed-exitcode").code == 0
+
+        rendered = operator.alarms("render", "--name", "fss-other", "--from-inventory", "--format", "terraform").out
+        assert 'resource "oci_monitoring_alarm" "fss_other_volume_bandwidth_240000000"' in rendered
+
     def test_a_plan_without_the_flag_exits_with_0_whatever_it_finds(self, operator: Operator) -> None:
         assert operator.alarms("plan").code == 0
 

@@ -23,7 +23,8 @@ from fss_exporter.demo.clients import ClientMount, Clients
 from fss_exporter.demo.region.service import Region
 from fss_exporter.demo.region.small import small
 
-PROMPT_S = 3.0
+PROMPT_S = 4.5
+"""Less than any time-out of the exporter; far less where the machine has nothing else to do."""
 
 
 @dataclass(frozen=True)

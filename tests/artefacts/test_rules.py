@@ -91,7 +91,7 @@ def test_an_alert_tells_what_is_wrong_what_to_do_and_where_to_read_on(rule: Rule
     assert annotations["summary"].endswith("."), rule
     assert annotations["description"].count(". ") >= 1, f"{rule}: what is wrong, then what to do next"
     assert annotations["runbook_url"] == RUNBOOK_URL + rule.name.lower(), rule
-    assert "for" in rule.fields, f"{rule}: late data need a `for`"
+    assert {"for", "keep_firing_for"} <= rule.fields.keys(), f"{rule}: data come late, and in pairs"
 
 
 def test_an_alert_and_a_severity_occur_once() -> None:

@@ -5,6 +5,8 @@ from tools.dashboards.panels import Query, graph
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import RETRANSMISSION_STEPS, nearest
 
+from fss_exporter.catalogue import CATALOGUE
+
 CHOSEN = 'address=~"$address", instance=~"$client"'
 MOUNT = "instance, address, server, export"
 
@@ -108,18 +110,10 @@ _FINDINGS = [
     ('hard="false"', "soft mount: a slow mount target becomes I/O errors in applications"),
     ('nfs_version!~"3|3.0"', "not NFSv3: not OCI File Storage, or not as it is supported; no estimate is made"),
 ]
-_OPTIONS = (
-    "nfs_version",
-    "protocol",
-    "nconnect",
-    "rsize",
-    "wsize",
-    "hard",
-    "timeo",
-    "retrans",
-    "sec",
-    "local_lock",
-    "encrypted",
+_OPTIONS = tuple(
+    label
+    for label in CATALOGUE["fss_client_mount_info"].labels
+    if label not in {"address", "server", "export", "mount_point"}
 )
 MOUNTS = Section(
     "Mounts",

@@ -172,5 +172,6 @@ class TestARecordedLoad:
 
         assert plan["name"] == "10.80.1.10"
         assert {offer["type"] for offer in plan["offers"]} == set(SERVICES["lustre"].kinds)
-        out = ask("plan", "--service", "lustre", "--mountstats", *looks).out
-        assert f"10.80.1.10: {looks[0]}" in out.replace("\n", "")
+        shown = ask("plan", "--service", "lustre", "--mountstats", *looks)
+        assert f"10.80.1.10: {looks[0]}" in shown.out.replace("\n", "")
+        assert len(shown.err.splitlines()) == len(set(shown.err.splitlines())), "a note is told once"

@@ -127,7 +127,9 @@ def _answer_for(other: Chosen, options: Options, output: str) -> None:
         documents = [plan_service.document(question) for question in questions]
         click.echo(tables.as_json(documents[0] if options.is_stated else {"plans": documents}))
         return
-    for question in questions:
+    for number, question in enumerate(questions):
+        if number:
+            click.echo()
         plan_service.show(tables.console(), question)
 
 

@@ -70,14 +70,15 @@ def _transfers(per_second: float | None, bandwidth: float | None, size: int) -> 
 def _recorded(
     files: tuple[Path, Path], options: Options, ceilings: Judge, service: Service | None = None
 ) -> dict[str, Load]:
-    """By address; of the mounts of a service, where one is named and some are of it."""
+    """By address; of the mounts of a service alone, where one is named and some are of it."""
     between = saved_interval(*files, options.mountinfo, options.seconds, ceilings)
     for line in between.notes:
         tables.note(line)
+    every = traffic_between({}, between.accounts.mounts, between.seconds)
+    own = {key: load for key, load in every.items() if service is not None and key.service == service.name}
     mounts: dict[str, list[Traffic]] = {}
-    for key, load in traffic_between({}, between.accounts.mounts, between.seconds).items():
-        if service is None or ceilings.services.of(key, "nfs").service is service:
-            mounts.setdefault(key.address, []).append(load)
+    for key, load in (own or every).items():
+        mounts.setdefault(key.address, []).append(load)
     source = f"{files[0]} to {files[1]}, {between.seconds:g} s"
     return {name: Load(source, together(loads)) for name, loads in mounts.items()}
 
@@ -88,8 +89,7 @@ def loads_of_service(other: Chosen, options: Options, ceilings: Judge) -> dict[s
     Recorded mounts are those of the service; where none is, all are, as if they were to move there.
     """
     if options.mountstats is not None:
-        found = _recorded(options.mountstats, options, ceilings, other.service)
-        return found or _recorded(options.mountstats, options, ceilings)
+        return _recorded(options.mountstats, options, ceilings, other.service)
     if options.prometheus is not None:
         api = Prometheus(_api(options.prometheus))
         return of_service(api, other.service.name, other.ceilings, options.address)

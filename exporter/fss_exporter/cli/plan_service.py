@@ -75,11 +75,11 @@ _OFFERS = (Column("type", left=True), Column("capacity to buy"), Column("IOPS th
 
 def show(out: Console, question: Question) -> None:
     """Print the answer."""
+    if question.name:
+        say(out, f"{question.name}: {question.source}", "bold")
     show_table(
         out, _OFFERS, [_row(offer) for offer in _wanted(question)], f"To bear it: {question.chosen.service.title}"
     )
-    if question.name:
-        say(out, f"{question.name}: {question.source}", "dim")
     say(out, "")
     for line in sentences(question):
         say(out, line, hanging=2)

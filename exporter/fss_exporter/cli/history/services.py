@@ -26,7 +26,7 @@ Resource = tuple[str, str]
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
-    """Loads by name: of file systems and volumes a poller sees, or by address as clients cause them.
+    """Loads by name, or by what is wanted: of file systems and volumes a poller sees, or by address as clients cause them.
 
     Args:
         prometheus: whom to ask.
@@ -40,7 +40,9 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted:
     loads = _published(prometheus, service, ceilings, wanted) or _of_clients(prometheus, service, ceilings, wanted)
     if not loads:
         of = f" called {wanted}" if wanted else ""
-        raise SourceError(f"Prometheus has nothing of {service}{of} of the last week; is a poller or are clients scraped?")
+        raise SourceError(
+            f"Prometheus has nothing of {service}{of} of the last week; is a poller or are clients scraped?"
+        )
     return loads
 
 
@@ -59,7 +61,7 @@ def _published(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted:
         if wanted in {None, *resource}:
             limits = own.get(resource, Ceilings()) if ceilings == Ceilings() else ceilings
             at = busiest_moment(history, limits)
-            loads[resource[1] or resource[0]] = Load(ended(at), history[at])
+            loads[wanted or resource[1] or resource[0]] = Load(ended(at), history[at])
     return loads
 
 

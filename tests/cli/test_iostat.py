@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given, strategies as st
 from tests import processes
@@ -19,6 +20,7 @@ from tests.nfs.exact.host import Host
 from tests.nfs.exact.kernel import Kernel
 
 from fss_exporter.cli import iostat as command
+from fss_exporter.cli.exact import Exact
 from fss_exporter.cli.iostat_report import Report
 from fss_exporter.nfs.superblocks import Reading
 
@@ -427,6 +429,27 @@ def test_what_is_estimated_is_not_told_as_exact() -> None:
     (report,) = command._local(host.reader.read, 0.05, 1)
 
     assert not report.counted
+
+
+def interrupted(host: Host, number: signal.Signals) -> None:
+    with click.Context(command.iostat).scope():
+        for _ in command._counted(Exact(host.reader, required=True), 0.05, None):
+            assert host.kernel.instances
+            signal.raise_signal(number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_however_it_ends_nothing_goes_on_counting(number: signal.Signals) -> None:
+    host = Host()
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with pytest.raises((SystemExit, KeyboardInterrupt)):
+            interrupted(host, number)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+    assert host.kernel.instances == {}
 
 
 def estimated(*sizes: int) -> list[Report]:

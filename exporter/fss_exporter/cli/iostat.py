@@ -1,11 +1,14 @@
 """`fss-exporter iostat`: what the NFS mounts of a client do, in the IOPS that count against a mount target."""
 
 import math
+import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import click
 
@@ -122,11 +125,17 @@ def _reports(options: Options, ceilings: Judge) -> Iterator[Report]:
 
 
 def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Report]:
+    """Reports of READs and WRITEs counted by size, until the command ends, however it ends."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    click.get_current_context().call_on_close(source.reader.close)
     source.open()
-    try:
-        yield from _local(source.reader.read, interval, count)
-    finally:
-        source.reader.close()
+    return _local(source.reader.read, interval, count)
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    """As `timeout` and a terminal that closes end a command; what counts in the kernel would go on without it."""
+    raise SystemExit(128 + number)
 
 
 def _files(before: Path, after: Path, options: Options, ceilings: Judge) -> Report:

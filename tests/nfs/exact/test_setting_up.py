@@ -77,6 +77,21 @@ def test_closing_leaves_nothing_behind_and_sets_nothing_up_again() -> None:
     assert host.kernel.handles == {}
 
 
+def test_closing_while_it_is_being_set_up_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host()
+    mkdir = host.kernel.mkdir
+
+    def closed_meanwhile(path: Path) -> None:
+        mkdir(path)
+        host.reader.close()
+
+    monkeypatch.setattr(host.kernel, "mkdir", closed_meanwhile)
+    host.tick()
+
+    assert host.kernel.instances == {}
+    assert host.kernel.handles == {}
+
+
 def test_the_trace_buffer_is_shrunk_and_off() -> None:
     host = ready(Host())
 

@@ -150,7 +150,10 @@ class ExactReader:
                 self._reason = str(reason)
                 log.warning("READ and WRITE are estimated, not counted: %s", reason)
             return False
-        return True
+        if self._closed:
+            # Another thread has, while this one was setting up.
+            self._end()
+        return not self._closed
 
     def _begin(self) -> None:
         self._session = Session(find(self._places, self._files), self._rows, self._files)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 from fss_exporter.nfs.counted import Counts
 from fss_exporter.nfs.exact.addresses import Addresses
@@ -66,7 +67,7 @@ class ExactReader:
         self._rows = _FEWEST_ROWS
         self._next_try = 0.0
         self._reason = ""
-        self._closed = False
+        self._closed = Event()
 
     def open(self) -> None:
         """Set up what can be set up now.
@@ -86,7 +87,7 @@ class ExactReader:
 
     def close(self) -> None:
         """Take everything down, for good: a look that is under way sets nothing up again."""
-        self._closed = True
+        self._closed.set()
         self._end()
 
     def _end(self) -> None:
@@ -138,7 +139,7 @@ class ExactReader:
         if self._session is not None:
             return True
         mounts = len(priced(reading))
-        if not mounts or self._closed or self._clock() < self._next_try:
+        if not mounts or self._closed.is_set() or self._clock() < self._next_try:
             return False
         while self._rows < min(mounts * _CLASSES, _MOST_ROWS):
             self._rows *= 2
@@ -150,10 +151,10 @@ class ExactReader:
                 self._reason = str(reason)
                 log.warning("READ and WRITE are estimated, not counted: %s", reason)
             return False
-        if self._closed:
+        if self._closed.is_set():
             # Another thread has, while this one was setting up.
             self._end()
-        return not self._closed
+        return not self._closed.is_set()
 
     def _begin(self) -> None:
         self._session = Session(find(self._places, self._files), self._rows, self._files)

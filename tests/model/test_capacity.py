@@ -55,7 +55,9 @@ def test_the_best_of_one_mount_target_fills_the_ceiling_that_binds(traffic: Traf
 def test_the_best_does_not_depend_on_how_much_of_the_mix_there_is(traffic: Traffic, factor: float) -> None:
     one, other = (plan(load, STANDARD.limits, NOBODY, 0.8).best for load in (traffic, scaled(traffic, factor)))
     assert one is not None
+    assert one.iops is not None
     assert other is not None
+    assert other.iops is not None
     assert one.iops.point == pytest.approx(other.iops.point)
     assert one.read_bytes == pytest.approx(other.read_bytes)
 

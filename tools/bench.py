@@ -27,6 +27,9 @@ MOUNTS = (1, 10, 100, 1000)
 SCRAPES = {1: 60, 10: 60, 100: 20, 1000: 6}
 TICKING_SECONDS = {1: 10.0, 10: 20.0, 100: 20.0, 1000: 60.0}
 # Long enough for several ticks: with very many mounts they are more than ten seconds apart.
+SETTLING_SECONDS = {1: 3.0, 10: 3.0, 100: 5.0, 1000: 40.0}
+DAY = 86_400
+# Long enough for a tick that sees a day go by: what a counter has grown by since a moment ago is short and compresses well.
 
 ROOT = Path(__file__).parent.parent
 
@@ -53,9 +56,9 @@ class Host:
         (root / "1" / "mountinfo").write_text("".join(self._mountinfo(number) for number in range(mounts)))
         self.advance()
 
-    def advance(self) -> None:
-        """Let a second pass: every counter grows."""
-        self._second += 1
+    def advance(self, seconds: int = 1) -> None:
+        """Let time pass: every counter grows, on each mount at a pace of its own."""
+        self._second += seconds
         fresh = self.root / "1" / "mountstats.new"
         fresh.write_text("".join(self._record(number) for number in range(self._mounts)))
         fresh.replace(self.root / "1" / "mountstats")
@@ -74,9 +77,9 @@ class Host:
     def _record(self, number: int) -> str:
         address, export, mount_point = self._names(number)
         operations = "".join(
-            f"\t{name:>12}: {self._operation(number, place)}\n" for place, name in enumerate(OPERATIONS, start=1)
+            f"\t{name:>12}: {self._operation(number, place, name)}\n" for place, name in enumerate(OPERATIONS, start=1)
         )
-        payload = 40_960 * (10_000_000 + self._second * 997)
+        payload = 40_960 * (10_000_000 + self._second * (997 + number % 89))
         return (
             f"device {address}:{export} mounted on {mount_point} with fstype nfs statvers=1.1\n"
             "\topts:\trw,vers=3,rsize=1048576,wsize=1048576,namlen=255,acregmin=3,acregmax=60,acdirmin=30,acdirmax=60,"
@@ -91,11 +94,11 @@ class Host:
             f"\tper-op statistics\n{operations}\n"
         )
 
-    def _operation(self, number: int, place: int) -> str:
-        count = 1_000_003 * place + number + self._second * (7 * place + 1)
-        return (
-            f"{count} {count} 0 {count * 104} {count * 128} {count // 7} {count // 2} {count // 2 + count // 7} {place}"
-        )
+    def _operation(self, number: int, place: int, name: str) -> str:
+        count = 1_000_003 * place + number + self._second * (7 * place + number % 17 + 1)
+        errors = count // 100 if name in FAILING else 0
+        times = f"{count // 7} {count // 2} {count // 2 + count // 7}"
+        return f"{count} {count} 0 {count * 104} {count * 128} {times} {errors}"
 
 
 @dataclass
@@ -185,6 +188,8 @@ def measure(mounts: int, node_exporter: str) -> tuple[Exporter, Exporter, float]
         ]
         address = f"--web.listen-address=127.0.0.1:{theirs}"
         second = stack.enter_context(running("node_exporter", [node_exporter, *flags, address], theirs))
+        host.advance(DAY)
+        time.sleep(SETTLING_SECONDS[mounts])
         for _ in range(SCRAPES[mounts]):
             host.advance()
             first.scrape()

@@ -11,7 +11,8 @@ MOUNT = ("address", "server", "export", "service")
 MOUNT_OPERATION = (*MOUNT, "operation")
 
 _RARE = "One that begins to happen counts as OTHER for five minutes."
-_COARSE = "OTHER: all but READ, WRITE, GETATTR and SETATTR."
+_TRANSFERS = "OTHER: all but READ and WRITE."
+_COMPARED = "OTHER: all but READ, WRITE, GETATTR and SETATTR."
 
 CLIENT = (
     Metric(
@@ -58,7 +59,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        f"Least mount-target I/O operations that the counted operations and bytes can have cost; {_COARSE}",
+        f"Least mount-target I/O operations that the counted operations and bytes can have cost; {_TRANSFERS}",
         "as fss_client_estimated_io_operations_total",
     ),
     Metric(
@@ -66,7 +67,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        f"Most mount-target I/O operations that the counted operations and bytes can have cost; {_COARSE}",
+        f"Most mount-target I/O operations that the counted operations and bytes can have cost; {_TRANSFERS}",
         "as fss_client_estimated_io_operations_total",
     ),
     Metric(
@@ -122,7 +123,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        f"Transmissions beyond the first of each completed operation; {_COARSE}",
+        f"Transmissions beyond the first of each completed operation; {_COMPARED}",
         "columns 2 minus 1 of the per-op statistics of mountstats",
     ),
     Metric(
@@ -130,7 +131,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "operations",
-        f"Major timeouts of operations; {_COARSE}",
+        f"Major timeouts of operations; {_TRANSFERS}",
         "column 3 of the per-op statistics of mountstats",
     ),
     Metric(
@@ -146,7 +147,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "seconds",
-        f"Time operations waited in the client before they were sent; {_COARSE}",
+        f"Time operations waited in the client before they were sent; {_COMPARED}",
         "column 6 of the per-op statistics of mountstats",
     ),
     Metric(
@@ -162,7 +163,7 @@ CLIENT = (
         "counter",
         MOUNT_OPERATION,
         "seconds",
-        f"Time from start to end of operations: queue, RTT and the client's own work; {_COARSE}",
+        f"Time from start to end of operations: queue, RTT and the client's own work; {_COMPARED}",
         "column 8 of the per-op statistics of mountstats",
     ),
     Metric(

@@ -24,16 +24,17 @@ _OPERATION_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
     "fss_client_rtt_seconds_total": lambda totals: totals.rtt_ms / 1000,
 }
 
-_TOLD_APART = frozenset((READ, WRITE, "GETATTR", "SETATTR"))
+_TRANSFERS = frozenset((READ, WRITE))
+_COMPARED = _TRANSFERS | {"GETATTR", "SETATTR"}
 # What the rules ask for by name; of the rest it is enough to know the sum, and every series costs on every host.
 
-_COARSE_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
-    "fss_client_estimated_io_operations_lower_bound_total": lambda totals: totals.cost and totals.cost.lower,
-    "fss_client_estimated_io_operations_upper_bound_total": lambda totals: totals.cost and totals.cost.upper,
-    "fss_client_retransmissions_total": lambda totals: totals.retransmissions,
-    "fss_client_timeouts_total": lambda totals: totals.timeouts,
-    "fss_client_queue_seconds_total": lambda totals: totals.queue_ms / 1000,
-    "fss_client_execute_seconds_total": lambda totals: totals.execute_ms / 1000,
+_COARSE_VALUES: dict[str, tuple[frozenset[str], Callable[[OperationTotals], float | None]]] = {
+    "fss_client_estimated_io_operations_lower_bound_total": (_TRANSFERS, lambda one: one.cost and one.cost.lower),
+    "fss_client_estimated_io_operations_upper_bound_total": (_TRANSFERS, lambda one: one.cost and one.cost.upper),
+    "fss_client_timeouts_total": (_TRANSFERS, lambda one: one.timeouts),
+    "fss_client_retransmissions_total": (_COMPARED, lambda one: one.retransmissions),
+    "fss_client_queue_seconds_total": (_COMPARED, lambda one: one.queue_ms / 1000),
+    "fss_client_execute_seconds_total": (_COMPARED, lambda one: one.execute_ms / 1000),
 }
 
 _MOUNT_VALUES: dict[str, Callable[[MountTotals], float | None]] = {
@@ -76,13 +77,20 @@ class _Layout:
         ]
         labels = [(*key, name) for name in operations for key, mount in mounts.items() if name in mount.operations]
         self.series = {metric: [Series(CATALOGUE[metric], one) for one in labels] for metric in _OPERATION_VALUES}
-        self.coarse: dict[tuple[str, ...], list[OperationTotals]] = {}
-        for (*mount_labels, name), totals in zip(labels, self.totals, strict=True):
-            coarse = name if name in _TOLD_APART else OTHER
-            self.coarse.setdefault((*mount_labels, coarse), []).append(totals)
+        self.coarse = {apart: self._grouped(labels, apart) for apart in (_TRANSFERS, _COMPARED)}
         self.coarse_series = {
-            metric: [Series(CATALOGUE[metric], one) for one in self.coarse] for metric in _COARSE_VALUES
+            metric: [Series(CATALOGUE[metric], one) for one in self.coarse[apart]]
+            for metric, (apart, _) in _COARSE_VALUES.items()
         }
+
+    def _grouped(
+        self, labels: Iterable[tuple[str, ...]], apart: frozenset[str]
+    ) -> dict[tuple[str, ...], list[OperationTotals]]:
+        """The totals of each mount's operations told apart, and of all its others together."""
+        groups: dict[tuple[str, ...], list[OperationTotals]] = {}
+        for (*mount, name), totals in zip(labels, self.totals, strict=True):
+            groups.setdefault((*mount, name if name in apart else OTHER), []).append(totals)
+        return groups
 
 
 class NfsCollector(Collector):
@@ -146,9 +154,9 @@ def _operations(layout: _Layout) -> Iterator[Family]:
 
 
 def _coarse_operations(layout: _Layout) -> Iterator[Family]:
-    """What is worth telling of READ and WRITE, and of all others together."""
-    for name, value_of in _COARSE_VALUES.items():
-        groups = ([value_of(totals) for totals in group] for group in layout.coarse.values())
+    """What is worth telling of some operations, and of all others together."""
+    for name, (apart, value_of) in _COARSE_VALUES.items():
+        groups = ([value_of(totals) for totals in group] for group in layout.coarse[apart].values())
         values = [_sum(group) for group in groups]
         yield _family(name, layout.coarse_series[name], values)
 

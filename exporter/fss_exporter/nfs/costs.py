@@ -1,15 +1,16 @@
 """What the difference between two readings of one operation cost the mount target."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from fss_exporter.model.estimate import Bounds, Wire, estimate_reads, estimate_writes, read_wire, write_wire
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 from fss_exporter.nfs.records import OperationCounters
 
-_EXACT = {
+WEIGHTS: Final = {
     name: operation.io_operations for name, operation in NFS3_OPERATIONS.items() if operation.io_operations is not None
 }
-
+"""I/O operations of each operation whose cost does not depend on its size."""
 
 _LARGEST_TRANSFER_BYTES = 1024 * 1024
 # The kernel's own cap of rsize and wsize, NFS_MAX_FILE_IO_SIZE, for a record that states none.
@@ -18,7 +19,7 @@ _LARGEST_TRANSFER_BYTES = 1024 * 1024
 def cost(
     name: str, old: OperationCounters, new: OperationCounters, payload_bytes: int, options: Mapping[str, str]
 ) -> Bounds | None:
-    """Mount-target I/O operations between two readings; None for an operation nobody has priced.
+    """Mount-target I/O operations between two readings of READ or WRITE; None for any other operation.
 
     Args:
         name: the NFSv3 procedure.
@@ -28,9 +29,6 @@ def cost(
         options: of the mount; rsize and wsize cap a transfer, the rest tells whether header sizes are known.
     """
     count = max(0, new.operations - old.operations)
-    if name in _EXACT:
-        exact = float(count * _EXACT[name])
-        return Bounds(exact, exact, exact)
     if name == READ:
         return estimate_reads(count, payload_bytes, _size_cap(options, "rsize"), _read_wire(old, new, options))
     if name == WRITE:

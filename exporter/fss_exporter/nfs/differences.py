@@ -9,7 +9,7 @@ from typing import NamedTuple
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
 from fss_exporter.nfs.advances import NO_ADVANCE, ByOperation
-from fss_exporter.nfs.costs import cost, cost_each, grown_errors, plain_cost, resent
+from fss_exporter.nfs.costs import WEIGHTS, cost, cost_each, grown_errors, plain_cost, resent
 from fss_exporter.nfs.counted import Transfers, exact_cost
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Superblock
@@ -79,6 +79,11 @@ class Difference(NamedTuple):
             if counters.errors:
                 totals.add_errors(target, grown_errors(old, counters), self.at, self.announce_s)
             if rule == "unknown" or name in counted:
+                continue
+            if rule == "weighted" and name in WEIGHTS:
+                exact = max(0, counters.operations - old.operations) * WEIGHTS[name]
+                target.add_exact(exact)
+                whole_cost += exact
                 continue
             if rule == "weighted":
                 added = cost(name, old, counters, payload.get(name, 0), now.options)

@@ -7,6 +7,7 @@ that a kernel of next year costs nothing. One record that cannot be read costs t
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from operator import methodcaller
 from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
@@ -23,6 +24,8 @@ _AGE = re.compile(r"\n\s*age:(.*)")
 _SERVER_READ, _SERVER_WRITTEN = 4, 5
 _INODE_REVALIDATE, _VFS_LOCK = 0, 16
 _COLUMNS = 8
+_COUNTERS = len(OperationCounters._fields)
+_WORDS = 1 + _COUNTERS
 _NUMBERS = " \t0123456789"
 _SIGN_BIT, _TOO_LARGE = 1 << 63, 1 << 64
 
@@ -47,19 +50,17 @@ def parse_mountstats(text: str) -> Mountstats:
 
 
 class Parser:
-    """Parses one text after another and reads only what differs from the last: most mounts are idle most of the time.
+    """Parses one text after another and reads only records that differ from the last: most mounts are idle most of the time.
 
-    Equal lines give the very same counters, so that `is` tells whether an operation has moved.
+    Equal records give the very same operations, so that `is` tells whether a mount was idle.
     """
 
     def __init__(self) -> None:
         self._bodies: dict[str, _Body] = {}
-        self._lines: dict[str, tuple[str, OperationCounters]] = {}
 
     def parse(self, text: str) -> Mountstats:
         """As `parse_mountstats`."""
         bodies: dict[str, _Body] = {}
-        lines: dict[str, tuple[str, OperationCounters]] = {}
         records: list[NfsRecord] = []
         skipped: list[str] = []
         cut_off = bool(text) and not text.endswith("\n")
@@ -68,25 +69,20 @@ class Parser:
                 skipped.append("truncated")
                 continue
             try:
-                records.append(self._record(chunk, bodies, lines))
+                records.append(self._record(chunk, bodies))
             except RecordError as error:
                 skipped.append(error.reason)
-        self._bodies, self._lines = bodies, lines
+        self._bodies = bodies
         return Mountstats(tuple(records), tuple(skipped))
 
-    def _record(
-        self, chunk: str, bodies: dict[str, _Body], lines: dict[str, tuple[str, OperationCounters]]
-    ) -> NfsRecord:
+    def _record(self, chunk: str, bodies: dict[str, _Body]) -> NfsRecord:
         head, _, _ = chunk.partition("\n")
         device, mount_point, fstype = _head(head)
         age = _AGE.search(chunk)
         if age is None:
             raise RecordError("malformed_age", f"{device} has no age line")
         rest = f"{chunk[len(head) : age.start()]}{chunk[age.end() :]}"
-        body = bodies.get(rest) or self._bodies.get(rest)
-        if body is None:
-            body = self._body(device, rest, lines)
-        bodies[rest] = body
+        body = bodies[rest] = bodies.get(rest) or self._bodies.get(rest) or _body(device, rest)
         return NfsRecord(
             device=device,
             mount_point=mount_point,
@@ -101,40 +97,62 @@ class Parser:
             operations=body.operations,
         )
 
-    def _body(self, device: str, text: str, known: dict[str, tuple[str, OperationCounters]]) -> _Body:
-        lines = iter(text.split("\n"))
-        fields: dict[str, str] = {}
-        transports: list[Transport] = []
-        for line in lines:
-            name, _, value = line.strip().partition(":")
-            if name == "xprt":
-                transports.append(_transport(value.split()))
-            elif name == "per-op statistics":
-                break
-            else:
-                fields.setdefault(name, value)
-        operations = dict(self._operations(lines, known))
-        if not {READ, WRITE} <= operations.keys():
-            raise RecordError("truncated", f"{device} has no per-op statistics of READ and WRITE")
-        events = _numbers("events", fields.get("events", ""))
-        return _Body(
-            options=options(fields.get("opts", "").strip()),
-            revalidations=_at(events, _INODE_REVALIDATE),
-            vfs_locks=_at(events, _VFS_LOCK),
-            payload=_payload(fields),
-            transports=tuple(transports),
-            operations=operations,
-        )
 
-    def _operations(
-        self, lines: Iterable[str], known: dict[str, tuple[str, OperationCounters]]
-    ) -> Iterator[tuple[str, OperationCounters]]:
-        for line in lines:
-            operation = known.get(line) or self._lines.get(line) or _operation(line)
-            if operation is None:
-                return
-            known[line] = operation
-            yield operation
+def _body(device: str, text: str) -> _Body:
+    head, _, table = text.partition("per-op statistics")
+    fields: dict[str, str] = {}
+    transports: list[Transport] = []
+    for line in head.split("\n"):
+        name, _, value = line.strip().partition(":")
+        if name == "xprt":
+            transports.append(_transport(value.split()))
+        else:
+            fields.setdefault(name, value)
+    operations = _whole_table(table) or dict(_operations(table))
+    if not {READ, WRITE} <= operations.keys():
+        raise RecordError("truncated", f"{device} has no per-op statistics of READ and WRITE")
+    events = _numbers("events", fields.get("events", ""))
+    return _Body(
+        options=options(fields.get("opts", "").strip()),
+        revalidations=_at(events, _INODE_REVALIDATE),
+        vfs_locks=_at(events, _VFS_LOCK),
+        payload=_payload(fields),
+        transports=tuple(transports),
+        operations=operations,
+    )
+
+
+def _whole_table(table: str) -> dict[str, OperationCounters]:
+    """The operations of a table as kernels since 5.3 print it, read at once; empty where it is any other."""
+    words = table.split()
+    names = words[::_WORDS]
+    del words[::_WORDS]
+    if len(words) != len(names) * _COUNTERS or not all(map(_ends_a_name, names)) or _odd_number(table, words):
+        return {}
+    try:
+        numbers = [*map(int, words)]
+    except ValueError:
+        return {}
+    if max(numbers, default=_SIGN_BIT) >= _SIGN_BIT:
+        return {}
+    rows = map(OperationCounters._make, zip(*[iter(numbers)] * _COUNTERS, strict=True))
+    return {name[:-1]: counters for name, counters in zip(names, rows, strict=True)}
+
+
+_ends_a_name = methodcaller("endswith", ":")
+
+
+def _odd_number(table: str, words: Iterable[str]) -> bool:
+    """Whether there may be a number that only Python knows: `+1`, `-1`, `1_0` or digits of other scripts."""
+    return not table.isascii() or "+" in table or "-" in table or ("_" in table and not "".join(words).isdecimal())
+
+
+def _operations(table: str) -> Iterator[tuple[str, OperationCounters]]:
+    for line in table.split("\n")[1:]:
+        operation = _operation(line)
+        if operation is None:
+            return
+        yield operation
 
 
 def _chunks(text: str) -> Iterator[tuple[str, bool]]:

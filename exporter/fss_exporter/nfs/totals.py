@@ -45,6 +45,11 @@ class OperationTotals:
     execute_ms: int = 0
     cost: Bounds | None = None
 
+    def add_exact(self, io_operations: int) -> None:
+        """Add I/O operations that are known exactly."""
+        lower, point, upper = self.cost or NOTHING
+        self.cost = Bounds(lower + io_operations, point + io_operations, upper + io_operations)
+
     def add_cost(self, added: Bounds) -> None:
         """Add I/O operations."""
         lower, point, upper = self.cost or NOTHING

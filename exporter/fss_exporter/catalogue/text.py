@@ -17,7 +17,7 @@ from prometheus_client.utils import floatToGoString
 from fss_exporter.catalogue.metric import Family, Metric
 
 _END = b"# EOF\n"
-_SERIES_IN_A_PIECE = 4096
+_SERIES_IN_A_PIECE = 256  # some 40 kB: what a processor keeps at hand from the joining to the compressing
 _FIRST_WITH_EXPONENT = 1_000_000
 _EXACT_INTEGERS = 1 << 53
 _DIGITS_WITHOUT_EXPONENT = 6
@@ -83,6 +83,10 @@ def number(value: int | float) -> str:  # noqa: PYI041  # the two are written in
             return f"{mantissa}e+{len(digits) - 1:02d}"
     else:
         shortest = repr(value)
-        if 0 < shortest.find(".") <= _DIGITS_WITHOUT_EXPONENT:
+        point = shortest.find(".")
+        if 0 < point <= _DIGITS_WITHOUT_EXPONENT:
             return shortest
+        if point > 0 and value > 0:
+            mantissa = f"{shortest[0]}.{shortest[1:point]}{shortest[point + 1 :]}".rstrip("0.")
+            return f"{mantissa}e+{point - 1:02d}"
     return str(floatToGoString(value))

@@ -67,7 +67,7 @@ _OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
 
 
 class _Layout:
-    """The series of the operations and the totals behind each, in the order they are written."""
+    """The series of mounts and operations and the totals behind each, in the order they are written."""
 
     def __init__(self, mounts: dict[SeriesKey, MountTotals]) -> None:
         self.generation = sum(len(mount.operations) for mount in mounts.values())
@@ -77,6 +77,8 @@ class _Layout:
         ]
         labels = [(*key, name) for name in operations for key, mount in mounts.items() if name in mount.operations]
         self.series = {metric: [Series(CATALOGUE[metric], one) for one in labels] for metric in _OPERATION_VALUES}
+        self.mounts = list(mounts.values())
+        self.mount_series = {metric: [Series(CATALOGUE[metric], key) for key in mounts] for metric in _MOUNT_VALUES}
         self.coarse = {apart: self._grouped(labels, apart) for apart in (_TRANSFERS, _COMPARED)}
         self.coarse_series = {
             metric: [Series(CATALOGUE[metric], one) for one in self.coarse[apart]]
@@ -129,7 +131,7 @@ class NfsCollector(Collector):
                 *_services(self._ticker.reading),
                 *_operations(self._layout),
                 *_coarse_operations(self._layout),
-                *_mounts(accounts),
+                *_mounts(self._layout),
                 *_addresses(accounts),
                 *counted_families(accounts.counted),
                 *_about_ticks(self._ticker),
@@ -150,30 +152,24 @@ def _family(name: str, series: list[Series], values: list[float | None]) -> Fami
 
 def _operations(layout: _Layout) -> Iterator[Family]:
     for name, value_of in _OPERATION_VALUES.items():
-        yield _family(name, layout.series[name], [value_of(totals) for totals in layout.totals])
+        yield _family(name, layout.series[name], [*map(value_of, layout.totals)])
 
 
 def _coarse_operations(layout: _Layout) -> Iterator[Family]:
     """What is worth telling of some operations, and of all others together."""
     for name, (apart, value_of) in _COARSE_VALUES.items():
-        groups = ([value_of(totals) for totals in group] for group in layout.coarse[apart].values())
-        values = [_sum(group) for group in groups]
+        values = [_sum([*map(value_of, group)]) for group in layout.coarse[apart].values()]
         yield _family(name, layout.coarse_series[name], values)
 
 
 def _sum(values: list[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return sum(present) if present else None
+    present = [value for value in values if value is not None] if None in values else values
+    return sum(present) if present else None  # type: ignore[arg-type]  # there is no None among them
 
 
-def _mounts(accounts: Accounts) -> Iterator[Family]:
+def _mounts(layout: _Layout) -> Iterator[Family]:
     for name, value_of in _MOUNT_VALUES.items():
-        result = family(CATALOGUE[name])
-        for key, mount in accounts.mounts.items():
-            value = value_of(mount)
-            if value is not None:
-                result.add_metric(key, value)
-        yield result
+        yield _family(name, layout.mount_series[name], [*map(value_of, layout.mounts)])
 
 
 def _addresses(accounts: Accounts) -> Iterator[Family]:

@@ -19,7 +19,9 @@ _WRITTEN = "fss_client_written_bytes_total"
 _SIZES = "fss_client_io_size_bytes"
 
 
-def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits | Ceilings], address: str | None) -> dict[str, Load]:
+def of_clients(
+    prometheus: Prometheus, limits: Callable[[str], Limits | Ceilings], address: str | None
+) -> dict[str, Load]:
     """The five minutes in which the clients of each mount target had it nearest to a ceiling, by address.
 
     Args:

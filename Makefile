@@ -82,7 +82,7 @@ bench-oci: .venv/dev ## a poll of 1,000 mount targets with 4,000 file systems
 	@$(RUN) tools/bench_oci.py $(ARGS)
 
 bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB of memory; ARGS="--clients 1000")
-	@tools/ensure-tools prometheus && $(RUN) tools/bench_rules.py $(ARGS)
+	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_rules $(ARGS)
 
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies
 	@$(RUN) -m tools.dashboards

@@ -1,0 +1,131 @@
+"""The series a group of rules selects, of a fleet of clients that is generated: four mounts each, every operation in use."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import promql_parser
+
+from fss_exporter.catalogue import CATALOGUE
+
+MOUNTS = 4
+MOUNT_TARGETS = 50
+
+OPERATIONS = (
+    "ACCESS COMMIT CREATE FSINFO FSSTAT GETATTR LINK LOOKUP MKDIR MKNOD NULL PATHCONF READ READDIR READDIRPLUS READLINK "
+    "REMOVE RENAME RMDIR SETATTR SYMLINK WRITE"
+).split()
+SPLIT = {
+    "class": ["read", "write", "look_up", "list", "create", "change"],
+    "kind": ["read", "write", "metadata"],
+    "operation": OPERATIONS,
+}
+OF_OTHER_SERVICES = re.compile("fss_client_(service_info|objective_.*|.*_limit)")
+OPTIONS = 'protocol="tcp",nconnect="1",rsize="1048576",wsize="1048576",mount_point="/mnt"'
+
+
+class Selected:
+    """The series of one name that a group's rules select: those of the whole fleet that its matchers let through."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._alternatives: list[list[Any]] = []
+
+    def add(self, matchers: list[Any]) -> None:
+        """Series that these matchers let through as well."""
+        self._alternatives.append(matchers)
+
+    def wants(self, **labels: str) -> bool:
+        """Whether some selector lets a series with these labels through."""
+        return any(all(_passes(matcher, labels) for matcher in matchers) for matchers in self._alternatives)
+
+    def splits(self) -> list[str]:
+        """The label texts that a mount's or address' series of this name differ in."""
+        level, recorded, _ = self.name.partition(":")
+        label = next((label for label in SPLIT if level.endswith(f"_{label}")), "")
+        of_operations = level in CATALOGUE and "operation" in CATALOGUE[level].labels
+        if not recorded and (of_operations or level.startswith("node_mountstats_nfs_operations")):
+            label = "operation"
+        if not label:
+            return [""]
+        return [f'{label}="{value}",' for value in SPLIT[label] if self.wants(**{label: value})]
+
+
+def _passes(matcher: Any, labels: Mapping[str, str]) -> bool:
+    if matcher.name not in labels:
+        return True
+    operator, value = str(matcher.op).removeprefix("MatchOp."), labels[matcher.name]
+    if operator in {"Equal", "NotEqual"}:
+        return bool(value == matcher.value) == (operator == "Equal")
+    return bool(re.fullmatch(matcher.value, value)) == (operator == "Re")
+
+
+def selected(group: Mapping[str, Any]) -> dict[str, Selected]:
+    """By name what a group's rules select, but for what the group records itself."""
+    found: dict[str, Selected] = {}
+    own = {rule.get("record") for rule in group["rules"]}
+    for rule in group["rules"]:
+        for selector in _selectors(promql_parser.parse(rule["expr"])):
+            if selector.name not in own:
+                found.setdefault(selector.name, Selected(selector.name)).add(selector.matchers.matchers)
+    return found
+
+
+def _selectors(node: Any) -> Iterator[Any]:
+    if isinstance(node, promql_parser.VectorSelector):
+        yield node
+    for part in ("lhs", "rhs", "expr", "vector_selector"):
+        if isinstance(child := getattr(node, part, None), promql_parser.Expr):
+            yield from _selectors(child)
+    for argument in getattr(node, "args", None) or ():
+        yield from _selectors(argument)
+
+
+def of_client(client: int, names: Mapping[str, Selected]) -> Iterator[str]:
+    """Series of one client."""
+    scraped = f'job="fss",instance="client-{client}:10949"'
+    for number in range(MOUNTS):
+        address = f"10.80.{(client + number) % MOUNT_TARGETS}.10"
+        for name, series in names.items():
+            if (own := _of_mount(series, address, number)) and series.wants(service="oci-fss"):
+                yield from (f"{name}{{{split}{scraped},{own}}}" for split in series.splits())
+    if "fss_exporter_build_info" in names:
+        yield f"fss_exporter_build_info{{{scraped}}}"
+    if "fss_collector_success" in names:
+        yield f'fss_collector_success{{{scraped},collector="nfs"}}'
+
+
+def _of_mount(series: Selected, address: str, number: int) -> str:
+    """The labels that tell a mount, or an address, of a client from its others; empty for a series it does not have."""
+    name, at = series.name, f'address="{address}"'
+    mount = f'{at},server="{address}",export="/export/{number}",service="oci-fss"'
+    if name.startswith("node_mountstats_"):
+        return f'mountaddr="{address}",export="{address}:/export/{number}",protocol="tcp"'
+    if name.startswith("client_mount"):
+        by_node_exporter = series.wants(agent="node_exporter") and not series.wants(agent="")
+        return f'{mount},agent="node_exporter"' if by_node_exporter else mount
+    if name.startswith("client:"):
+        return at
+    if not name.startswith("fss_client_") or OF_OTHER_SERVICES.fullmatch(name):
+        return ""
+    if name == "fss_client_mount_info":
+        return f"{mount},{OPTIONS}"
+    return mount if "export" in CATALOGUE[name].labels else at
+
+
+def of_region(names: Mapping[str, Selected]) -> Iterator[str]:
+    """Series of the mount targets and addresses."""
+    for number in range(MOUNT_TARGETS):
+        target = f'region="eu-1",mount_target_id="ocid1.mt.{number}",mount_target="mt-{number}"'
+        address = f'address="10.80.{number}.10"'
+        for name, series in names.items():
+            if name == "address:fss_mount_target:join":
+                yield f"{name}{{{address},{target}}}"
+            elif name.startswith("address"):
+                yield from (f"{name}{{{split}{address}}}" for split in series.splits())
+            elif name == "fss_mount_target_info":
+                yield f'{name}{{{target},{address},state="ACTIVE"}}'
+            elif name.startswith(("mount_target:", "fss_mount_target_")):
+                yield f'{name}{{{target},resource="iops",kind="metadata"}}'
+    if "fss_latency_objective_seconds" in names:
+        yield from (f'fss_latency_objective_seconds{{kind="{kind}",size=""}}' for kind in SPLIT["kind"])

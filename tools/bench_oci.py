@@ -59,6 +59,7 @@ class Poll:
 
     calls: int
     seconds: float
+    cpu_before: float  # since the last poll: the inventory, whose addresses are looked up one by one at the start
     cpu: float
     memory_mib: float
     scrapes: list[float] = field(default_factory=list)
@@ -90,7 +91,7 @@ def watch(region: Region, exporter: Exporter, meanwhile: Callable[[Poll], None])
         _alive(exporter)
         time.sleep(0.05)
     began = last = time.perf_counter()
-    seen, poll = before, Poll(0, 0.0, 0.0, 0.0)
+    seen, poll = before, Poll(0, 0.0, exporter.cpu_seconds() - cpu, 0.0, 0.0)
     while time.perf_counter() - last < QUIET_SECONDS or poll.calls == 0:
         _alive(exporter)
         meanwhile(poll)
@@ -99,7 +100,7 @@ def watch(region: Region, exporter: Exporter, meanwhile: Callable[[Poll], None])
             poll.calls = seen - before
         poll.memory_mib = max(poll.memory_mib, exporter.memory_mib("VmRSS"))
         time.sleep(0.05)
-    poll.seconds, poll.cpu = last - began, exporter.cpu_seconds() - cpu
+    poll.seconds, poll.cpu = last - began, exporter.cpu_seconds() - cpu - poll.cpu_before
     return poll
 
 
@@ -127,7 +128,7 @@ def measure(mount_targets: int, file_systems_each: int) -> None:
     rows = [
         ("SummarizeMetricsData calls a poll", f"{steady.calls}", "as many as answers of 2,000 streams"),
         (f"a poll at {CALLS_PER_SECOND} calls/s", f"{steady.seconds:.1f} s", "60 s"),
-        ("CPU of the first poll, inventory included", f"{first.cpu:.2f} s", ""),
+        ("CPU of the first poll, inventory included", f"{first.cpu_before + first.cpu:.2f} s", ""),
         ("CPU of a poll", f"{steady.cpu:.2f} s", "1.5 s"),
         ("resident memory while polling", f"{steady.memory_mib:.0f} MiB", "200 MiB"),
         ("resident memory, polled and scraped without pause", f"{scraped.memory_mib:.0f} MiB", "200 MiB"),

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from fss_exporter.web.messages import Request, Response
-from fss_exporter.web.scrapes import Scrapes
+from fss_exporter.web.scrapes import _MOMENT_SECONDS, Scrapes
 from fss_exporter.web.turns import Busy
 
 
@@ -161,3 +161,24 @@ def test_many_different_wishes_at_once_are_refused_and_the_usual_one_is_not() ->
 
     assert usual
     assert 0 < sum(odd) < 20
+
+
+def test_only_a_collection_that_takes_longer_than_a_moment_leaves_the_thread_that_answers() -> None:
+    """The first one may take any time, and so may the one after a long one."""
+    threads: list[threading.Thread] = []
+    readings = iter((0, 0, 1, 1, 2, 2 + 2 * _MOMENT_SECONDS, 3, 3))
+
+    class Noting:
+        def collect(self) -> Iterator[Metric]:
+            threads.append(threading.current_thread())
+            yield GaugeMetricFamily("fss_one", "One.", value=1)
+
+    async def run() -> None:
+        scrapes = Scrapes(Noting(), lambda: next(readings))
+        for _ in range(4):
+            await scrapes(scrape())
+
+    asyncio.run(run())
+
+    here = threading.current_thread()
+    assert [thread is here for thread in threads] == [False, True, True, False]

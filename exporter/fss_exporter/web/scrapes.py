@@ -52,10 +52,12 @@ class Scrapes:
 
     Args:
         registry: asked for its families once per collection.
+        clock: seconds that never go back.
     """
 
-    def __init__(self, registry: Collector) -> None:
+    def __init__(self, registry: Collector, clock: Callable[[], float] = time.perf_counter) -> None:
         self._registry = registry
+        self._clock = clock
         self._running: dict[Hashable, asyncio.Task[Any]] = {}
         self._took_seconds = math.inf
         # Scrapers that want the same share it, and there are few formats; of `name[]` there may be any number.
@@ -86,10 +88,10 @@ class Scrapes:
         return await in_thread(lambda: self._collect(wanted))
 
     def _collect(self, wanted: _Wanted) -> _Collected:
-        began = time.perf_counter()
+        began = self._clock()
         families = list(self._registry.collect())
         collected = _Collected(families, wanted, None if wanted.names else wanted.write(families))
-        self._took_seconds = time.perf_counter() - began
+        self._took_seconds = self._clock() - began
         return collected
 
     async def _write(self, families: list[Family], wanted: _Wanted) -> bytes:

@@ -99,7 +99,7 @@ def _of_mount(series: Selected, address: str, number: int) -> str:
     """The labels that tell a mount, or an address, of a client from its others; empty for a series it does not have."""
     name, at = series.name, f'address="{address}"'
     mount = f'{at},server="{address}",export="/export/{number}",service="oci-fss"'
-    if name.startswith("node_mountstats_"):
+    if name.startswith(("node_mountstats_", "node_mount:")):
         return f'mountaddr="{address}",export="{address}:/export/{number}",protocol="tcp"'
     if name.startswith("client_mount"):
         by_node_exporter = series.wants(agent="node_exporter") and not series.wants(agent="")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.nfs.golden import GOLDEN, scrape
-from tests.nfs.records import Names, mountinfo, mountstats
+from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
 from tests.processes import require
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
@@ -127,6 +127,31 @@ def test_the_options_a_user_set_are_on_the_mount() -> None:
         "rsize": "65536", "wsize": "32768", "hard": "false", "nconnect": "8", "timeo": "50", "retrans": "5",
         "sec": "krb5", "local_lock": "all", "mount_point": "/mnt/a", "protocol": "tcp", "nfs_version": "3",
     }.items()  # fmt: skip
+
+
+def test_each_scrape_tells_the_mounts_of_its_moment() -> None:
+    soft = OPTIONS.replace("hard", "soft")
+    first, second = mountinfo(), mountinfo(mount_point="/mnt/b", superblock="0:41", device="10.0.0.3:/b")
+    a, b = mountstats({}), mountstats({}, mount_point="/mnt/b", device="10.0.0.3:/b")
+    looks = [
+        (a, first),
+        (a, first),
+        (a.replace(OPTIONS, soft), first.replace(OPTIONS, soft)),
+        (a + b, first + second),
+        (b, second),
+        ("", ""),
+    ]
+    now = iter(join(parse_mountstats(stats), parse_mountinfo(info)) for stats, info in looks)
+    ticker = Ticker(lambda: next(now), 1.0)
+    collector = NfsCollector(ticker)
+
+    told = []
+    for _ in looks:
+        ticker.tick()
+        told.append([(mount["mount_point"], mount["hard"]) for mount, _ in families(collector)["fss_client_mount"]])
+
+    on_a, on_b = ("/mnt/a", "true"), ("/mnt/b", "true")
+    assert told == [[on_a], [on_a], [("/mnt/a", "false")], [on_a, on_b], [on_b], []]
 
 
 def test_ceilings_are_told_by_address_and_not_where_exports_of_one_address_differ() -> None:

@@ -6,7 +6,6 @@ others are left to `prometheus_client`.
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import chain
 
 from prometheus_client import exposition
 from prometheus_client.metrics_core import Metric as PrometheusFamily
@@ -21,6 +20,7 @@ _SERIES_IN_A_PIECE = 256  # some 40 kB: what a processor keeps at hand from the 
 _FIRST_WITH_EXPONENT = 1_000_000
 _EXACT_INTEGERS = 1 << 53
 _DIGITS_WITHOUT_EXPONENT = 6
+_EXPONENTS = tuple(f"e+{exponent:02d}" for exponent in range(17))  # repr() has exponents itself from 1e16 on
 
 
 class _One(Collector):
@@ -69,7 +69,10 @@ def _head(metric: Metric, write_one: Callable[[Collector], bytes]) -> bytes:
 
 def _lines(family: Family, begin: int, end: int) -> str:
     texts = [series.text for series in family.series[begin:end]]
-    return "".join(chain.from_iterable(zip(texts, map(number, family.values[begin:end]), strict=True)))
+    parts = [""] * (2 * len(texts))
+    parts[::2] = texts
+    parts[1::2] = map(number, family.values[begin:end])
+    return "".join(parts)
 
 
 def number(value: int | float) -> str:  # noqa: PYI041  # the two are written in different ways
@@ -78,15 +81,22 @@ def number(value: int | float) -> str:  # noqa: PYI041  # the two are written in
         if 0 <= value < _FIRST_WITH_EXPONENT:
             return f"{value}.0"
         if 0 < value < _EXACT_INTEGERS:
-            digits = str(value)
-            mantissa = f"{digits[0]}.{digits[1:]}".rstrip("0.")
-            return f"{mantissa}e+{len(digits) - 1:02d}"
+            return _with_exponent(str(value))
     else:
         shortest = repr(value)
         point = shortest.find(".")
         if 0 < point <= _DIGITS_WITHOUT_EXPONENT:
             return shortest
         if point > 0 and value > 0:
-            mantissa = f"{shortest[0]}.{shortest[1:point]}{shortest[point + 1 :]}".rstrip("0.")
-            return f"{mantissa}e+{point - 1:02d}"
+            if shortest[point:] == ".0":
+                return _with_exponent(shortest[:point])
+            return f"{shortest[0]}.{shortest[1:point]}{shortest[point + 1 :]}{_EXPONENTS[point - 1]}"
     return str(floatToGoString(value))
+
+
+def _with_exponent(digits: str) -> str:
+    exponent = _EXPONENTS[len(digits) - 1]
+    if digits[-1] != "0":
+        return f"{digits[0]}.{digits[1:]}{exponent}"
+    significant = digits.rstrip("0")
+    return f"{significant[0]}.{significant[1:]}{exponent}" if len(significant) > 1 else f"{significant}{exponent}"

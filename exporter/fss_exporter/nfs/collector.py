@@ -4,37 +4,59 @@ Which series there are changes rarely: their text and their order are prepared t
 beside them. Lines of one operation stand together, since what stands together compresses well.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
+from fss_exporter.model.estimate import NOTHING, Bounds
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.service import Ceilings, OneClient
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.counted_families import counted_families
-from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
+from fss_exporter.nfs.mounts_seen import MountsSeen
+from fss_exporter.nfs.service_families import service_families
+from fss_exporter.nfs.superblocks import SeriesKey
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.nfs.totals import OTHER, MountTotals, OperationTotals
 
-_OPERATION_VALUES: dict[str, Callable[[OperationTotals], float | None]] = {
-    "fss_client_operations_total": lambda totals: totals.operations,
-    "fss_client_estimated_io_operations_total": lambda totals: totals.cost and round(totals.cost.point, 1),
-    "fss_client_errors_total": lambda totals: totals.errors,
-    "fss_client_rtt_seconds_total": lambda totals: totals.rtt_ms / 1000,
+_Totals = Sequence[OperationTotals]
+
+
+def _points(totals: _Totals) -> list[float | None]:
+    return [
+        # Most operations have an exact cost: whole numbers are written three times as fast.
+        one.exact if one.estimated is NOTHING else one.estimated and round(one.exact + one.estimated.point, 1)
+        for one in totals
+    ]
+
+
+def _bound(of: Callable[[Bounds], float]) -> Callable[[_Totals], float | None]:
+    def value(totals: _Totals) -> float | None:
+        told = [one.estimated for one in totals if one.estimated is not None]
+        estimated = sum([of(one) for one in told if one is not NOTHING])
+        return sum([one.exact for one in totals]) + estimated if told else None
+
+    return value
+
+
+_OPERATION_VALUES: dict[str, Callable[[_Totals], list[float | None]]] = {
+    "fss_client_operations_total": lambda totals: [one.operations for one in totals],
+    "fss_client_estimated_io_operations_total": _points,
+    "fss_client_errors_total": lambda totals: [one.errors for one in totals],
+    "fss_client_rtt_seconds_total": lambda totals: [one.rtt_ms / 1000 for one in totals],
 }
 
 _TRANSFERS = frozenset((READ, WRITE))
 _COMPARED = _TRANSFERS | {"GETATTR", "SETATTR"}
 # What the rules ask for by name; of the rest it is enough to know the sum, and every series costs on every host.
 
-_COARSE_VALUES: dict[str, tuple[frozenset[str], Callable[[OperationTotals], float | None]]] = {
-    "fss_client_estimated_io_operations_lower_bound_total": (_TRANSFERS, lambda one: one.cost and one.cost.lower),
-    "fss_client_estimated_io_operations_upper_bound_total": (_TRANSFERS, lambda one: one.cost and one.cost.upper),
-    "fss_client_timeouts_total": (_TRANSFERS, lambda one: one.timeouts),
-    "fss_client_retransmissions_total": (_COMPARED, lambda one: one.retransmissions),
-    "fss_client_queue_seconds_total": (_COMPARED, lambda one: one.queue_ms / 1000),
-    "fss_client_execute_seconds_total": (_COMPARED, lambda one: one.execute_ms / 1000),
+_COARSE_VALUES: dict[str, tuple[frozenset[str], Callable[[_Totals], float | None]]] = {
+    "fss_client_estimated_io_operations_lower_bound_total": (_TRANSFERS, _bound(lambda one: one.lower)),
+    "fss_client_estimated_io_operations_upper_bound_total": (_TRANSFERS, _bound(lambda one: one.upper)),
+    "fss_client_timeouts_total": (_TRANSFERS, lambda some: sum([one.timeouts for one in some])),
+    "fss_client_retransmissions_total": (_COMPARED, lambda some: sum([one.retransmissions for one in some])),
+    "fss_client_queue_seconds_total": (_COMPARED, lambda some: sum([one.queue_ms for one in some]) / 1000),
+    "fss_client_execute_seconds_total": (_COMPARED, lambda some: sum([one.execute_ms for one in some]) / 1000),
 }
 
 _MOUNT_VALUES: dict[str, Callable[[MountTotals], float | None]] = {
@@ -50,19 +72,6 @@ _ADDRESS_VALUES: dict[str, Callable[[Accounts], dict[str, int] | dict[str, float
     "fss_client_transport_sends_total": lambda accounts: accounts.connections.sends,
     "fss_client_transport_receives_total": lambda accounts: accounts.connections.receives,
     "fss_client_unanswered_seconds": lambda accounts: accounts.unanswered.seconds(),
-}
-
-_LIMITS: dict[str, Callable[[Ceilings], float | None]] = {
-    "fss_client_iops_limit": lambda ceilings: ceilings.iops,
-    "fss_client_read_bytes_per_second_limit": lambda ceilings: ceilings.read_bytes_per_second,
-    "fss_client_write_bytes_per_second_limit": lambda ceilings: ceilings.write_bytes_per_second,
-    "fss_client_bytes_per_second_limit": lambda ceilings: ceilings.bytes_per_second,
-}
-
-
-_OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
-    "fss_client_objective_operations_per_second": lambda one: (one.read_iops, one.write_iops),
-    "fss_client_objective_bytes_per_second": lambda one: (one.read_bytes_per_second, one.write_bytes_per_second),
 }
 
 
@@ -103,6 +112,7 @@ class NfsCollector(Collector):
     def __init__(self, ticker: Ticker) -> None:
         self._ticker = ticker
         self._layout = _Layout({})
+        self._mounts_seen = MountsSeen()
 
     @property
     def success(self) -> bool:
@@ -123,12 +133,13 @@ class NfsCollector(Collector):
     def collect(self) -> Iterable[Family]:
         """Every client family; the counters stay when the source cannot be read, what describes mounts does not."""
         with self._ticker.lock:
-            accounts = self._ticker.accounts
+            accounts, reading = self._ticker.accounts, self._ticker.reading
+            superblocks = reading.superblocks if reading else ()
             if self._layout.generation != sum(len(mount.operations) for mount in accounts.mounts.values()):
                 self._layout = _Layout(accounts.mounts)
             return [
-                _mount_info(self._ticker.reading),
-                *_services(self._ticker.reading),
+                self._mounts_seen.family(superblocks),
+                *service_families(superblocks),
                 *_operations(self._layout),
                 *_coarse_operations(self._layout),
                 *_mounts(self._layout),
@@ -151,20 +162,14 @@ def _family(name: str, series: list[Series], values: list[float | None]) -> Fami
 
 
 def _operations(layout: _Layout) -> Iterator[Family]:
-    for name, value_of in _OPERATION_VALUES.items():
-        yield _family(name, layout.series[name], [*map(value_of, layout.totals)])
+    for name, values_of in _OPERATION_VALUES.items():
+        yield _family(name, layout.series[name], values_of(layout.totals))
 
 
 def _coarse_operations(layout: _Layout) -> Iterator[Family]:
     """What is worth telling of some operations, and of all others together."""
     for name, (apart, value_of) in _COARSE_VALUES.items():
-        values = [_sum([*map(value_of, group)]) for group in layout.coarse[apart].values()]
-        yield _family(name, layout.coarse_series[name], values)
-
-
-def _sum(values: list[float | None]) -> float | None:
-    present = [value for value in values if value is not None] if None in values else values
-    return sum(present) if present else None  # type: ignore[arg-type]  # there is no None among them
+        yield _family(name, layout.coarse_series[name], [*map(value_of, layout.coarse[apart].values())])
 
 
 def _mounts(layout: _Layout) -> Iterator[Family]:
@@ -178,57 +183,6 @@ def _addresses(accounts: Accounts) -> Iterator[Family]:
         for address, value in values(accounts).items():
             result.add_metric((address,), value)
         yield result
-
-
-def _mount_info(reading: Reading | None) -> Family:
-    result = family(CATALOGUE["fss_client_mount_info"])
-    superblocks = reading.superblocks if reading else ()
-    for labels in sorted({labels for superblock in superblocks for labels in _mount_labels(superblock)}):
-        result.add_metric(labels)
-    return result
-
-
-def _services(reading: Reading | None) -> Iterator[Family]:
-    """Services somebody or their name told of, and their ceilings; nothing on a host without any."""
-    stated = [superblock for superblock in (reading.superblocks if reading else ()) if superblock.known.stated]
-    if not stated:
-        return
-    info = family(CATALOGUE["fss_client_service_info"])
-    for labels in sorted({_service_labels(superblock) for superblock in stated}):
-        info.add_metric(labels)
-    yield info
-    by_address: dict[str, set[Ceilings]] = {}
-    for superblock in stated:
-        by_address.setdefault(superblock.key.address, set()).add(superblock.known.ceilings)
-    for name, value_of in _LIMITS.items():
-        limits = family(CATALOGUE[name])
-        for address, found in by_address.items():
-            value = value_of(next(iter(found)))
-            # Exports of one address with unlike ceilings share no ceiling that one number could tell.
-            if value is not None and len(found) == 1:
-                limits.add_metric((address,), value)
-        if limits.values:
-            yield limits
-    yield from _objectives(stated)
-
-
-def _objectives(stated: Iterable[Superblock]) -> Iterator[Family]:
-    """What one client was seen to reach, by address; nothing where its exports are of unlike kinds."""
-    by_address: dict[str, set[OneClient | None]] = {}
-    for superblock in stated:
-        by_address.setdefault(superblock.key.address, set()).add(superblock.known.one_client)
-    for name, values_of in _OBJECTIVES.items():
-        objectives = family(CATALOGUE[name])
-        for address, found in by_address.items():
-            one = next(iter(found)) if len(found) == 1 else None
-            for operation, value in zip((READ, WRITE), values_of(one) if one else (), strict=False):
-                objectives.add_metric((address, operation), value)
-        if objectives.values:
-            yield objectives
-
-
-def _service_labels(superblock: Superblock) -> tuple[str, ...]:
-    return *superblock.key, superblock.known.kind
 
 
 def _about_ticks(ticker: Ticker) -> Iterator[Family]:
@@ -247,24 +201,3 @@ def _about_ticks(ticker: Ticker) -> Iterator[Family]:
             one = family(CATALOGUE[name])
             one.add_metric((), value)
             yield one
-
-
-def _mount_labels(superblock: Superblock) -> Iterator[tuple[str, ...]]:
-    record = superblock.record
-    for mount in superblock.mounts:
-        options = {**record.options, **mount.options}
-        yield (
-            *superblock.key,
-            mount.mount_point,
-            options.get("vers", ""),
-            options.get("proto", ""),
-            options.get("nconnect", "1"),
-            options.get("rsize", ""),
-            options.get("wsize", ""),
-            "false" if {"soft", "softerr"} & options.keys() else "true",
-            options.get("timeo", ""),
-            options.get("retrans", ""),
-            options.get("sec", ""),
-            options.get("local_lock", ""),
-            "true" if superblock.encrypted else "false",
-        )

@@ -82,7 +82,7 @@ class Difference(NamedTuple):
                 continue
             if rule == "weighted" and name in WEIGHTS:
                 exact = max(0, counters.operations - old.operations) * WEIGHTS[name]
-                target.add_exact(exact)
+                target.exact += exact
                 whole_cost += exact
                 continue
             if rule == "weighted":

@@ -7,7 +7,7 @@ that a kernel of next year costs nothing. One record that cannot be read costs t
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from operator import methodcaller
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
@@ -125,9 +125,9 @@ def _body(device: str, text: str) -> _Body:
 def _whole_table(table: str) -> dict[str, OperationCounters]:
     """The operations of a table as kernels since 5.3 print it, read at once; empty where it is any other."""
     words = table.split()
-    names = words[::_WORDS]
+    names = _names(tuple(words[::_WORDS]))
     del words[::_WORDS]
-    if len(words) != len(names) * _COUNTERS or not all(map(_ends_a_name, names)) or _odd_number(table, words):
+    if len(words) != len(names) * _COUNTERS or _odd_number(table, words):
         return {}
     try:
         numbers = [*map(int, words)]
@@ -135,11 +135,17 @@ def _whole_table(table: str) -> dict[str, OperationCounters]:
         return {}
     if max(numbers, default=_SIGN_BIT) >= _SIGN_BIT:
         return {}
-    rows = map(OperationCounters._make, zip(*[iter(numbers)] * _COUNTERS, strict=True))
-    return {name[:-1]: counters for name, counters in zip(names, rows, strict=True)}
+    return dict(zip(names, map(_counters, zip(*[iter(numbers)] * _COUNTERS, strict=True)), strict=True))
 
 
-_ends_a_name = methodcaller("endswith", ":")
+_counters = partial(tuple.__new__, OperationCounters)
+# What `_make` does but for counting the numbers once more: a fifth of the time of a table.
+
+
+@lru_cache(maxsize=64)
+def _names(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of operations without their colons; none where a word has no colon. The mounts of a host have few lists."""
+    return tuple(word[:-1] for word in words) if all(word.endswith(":") for word in words) else ()
 
 
 def _odd_number(table: str, words: Iterable[str]) -> bool:

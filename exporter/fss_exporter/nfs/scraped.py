@@ -34,13 +34,13 @@ class Scraped:
     estimated_seconds: float
 
 
-def _set_exact_cost(totals: OperationTotals, value: float) -> None:
-    totals.cost = Bounds(value, value, value)
+def _set_cost(totals: OperationTotals, value: float) -> None:
+    totals.estimated = Bounds(value, value, value)
 
 
 def _set_bound(part: str) -> Callable[[OperationTotals, float], None]:
     def put(totals: OperationTotals, value: float) -> None:
-        totals.cost = (totals.cost or NOTHING)._replace(**{part: value})
+        totals.estimated = (totals.estimated or NOTHING)._replace(**{part: value})
 
     return put
 
@@ -51,7 +51,7 @@ def _set(name: str, factor: int = 1) -> Callable[[OperationTotals | MountTotals,
 
 _BY_OPERATION: Mapping[str, Callable[[OperationTotals, float], None]] = {
     "fss_client_operations_total": _set("operations"),
-    "fss_client_estimated_io_operations_total": _set_exact_cost,
+    "fss_client_estimated_io_operations_total": _set_cost,
     "fss_client_retransmissions_total": _set("retransmissions"),
     "fss_client_timeouts_total": _set("timeouts"),
     "fss_client_errors_total": _set("errors"),

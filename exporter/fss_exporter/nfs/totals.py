@@ -31,7 +31,8 @@ _LONG_AGO = -math.inf
 class OperationTotals:
     """What one operation of one mount has added up to; times in milliseconds.
 
-    `cost` is None where no cost is known (an unknown service), `errors` where there were none or the kernel does not count them.
+    I/O operations are those that are known exactly and, beside them, `estimated` ones, None where no cost is known (an
+    unknown service). `errors` is None where there were none or the kernel does not count them.
     """
 
     announced_at: float = _LONG_AGO
@@ -43,17 +44,21 @@ class OperationTotals:
     queue_ms: int = 0
     rtt_ms: int = 0
     execute_ms: int = 0
-    cost: Bounds | None = None
-
-    def add_exact(self, io_operations: int) -> None:
-        """Add I/O operations that are known exactly."""
-        lower, point, upper = self.cost or NOTHING
-        self.cost = Bounds(lower + io_operations, point + io_operations, upper + io_operations)
+    exact: int = 0
+    estimated: Bounds | None = None
 
     def add_cost(self, added: Bounds) -> None:
-        """Add I/O operations."""
-        lower, point, upper = self.cost or NOTHING
-        self.cost = Bounds(lower + added.lower, point + added.point, upper + added.upper)
+        """Add estimated I/O operations."""
+        lower, point, upper = self.estimated or NOTHING
+        self.estimated = Bounds(lower + added.lower, point + added.point, upper + added.upper)
+
+    @property
+    def cost(self) -> Bounds | None:
+        """All I/O operations; None where no cost is known."""
+        if self.estimated is None:
+            return None
+        lower, point, upper = self.estimated
+        return Bounds(self.exact + lower, self.exact + point, self.exact + upper)
 
 
 @dataclass(slots=True)
@@ -104,4 +109,6 @@ def _at_zero(name: str, superblock: Superblock, announced_at: float) -> Operatio
     counters = record.operations.get(name, NO_COUNTERS)
     counted = record.operations[READ].errors is not None
     failed = name in _ERRORS_ALWAYS or bool(counters.errors)
-    return OperationTotals(announced_at, errors=0 if counted and failed else None, cost=NOTHING if estimated else None)
+    return OperationTotals(
+        announced_at, errors=0 if counted and failed else None, estimated=NOTHING if estimated else None
+    )

@@ -26,7 +26,7 @@ from rich.table import Table
 
 MOUNTS = (1, 10, 100, 1000)
 SCRAPES = {1: 60, 10: 60, 100: 20, 1000: 6}
-TICKING_SECONDS = {1: 10.0, 10: 20.0, 100: 20.0, 1000: 60.0}
+TICKING_SECONDS = {1: 10.0, 10: 20.0, 100: 20.0, 1000: 120.0}
 # Long enough for several ticks: with very many mounts they are more than ten seconds apart.
 SETTLING_SECONDS = {1: 3.0, 10: 3.0, 100: 5.0, 1000: 40.0}
 DAY = 86_400

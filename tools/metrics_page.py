@@ -15,7 +15,7 @@ ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
         EXACT,
     ),
     ("Cloud", "From OCI's inventory and Monitoring, by the poller.", CLOUD),
-    ("The exporter about itself", "Beside these there are the usual `process_` and `python_info` metrics.", EXPORTER),
+    ("The exporter about itself", "Beside these there are the usual `process_` metrics.", EXPORTER),
 )
 
 
@@ -33,7 +33,7 @@ def page() -> str:
 def _table(metrics: Iterable[Metric]) -> str:
     rows = (
         f"| `{metric.name}` | {metric.kind} | {' '.join(f'`{label}`' for label in metric.labels)} | {metric.unit} "
-        f"| {_cell(metric.help)} | {_cell(metric.origin)} |\n"
+        f"| {_cell(f'{metric.help} {metric.detail}'.rstrip())} | {_cell(metric.origin)} |\n"
         for metric in metrics
     )
     return (

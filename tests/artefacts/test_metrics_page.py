@@ -40,6 +40,7 @@ def test_help_is_a_sentence_that_names_its_source(metric: Metric) -> None:
     assert metric.origin
     assert not metric.origin.endswith(".")
     assert "\n" not in metric.help_text
+    assert not metric.detail or metric.detail.endswith(".")
 
 
 @pytest.mark.parametrize("metric", ROWS)

@@ -1,4 +1,5 @@
 import json
+import platform
 import signal
 import socket
 import subprocess
@@ -146,13 +147,14 @@ def test_the_usual_pages_are_there(tmp_path: Path) -> None:
             missing.value.close()
 
 
-def test_the_process_is_described_and_python_in_one_line(tmp_path: Path) -> None:
+def test_the_process_is_described_and_python_in_one_label(tmp_path: Path) -> None:
     with serve(tmp_path) as (_, url, _):
         metrics = get(f"{url}/metrics")
 
     names = {line.partition(" ")[0].partition("{")[0] for line in metrics.splitlines() if not line.startswith("#")}
-    assert {"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds", "python_info"} <= names
-    assert not [name for name in names if name.endswith("_created") or name.startswith("python_gc")]
+    assert {"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds"} <= names
+    assert f'python_version="{platform.python_version()}"' in metrics
+    assert not [name for name in names if name.endswith("_created") or name.startswith("python_")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

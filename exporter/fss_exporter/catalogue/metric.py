@@ -20,9 +20,10 @@ class Metric:
         kind: Prometheus type; `info` is exposed as a gauge with value 1.
         labels: all label names, in the order they are exposed.
         unit: base unit (`bytes`, `seconds`, `ratio`, `operations`, `operations_per_second`, `info`, ...).
-        help: meaning and unit in sentences, without the origin.
+        help: meaning and unit in sentences, without the origin. Every scrape carries it.
         origin: the original column, OCI metric or calculation the number comes from.
         diagnostic: True where no rule or dashboard uses it and a person reads it.
+        detail: what the page of metrics says beyond that.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Metric:
     help: str
     origin: str
     diagnostic: bool = False
+    detail: str = ""
 
     @property
     def help_text(self) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
@@ -117,7 +116,6 @@ def _application(
     registry = CollectorRegistry()
     registry.register(Collectors({part.name: part.source for part in parts}))
     ProcessCollector(registry=registry)
-    PlatformCollector(registry=registry)
 
     def reload() -> None:
         if protection:

@@ -2,7 +2,7 @@
 
 from fss_exporter.demo.region.building import Builder, Place
 from fss_exporter.demo.region.small import PROJECTS_ASIDE, REGION
-from fss_exporter.demo.region.tenancy import FileSystem, Link, MountTarget, Tenancy
+from fss_exporter.demo.region.tenancy import FileSystem, Link, MountTarget, Subnet, Tenancy
 
 
 def large(
@@ -24,10 +24,8 @@ def large(
     systems: list[FileSystem] = []
     links: list[Link] = []
     for number in range(mount_targets):
-        place, address = places[number % compartments], f"10.96.{number >> 8}.{number & 255}"
-        target = build.mount_target(
-            f"mt-{number:05}", address, place, subnet, observed_gbps=1, connections=20 + number % 80
-        )
+        place = places[number % compartments]
+        target = _mount_target(build, number, place, subnet)
         targets.append(target)
         for at in range(file_systems_each):
             system = build.file_system(f"fs-{number:05}-{at}", 10**12, place)
@@ -46,3 +44,8 @@ def large(
         links=tuple(links),
         topics=(build.id("onstopic", "storage-oncall"),),
     )
+
+
+def _mount_target(build: Builder, number: int, place: Place, subnet: Subnet) -> MountTarget:
+    address = f"10.96.{number >> 8}.{number & 255}"
+    return build.mount_target(f"mt-{number:05}", address, place, subnet, observed_gbps=1, connections=20 + number % 80)

@@ -75,8 +75,6 @@ def small(region: str = REGION) -> Tenancy:
     ldap = Connector(ldap_id, "ldap-corp", storage.id, zones[0], "ldap.corp.example", 636, "cn=nfs,dc=corp")
     targets = _mount_targets(build, here, there, subnets, ldap_id)
     systems = _file_systems(build, here, there)
-    projects_id = build.id("filesystem", "projects")
-    replica_id, replication_id = ocid("filesystem", "eu-zurich-1", "projects"), build.id("replication", "projects")
     return Tenancy(
         id=build.tenancy_id,
         name="fssdemo",
@@ -88,17 +86,19 @@ def small(region: str = REGION) -> Tenancy:
         mount_targets=targets,
         file_systems=systems,
         links=_links(build, targets, systems),
-        replications=(
-            Replication(
-                replication_id, "projects-to-zurich", storage.id, zones[0], projects_id, replica_id, 60, 24_000_000
-            ),
-        ),
+        replications=(_to_zurich(build, here),),
         connectors=(ldap,),
         topics=(build.id("onstopic", "storage-oncall"),),
         streams=(build.id("stream", "alarms"),),
         lustre_file_systems=(_lustre(build, there, subnets[1]),),
         volumes=_volumes(build, here),
     )
+
+
+def _to_zurich(build: Builder, place: Place) -> Replication:
+    source, copy = build.id("filesystem", "projects"), ocid("filesystem", "eu-zurich-1", "projects")
+    where = (place.compartment.id, place.zone)
+    return Replication(build.id("replication", "projects"), "projects-to-zurich", *where, source, copy, 60, 24_000_000)
 
 
 def _lustre(build: Builder, place: Place, subnet: Subnet) -> LustreFileSystem:

@@ -183,8 +183,13 @@ def measure(group: Mapping[str, Any], clients: int, rounds: int) -> Measured:
                 time.sleep(0.2)
             series = (
                 sum(1 for client in range(MOUNT_TARGETS) for _ in of_client(client, names)) * clients // MOUNT_TARGETS
-            )
+            ) + sum(1 for _ in of_region(names))
             return Measured(series, *evaluations(url, rounds))
+
+
+def _any_series(names: Mapping[str, Selected]) -> bool:
+    """Whether a fleet and its mount targets have any of these."""
+    return any(of_client(0, names)) or any(of_region(names))
 
 
 def main() -> None:
@@ -197,7 +202,7 @@ def main() -> None:
         group
         for name in RULE_FILES
         for group in yaml.safe_load((ROOT / "rules" / name).read_text(encoding="utf-8"))["groups"]
-        if options.group in group["name"] and any(of_client(0, selected(group)))
+        if options.group in group["name"] and _any_series(selected(group))
     ]
     say = partial(print, flush=True)
     say(f"{options.clients} clients x {MOUNTS} mounts, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")

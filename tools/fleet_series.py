@@ -93,6 +93,8 @@ def of_client(client: int, names: Mapping[str, Selected]) -> Iterator[str]:
         yield f"fss_exporter_build_info{{{scraped}}}"
     if "fss_collector_success" in names:
         yield f'fss_collector_success{{{scraped},collector="nfs"}}'
+    if "node_scrape_collector_success" in names:
+        yield f'node_scrape_collector_success{{{scraped},collector="mountstats"}}'
 
 
 def _of_mount(series: Selected, address: str, number: int) -> str:

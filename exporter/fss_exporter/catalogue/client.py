@@ -53,7 +53,7 @@ CLIENT = (
         MOUNT_OPERATION,
         "operations",
         "Estimated mount-target I/O operations: operations times their cost, exact for all but READ and WRITE; NULL costs 0.",
-        "mountstats, Table 2 of the OCI File Storage performance white paper 2.0 (August 2023)",
+        "ops and bytes of mountstats, Table 2 of the OCI File Storage performance white paper 2.0 (August 2023)",
         detail="READ and WRITE are exact too where fss_client_cost_exact is 1; what was sent again is then added at mean cost. "
         f"{_RARE}",
     ),
@@ -87,9 +87,9 @@ CLIENT = (
         "gauge",
         ("address",),
         "operations_per_second",
-        "Highest estimated mount-target I/O operations per second of a single tick within 60 seconds.",
+        "Highest estimated mount-target I/O operations per second of a single tick within the last 60 seconds.",
         "as fss_client_estimated_io_operations_total",
-        detail="The last 60 seconds; all mounts of the address together.",
+        detail="All mounts of the address together.",
     ),
     Metric(
         "fss_client_read_bytes_total",

@@ -42,7 +42,7 @@ EXPORTER = (
         (),
         "superblocks",
         "NFS superblocks (counter sets) at the last tick.",
-        "mountinfo",
+        "major:minor of mountinfo",
     ),
     Metric(
         "fss_nfs_unresolved_forwarder_addresses",

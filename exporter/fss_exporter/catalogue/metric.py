@@ -109,7 +109,7 @@ class _Line:
         ordered = tuple([values[at] for at in self._order])
         line = self._form % ordered
         if line.count('"') == self._quotes and line.count("\n") == 1 and "\\" not in line:
-            return line
+            return line  # nothing in it has to be escaped
         return self._form % tuple(map(_escaped, ordered))
 
 

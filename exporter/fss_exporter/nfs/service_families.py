@@ -14,7 +14,6 @@ _LIMITS: dict[str, Callable[[Ceilings], float | None]] = {
     "fss_client_bytes_per_second_limit": lambda ceilings: ceilings.bytes_per_second,
 }
 
-
 _OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
     "fss_client_objective_operations_per_second": lambda one: (one.read_iops, one.write_iops),
     "fss_client_objective_bytes_per_second": lambda one: (one.read_bytes_per_second, one.write_bytes_per_second),

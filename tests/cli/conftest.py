@@ -1,13 +1,15 @@
-"""A loopback OCI region and the flags that lead to it."""
+"""A loopback OCI region, the flags that lead to it, an operator of its alarms, and what keeps this machine out of `doctor`."""
 
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.cli.alarms_operator import Operator
 
 from fss_exporter.cli import account_options
 from fss_exporter.demo.region import Account, Region, small
+from fss_exporter.doctor import network
 from fss_exporter.oci.budget import Budget
 
 
@@ -17,7 +19,11 @@ def _account() -> Account:
 
 
 @pytest.fixture
-def region() -> Iterator[Region]:
+def region(monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
+    """Commands in this process do not wait for their turn at it: the budget is specified elsewhere."""
+    monkeypatch.setattr(
+        account_options, "Budget", lambda *_, **__: Budget(1e6, clock=lambda: 0.0, wait=lambda _: False)
+    )
     with Region(account=_account(), calls_per_second={}) as running:
         yield running
 
@@ -29,9 +35,24 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def account(region: Region, keys: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """The flags of a command that asks the region; in this process it does not wait for its turn."""
-    monkeypatch.setattr(
-        account_options, "Budget", lambda *_, **__: Budget(1e6, clock=lambda: 0.0, wait=lambda _: False)
-    )
+def account(region: Region, keys: Path) -> tuple[str, ...]:
+    """The flags of a command that asks the region."""
     return ("--oci.endpoint", region.url, "--oci.config-file", str(keys))
+
+
+@pytest.fixture
+def operator(region: Region, tmp_path: Path) -> Operator:
+    """With an account of the region."""
+    return Operator(region, tmp_path)
+
+
+@pytest.fixture
+def nobody_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No credentials of whoever runs the tests."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine, loopback is near."""
+    monkeypatch.setattr(network, "FAR_SECONDS", 60.0)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.demo.minutes import between, points
 from tests.demo.sdk import MINUTE, Clients, Clock, clients, refused
-from tests.demo.test_metrics import between, points
 
 import oci
 from fss_exporter.demo.region import Region

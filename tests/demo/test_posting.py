@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from tests.demo.alarm_bodies import alarm_details
+from tests.demo.minutes import between, points
 from tests.demo.sdk import MINUTE, NOW, Clients, Clock, refused
-from tests.demo.test_metrics import between, points
 
 import oci
 

@@ -4,11 +4,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.demo.sdk import Clients, Clock, clients
+from tests.oci.alarm_estate import PACK
 
 from fss_exporter.config import Endpoints
 from fss_exporter.demo.region import Account, Limits, Region, small
@@ -23,7 +23,6 @@ from fss_exporter.oci.budget import Budget
 from fss_exporter.oci.client import Credentials, Reach, Session
 from fss_exporter.oci.tags import Tags
 
-PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
 SCOPE = Scope(STORAGE, STORAGE, small().topics)
 WANTED = desired(PACK, SCOPE, Estate())

@@ -13,6 +13,7 @@ from fss_exporter.oci.ledger import Ledger
 
 MIDNIGHT = 1_795_000_020 // 60 * 60.0
 SECONDS_INTO_THE_MINUTE = 20.0
+MOUNT_TARGETS = ("mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle")
 
 
 class Clock:

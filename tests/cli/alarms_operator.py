@@ -1,0 +1,38 @@
+"""Somebody who runs `fss-exporter alarms` on the demo region, and what there is to name."""
+
+import shutil
+from pathlib import Path
+
+from tests.cli.prompt import Answer, ask
+
+from fss_exporter.demo.region import Region, small
+
+MQL = Path(__file__).parents[2] / "mql"
+COMPARTMENTS = {compartment.name: compartment.id for compartment in small().compartments}
+STORAGE = COMPARTMENTS["storage"]
+TOPIC = small().topics[0]
+HOME = next(target.id for target in small().mount_targets if target.name == "mt-home")
+
+
+class Operator:
+    """Somebody at the prompt with an account, and a pack of two alarms to keep it short."""
+
+    def __init__(self, region: Region, directory: Path) -> None:
+        self.region = region
+        self.directory = directory
+        self.key_file = region.account.write_config(directory, region.tenancy.region)
+        self.config = directory / "fss-exporter.yml"
+        self.pack = directory / "pack"
+        self.pack.mkdir()
+        for name in ("fss-mount-target-iops-standard.json", "fss-kerberos-errors.json"):
+            shutil.copy(MQL / "alarms" / name, self.pack)
+        self.configure("")
+
+    def configure(self, more: str) -> None:
+        self.config.write_text(f"oci: {{endpoint: '{self.region.url}'}}\n{more}")
+
+    def account(self) -> list[str]:
+        return ["--config.file", str(self.config), "--oci.config-file", str(self.key_file), "--pack", str(self.pack)]
+
+    def alarms(self, command: str, *more: str, topic: str = TOPIC) -> Answer:
+        return ask("alarms", command, *self.account(), "--compartment", STORAGE, "--topic", topic, *more)

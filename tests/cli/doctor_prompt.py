@@ -1,0 +1,14 @@
+"""`fss-exporter doctor` at the prompt: its flags, and what it found."""
+
+from typing import Any
+
+from tests.cli.prompt import Answer
+
+Flags = tuple[str, ...]
+
+
+def findings(answer: Answer) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in answer.document["findings"]:
+        found.setdefault(one["check"], []).append(one)
+    return found

@@ -1,0 +1,102 @@
+"""`fss-exporter alarms` given what it cannot use, by the operator or by OCI: it says so and changes nothing."""
+
+import pytest
+from tests.cli.alarms_operator import HOME, STORAGE, Operator
+from tests.cli.prompt import ask
+
+
+class TestBadInput:
+    def test_no_topic(self, operator: Operator) -> None:
+        answer = ask("alarms", "plan", *operator.account(), "--compartment", STORAGE)
+        assert (answer.code, answer.out) == (2, "")
+        assert "--topic: an alarm needs somewhere to go" in answer.err
+
+    @pytest.mark.parametrize("code", ["phx", "us-phoenix-1", "us_phoenix_1"])
+    def test_a_topic_in_another_region(self, operator: Operator, code: str) -> None:
+        answer = operator.alarms("apply", topic=f"ocid1.onstopic.oc1.{code}.aaaaexample")
+        assert answer.code == 2
+        assert "is in us-phoenix-1, the alarms are in eu-frankfurt-1" in answer.err
+        assert operator.region.calls == {}
+
+    def test_a_topic_of_this_region_by_its_short_code_is_fine(self, operator: Operator) -> None:
+        assert operator.alarms("plan", topic="ocid1.onstopic.oc1.fra.aaaaexample").code == 0
+
+    def test_a_topic_that_is_none(self, operator: Operator) -> None:
+        answer = operator.alarms("plan", topic=HOME)
+        assert answer.code == 2
+        assert "is not the OCID of a topic" in answer.err
+
+    def test_a_topic_that_is_not_there_stops_the_first_creation(self, operator: Operator) -> None:
+        answer = operator.alarms("apply", topic="ocid1.onstopic.oc1.fra.aaaaexample")
+        assert answer.code == 1
+        assert "no such destination" in answer.out
+        assert "Stopped: 0 done, 1 failed, 1 not tried." in answer.out
+
+    def test_more_than_one_region(self, operator: Operator) -> None:
+        answer = operator.alarms("plan", "--oci.region", "eu-frankfurt-1", "--oci.region", "eu-zurich-1")
+        assert answer.code == 2
+        assert "--oci.region: say which of eu-frankfurt-1, eu-zurich-1" in answer.err
+
+    def test_a_compartment_below_the_tenancy_has_no_subtree(self, operator: Operator) -> None:
+        answer = operator.alarms("plan", "--in-subtree")
+        assert answer.code == 2
+        assert "--in-subtree: OCI allows it for the tenancy only" in answer.err
+
+    def test_malformed_mql_shows_file_and_column_before_anything_is_asked(self, operator: Operator) -> None:
+        file = operator.pack / "fss-kerberos-errors.json"
+        file.write_text(file.read_text().replace(".sum() > 0", ".sum( > 0"))
+        answer = operator.alarms("apply")
+        assert answer.code == 2
+        first, query, finger = answer.err.splitlines()
+        assert first.startswith("fss-exporter: fss-kerberos-errors.json: query: column ")
+        assert query[finger.index("^") :] == "> 0"
+        assert operator.region.calls == {}
+
+    def test_a_placeholder_nobody_can_fill_is_told_before_anything_is_sent(self, operator: Operator) -> None:
+        file = operator.pack / "fss-kerberos-errors.json"
+        file.write_text(file.read_text().replace("*eytab|", "${MY_OCID}|"))
+        answer = operator.alarms("apply")
+        assert answer.code == 2
+        assert "fss-kerberos-errors: nothing to put in for MY_OCID" in answer.err
+        assert "CreateAlarm" not in operator.region.calls
+
+    def test_an_unknown_shape(self, operator: Operator) -> None:
+        answer = ask("alarms", "render", "--mount-target", f"{HOME}=hpmt-30")
+        assert answer.code == 2
+        assert "no shape 'hpmt-30'; there are standard, hpmt-20, hpmt-40, hpmt-80" in answer.err
+        operator.configure("limits: {shapes: {hpmt-x: {iops: 1}}}")
+        assert operator.alarms("plan").code == 2
+
+    @pytest.mark.parametrize("name", ["", "a b", "x" * 41, "${HOME}", "1st"])
+    def test_a_name_that_makes_no_good_first_word(self, name: str) -> None:
+        assert ask("alarms", "render", "--name", name).code == 2
+
+    @pytest.mark.parametrize("mistake", [["--no-such-flag"], ["--topic"], ["--in-subtree"]])
+    def test_with_detailed_exit_codes_a_mistake_never_looks_like_changes(
+        self, operator: Operator, mistake: list[str]
+    ) -> None:
+        assert operator.alarms("plan", "--detailed-exitcode", *mistake).code == 1
+
+    @pytest.mark.parametrize("fault", ["wrong-shape", "not-json", "cut-off", "503"])
+    @pytest.mark.parametrize(
+        "operation",
+        ["ListAvailabilityDomains", "ListMountTargets", "ListReplications", "ListMetrics", "ListAlarms", "GetAlarm"],
+    )
+    def test_an_answer_that_is_broken_ends_the_run_with_one_line_and_no_change(
+        self, operator: Operator, operation: str, fault: str
+    ) -> None:
+        operator.alarms("apply")
+        calls = dict(operator.region.calls)
+        operator.region.add_fault(f"{fault}:{operation}")
+        answer = operator.alarms("apply")
+        assert (answer.code, len(answer.err.splitlines())) == (1, 1), answer.err
+        assert operation in answer.err
+        changes = ("CreateAlarm", "UpdateAlarm", "DeleteAlarm")
+        assert [operator.region.calls.get(name) for name in changes] == [calls.get(name) for name in changes]
+
+    def test_a_missing_permission_is_named_and_nothing_is_done(self, operator: Operator) -> None:
+        operator.region.add_fault("deny:ListMountTargets")
+        answer = operator.alarms("apply")
+        assert answer.code == 1
+        assert f"to inspect mount-targets in compartment id {STORAGE}" in answer.err
+        assert "CreateAlarm" not in operator.region.calls

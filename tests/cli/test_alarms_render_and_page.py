@@ -1,0 +1,78 @@
+"""`fss-exporter alarms render` writes what `apply` would create, and the page and the demo show what really happens."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+from tests.cli.alarms_operator import HOME, MQL, STORAGE, TOPIC, Operator
+from tests.cli.prompt import ask, ask_process
+from tests.demo.sdk import clients
+from tests.demo.test_command import running
+
+
+class TestRender:
+    def test_without_an_account_the_shipped_files_come_out_as_they_are(self, tmp_path: Path) -> None:
+        answer = ask("alarms", "render", "--published", "--output", tmp_path)
+        assert answer.code == 0
+        for file in tmp_path.iterdir():
+            rendered, shipped = json.loads(file.read_text()), json.loads((MQL / "alarms" / file.name).read_text())
+            assert rendered.pop("overrides") == shipped.pop("overrides", [])
+            assert rendered == shipped
+        assert len(list(tmp_path.iterdir())) == len([*MQL.glob("alarms/*.json")]) - 3  # no mount targets, no hpmt
+        assert "ALARM_COMPARTMENT_OCID, METRIC_COMPARTMENT_OCID, TOPIC_OCID" in answer.err
+
+    def test_for_stated_mount_targets_their_shapes_decide(self) -> None:
+        other = HOME.replace("mounttarget", "mounttarget2")
+        answer = ask("alarms", "render", "--mount-target", f"{HOME}=standard", "--mount-target", f"{other}=hpmt-40")
+        names = [alarm["displayName"] for alarm in answer.document]
+        assert "fss-mount-target-read-hpmt-40" in names
+        assert "fss-mount-target-iops-hpmt-40" not in names
+
+    def test_from_the_inventory_it_is_what_apply_would_create(self, operator: Operator) -> None:
+        rendered = operator.alarms("render", "--from-inventory").document
+        operator.alarms("apply")
+        stored = clients(operator.region, raw=True).monitoring.list_alarms(STORAGE).data
+        assert {alarm["displayName"]: alarm["query"] for alarm in rendered} == {
+            alarm["displayName"]: alarm["query"] for alarm in stored
+        }
+
+    def test_a_folder_that_cannot_be_written_is_told(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        answer = ask("alarms", "render", "--output", tmp_path / "file" / "below")
+        assert answer.code == 2
+        assert "--output: cannot write" in answer.err
+
+
+class TestThePage:
+    """docs/commands/alarms.md shows what the demo region and the shipped pack really give."""
+
+    page = MQL.parent / "docs" / "commands" / "alarms.md"
+
+    def blocks(self) -> list[tuple[str, str]]:
+        """Command lines of the `text` blocks and what the page says they print."""
+        found = re.findall(r"(?ms)^```text\n\$ (.*?)\n(.*?)^```$", self.page.read_text())
+        return [(command, output) for command, output in found]
+
+    def run(self, operator: Operator, command: str) -> str:
+        words = shlex.split(command.replace("$STORAGE", STORAGE).replace("$TOPIC", TOPIC))
+        words[words.index("fss-exporter.yml")] = str(operator.config)
+        return ask(*words[1:], "--oci.config-file", operator.key_file).out
+
+    def test_shows_what_really_happens(self, operator: Operator) -> None:
+        (create, created), (again, unchanged), (edited, diff) = self.blocks()
+        assert self.run(operator, create) == created
+        assert self.run(operator, again) == unchanged
+        sdk = clients(operator.region).monitoring
+        (connections,) = sdk.list_alarms(STORAGE, display_name="fss-mount-target-connections").data
+        sdk.update_alarm(connections.id, {"severity": "INFO", "pendingDuration": "PT1M"})
+        operator.configure("limits: {mount_targets: {mt-home: {connections: 4096}}}")
+        assert self.run(operator, edited) == diff
+
+    def test_the_command_the_demo_prints_makes_alarms_there(self, tmp_path: Path) -> None:
+        with running(tmp_path, "--region-only") as demo:
+            demo.found("(Ctrl-C)")
+            printed = demo.found(r"(?s)(fss-exporter alarms apply .*?)\n\n").replace("\\\n", " ")
+            answer = ask_process(*shlex.split(printed)[1:])
+        assert answer.code == 0, answer.err
+        assert re.search(r"^Done: (\d+) of \1\.$", answer.out, re.MULTILINE)

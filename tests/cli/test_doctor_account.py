@@ -1,0 +1,175 @@
+"""`fss-exporter doctor` on an account made of a loopback region."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.doctor_prompt import Flags, findings
+from tests.cli.prompt import ask
+
+from fss_exporter.cli import doctor_account
+from fss_exporter.demo.region import Region
+from fss_exporter.doctor.lag import EVERY_SECONDS
+
+pytestmark = pytest.mark.usefixtures("nobody_at_home", "near")
+
+
+class Clock:
+    """Stands in for the module `time`: only sleeping turns it. It begins at a whole minute."""
+
+    def __init__(self) -> None:
+        self.now = time.time() // 60 * 60
+
+    def time(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def interrupt(_: float) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_account_that_answers_is_fine(account: Flags) -> None:
+    answer = ask("doctor", "--no-client", *account, "--output", "json")
+    assert answer.code == 0, answer.out
+    found = findings(answer)
+    operations = found["api"][0]["message"]
+    for name in ("ListMountTargets", "ListExports", "GetPrivateIp", "GetSubnet", "ListMetrics", "SummarizeMetricsData"):
+        assert name in operations
+    assert found["clock"][0]["severity"] == "ok"
+    assert found["inventory"][0]["message"] == "5 mount targets"
+    assert found["regions"][0]["message"] == "subscribed to eu-frankfurt-1"
+    assert "newest minutes ended" in found["ingestion-lag"][0]["message"]
+
+
+def test_a_region_the_tenancy_is_not_subscribed_to_is_told_and_not_asked(region: Region, account: Flags) -> None:
+    more = ("--oci.region", "us-phoenix-1", "--output", "json")
+    answer = ask("doctor", "--no-client", *account, *more)
+    assert answer.code == 2
+    problem, advice = findings(answer)["regions"]
+    assert (problem["severity"], problem["subject"]) == ("problem", "us-phoenix-1")
+    assert advice["message"] == "not looked at, though subscribed to: eu-frankfurt-1"
+    assert dict(region.calls) == {"ListRegionSubscriptions": 1}
+
+
+def test_waiting_measures_how_late_a_minute_comes(
+    region: Region, account: Flags, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The region sends two minutes at once, up to two minutes after the second one's end; nobody waits for real."""
+    clock = Clock()
+    monkeypatch.setattr(doctor_account, "time", clock)
+    with Region(account=region.account, now=clock.time, calls_per_second={}) as late:
+        clock.sleep(600)
+        late.add_fault("late,seconds=180")
+        clock.sleep(600)
+        answer = ask("doctor", "--no-client", *account, "--oci.endpoint", late.url, "--wait", "6m", "--output", "json")
+    (only,) = findings(answer)["ingestion-lag"]
+    least, most = re.findall(r"(\d+) s \(", only["message"])
+    assert 60 <= int(least) < int(most) <= 180 + EVERY_SECONDS
+    assert only["severity"] == "ok"
+
+
+def test_enough_of_waiting_shows_what_is_known(region: Region, account: Flags, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C at the first pause; the account has been asked by then."""
+    clock = Clock()
+    monkeypatch.setattr(clock, "sleep", interrupt)
+    monkeypatch.setattr(doctor_account, "time", clock)
+    with Region(account=region.account, now=clock.time, calls_per_second={}) as running:
+        answer = ask("doctor", "--no-client", *account, "--oci.endpoint", running.url, "--wait", "6m")
+    assert answer.code == 0
+    assert "ingestion-lag: eu-frankfurt-1: no new minute came of" in answer.out
+
+
+def test_credentials_that_cannot_be_used_are_a_problem(tmp_path: Path) -> None:
+    answer = ask("doctor", "--no-client", "--oci.config-file", tmp_path / "none")
+    assert answer.code == 2
+    assert "PROBLEM credentials: oci.config_file" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("operation", "statement", "code"),
+    [
+        ("ListMountTargets", "inspect mount-targets", 2),
+        ("ListExports", "read export-sets", 2),
+        ("SummarizeMetricsData", "read metrics", 2),
+        ("ListMetrics", "read metrics", 2),
+        ("GetPrivateIp", "inspect private-ips", 1),
+        ("ListRegionSubscriptions", "inspect tenancies", 0),
+        ("ListReplications", "inspect replications", 1),
+    ],
+)
+def test_a_missing_permission_is_told_with_its_statement(
+    region: Region, account: Flags, operation: str, statement: str, code: int
+) -> None:
+    region.add_fault(f"deny:{operation}")
+    answer = ask("doctor", "--no-client", *account, "--output", "json")
+    assert answer.code == code
+    (only,) = findings(answer)["permissions"]
+    assert only["subject"] == f"eu-frankfurt-1 {operation}"
+    assert f"Allow group <group> to {statement} in " in only["message"]
+
+
+def test_services_that_are_polled_as_well_are_listed_as_well(region: Region, account: Flags, tmp_path: Path) -> None:
+    path = tmp_path / "services.yml"
+    path.write_text("oci: {services: [block-volume]}\n")
+    region.add_fault("deny:ListBootVolumes")
+    answer = ask("doctor", "--no-client", *account, "--config.file", path, "--output", "json")
+    assert answer.code == 1
+    assert "ListVolumes" in findings(answer)["api"][0]["message"]
+    (only,) = findings(answer)["permissions"]
+    assert "Allow group <group> to inspect volumes in " in only["message"]
+
+
+def test_a_clock_that_is_off_is_told(region: Region, account: Flags) -> None:
+    region.add_fault("clock-skew,seconds=900")
+    answer = ask("doctor", "--no-client", *account)
+    assert answer.code == 2
+    assert "PROBLEM permissions: eu-frankfurt-1 ListAvailabilityDomains" in answer.out
+
+
+def test_nobody_there_costs_one_call(keys: Path) -> None:
+    flags = ("--oci.endpoint", "http://127.0.0.1:1", "--oci.config-file", str(keys))
+    answer = ask("doctor", "--no-client", *flags, "--output", "json")
+    assert answer.code == 2
+    assert [one["subject"] for one in findings(answer)["api"]] == ["eu-frankfurt-1 ListRegionSubscriptions"]
+
+
+def test_a_fault_of_one_metric_costs_only_itself(region: Region, account: Flags) -> None:
+    region.add_fault("not-json:SummarizeMetricsData,match=FileSystemUsage")
+    answer = ask("doctor", "--no-client", *account, "--output", "json")
+    warnings = [one for one in findings(answer)["metrics"] if one["severity"] == "warning"]
+    assert [one["subject"] for one in warnings] == ["eu-frankfurt-1 FileSystemUsage"]
+    assert "26 metrics answered" in str(findings(answer)["metrics"])
+
+
+def test_what_the_account_has_is_written_down_without_ocids(region: Region, account: Flags, tmp_path: Path) -> None:
+    region.add_fault("name-case")
+    path = tmp_path / "record.json"
+    answer = ask("doctor", "--no-client", *account, "--record", path)
+    assert answer.code == 0
+    text = path.read_text()
+    assert "ocid1." not in text
+    for target in region.tenancy.mount_targets:
+        assert target.name not in text
+    (written,) = json.loads(text)["regions"]
+    assert written["observed_throughput"] == {"0": 1, "1": 2, "20": 1, "absent": 1}
+    assert written["metric_names_ignore_case"] in {True, False}
+    assert written["adding_two_metrics"]
+    metrics = {one["documented"]: one for one in written["metrics"]}
+    assert metrics["MetadataIOPS"]["dimensions"]["operation"] == ["CREATE", "GETATTR", "REMOVE", "SETATTR"]
+    assert metrics["MountTargetReadThroughput"]["newest_age_seconds"] is not None
+    assert metrics["MountTargetReadThroughput"]["minutes"] > 5
+
+
+@pytest.mark.parametrize("place", ["none/record.json", "."])
+def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
+    region: Region, account: Flags, tmp_path: Path, place: str
+) -> None:
+    answer = ask("doctor", "--no-client", *account, "--record", tmp_path / place)
+    assert answer.code == 2
+    assert "cannot be written; give a file" in answer.err
+    assert not region.calls

@@ -1,0 +1,162 @@
+"""`fss-exporter iostat` between saved files: which are refused, which flags do not fit, and what is made of the rest."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.cli.prompt import RECORDINGS, Answer, ask
+from tests.cli.saved_files import MIXED, compare, edited
+
+
+def refused(answer: Answer) -> str:
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "Traceback" not in answer.err
+    return " ".join(line for line in answer.err.splitlines() if line.startswith("fss-exporter:"))
+
+
+def test_swapped_files_are_refused() -> None:
+    said = refused(compare(MIXED / "after.txt", MIXED / "before.txt"))
+    assert "went back from 518 to 453" in said
+    assert "swapped" in said
+
+
+def test_a_counter_that_went_back_is_named(tmp_path: Path) -> None:
+    lower = edited(MIXED / "after.txt", tmp_path, lambda text: re.sub(r"LOOKUP: \d+", "LOOKUP: 1", text))
+    said = refused(compare(MIXED / "before.txt", lower))
+    assert "10.80.1.10:/export/a on /mnt/a: its LOOKUP operations went back" in said
+    assert str(lower) in said
+
+
+def test_payload_that_went_back_is_named(tmp_path: Path) -> None:
+    lower = edited(MIXED / "after.txt", tmp_path, lambda text: re.sub(r"bytes:.*", "bytes: 0 0 0 0 0 0 0 0 ", text))
+    assert "bytes read went back" in refused(compare(MIXED / "before.txt", lower))
+
+
+def test_a_file_cut_in_the_middle_is_refused(tmp_path: Path) -> None:
+    cut = edited(MIXED / "after.txt", tmp_path, lambda text: text[: len(text) // 2])
+    assert f"{cut}: cut off in the middle of a record" in refused(compare(MIXED / "before.txt", cut))
+
+
+@pytest.mark.parametrize("digits", [21, 400, 5000])
+def test_a_number_no_kernel_counts_costs_its_record(tmp_path: Path, digits: int) -> None:
+    long = edited(MIXED / "after.txt", tmp_path, lambda text: re.sub(r"LOOKUP: \d+", f"LOOKUP: {'9' * digits}", text))
+    said = refused(compare(MIXED / "before.txt", long))
+    assert "no record of its NFS mounts can be read" in said
+
+
+@given(st.data())
+def test_whatever_became_of_a_file_it_is_read_or_refused(data: st.DataObject) -> None:
+    text = (MIXED / "after.txt").read_text()
+    begin = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(begin, min(len(text), begin + 200)))
+    put = data.draw(st.one_of(st.just(""), st.text(max_size=20), st.integers().map(str)))
+    with tempfile.TemporaryDirectory() as folder:
+        damaged = Path(folder) / "damaged.txt"
+        damaged.write_bytes((text[:begin] + put + text[end:]).encode("utf-8", "surrogateescape"))
+        answer = compare(MIXED / "before.txt", damaged, "--output", "json")
+    assert answer.code in {0, 2}, answer.err
+
+
+@pytest.mark.parametrize("content", ["", "\n", "{}", "device rootfs mounted on / with fstype rootfs\n"])
+def test_a_file_without_nfs_mounts_is_refused(tmp_path: Path, content: str) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text(content)
+    assert "no NFS mounts in it; give a copy of /proc/1/mountstats" in refused(compare(MIXED / "before.txt", empty))
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    noise = tmp_path / "noise"
+    noise.write_bytes(bytes(range(256)) * 40)
+    assert "no NFS mounts" in refused(compare(MIXED / "before.txt", noise))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    assert f"{tmp_path / 'gone'}: cannot be read: No such file" in refused(
+        compare(MIXED / "before.txt", tmp_path / "gone")
+    )
+
+
+def test_files_of_two_hosts_are_refused(tmp_path: Path) -> None:
+    other = edited(MIXED / "after.txt", tmp_path, lambda text: text.replace("/export/a", "/export/z"))
+    assert "no mount in common; are they of one host?" in refused(compare(MIXED / "before.txt", other))
+
+
+def test_the_same_look_twice_needs_the_time_between() -> None:
+    assert "same second; give the time between with --seconds" in refused(
+        compare(MIXED / "before.txt", MIXED / "before.txt")
+    )
+
+
+def test_the_mountinfo_of_another_host_is_refused(tmp_path: Path) -> None:
+    other = edited(MIXED / "mountinfo.txt", tmp_path, lambda text: text.replace("/mnt/a", "/mnt/z"))
+    said = refused(compare(MIXED / "before.txt", MIXED / "after.txt", "--mountinfo", other))
+    assert "none of its mounts are in the mountinfo" in said
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (("--from", "a"), "--from and --to belong together"),
+        (("--from", "a", "--to", "b", "5"), "leave out INTERVAL"),
+        (("--mountinfo", "a"), "go with --from and --to"),
+        (("--seconds", "5"), "go with --from and --to"),
+        (("--url", "host:10949"), "give a URL like"),
+        (("--url", "ftp://host/metrics"), "give a URL like"),
+        (("--nfs.exact", "on"), "--nfs.exact counts what happens from now on: give an INTERVAL"),
+        (("--nfs.exact", "on", "--url", "http://host/metrics"), "--nfs.exact counts on this host"),
+        (("--nfs.exact", "on", "--path.tracefs", "/nowhere", "1", "1"), "--nfs.exact=on: no tracefs at /nowhere"),
+        (("0",), "is not an interval"),
+        (("nan",), "is not an interval"),
+        (("1", "0"), "x>=1"),
+    ],
+)
+def test_flags_that_do_not_fit_together_say_so(flags: tuple[str, ...], why: str) -> None:
+    assert why in " ".join(ask("iostat", *flags).err.split())
+    assert ask("iostat", *flags).code == 2
+
+
+def test_a_mount_made_anew_in_between_counts_from_zero_and_that_is_said() -> None:
+    folder = RECORDINGS / "w_umount_mount"
+    answer = compare(folder / "before.txt", folder / "after.txt", "--mountinfo", folder / "mountinfo.txt")
+    assert answer.code == 0
+    assert "10.80.1.10:/export/a on /mnt/new: mounted anew in between" in answer.err
+
+
+def test_a_bind_mount_that_appears_brings_none_of_the_old_counters() -> None:
+    folder = RECORDINGS / "x1_bind_midway"
+    infos = ("--mountinfo", folder / "mountinfo-before.txt", "--mountinfo", folder / "mountinfo-after.txt")
+    with_one = compare(folder / "before.txt", folder / "after.txt", *infos, "--output", "json").document
+    before, after = ((folder / name).read_text() for name in ("before.txt", "after.txt"))
+    reads = [int(re.findall(r"READ: (\d+)", text)[0]) for text in (before, after)]
+    (target,) = with_one["mount_targets"]
+    assert target["mounts"][0]["mount_points"] == ["/mnt/a", "/mnt/bm"]
+    assert target["operations_per_second"] * 7 >= reads[1] - reads[0]
+    assert target["operations_per_second"] * 7 < reads[1]
+
+
+def test_without_mountinfo_the_address_is_a_guess_and_that_is_said_once() -> None:
+    answer = compare(MIXED / "before.txt", MIXED / "after.txt")
+    assert answer.err.count("no mountinfo") == 1
+    assert "10.80.1.10" in answer.out
+
+
+def test_without_mountinfo_equal_mounts_of_one_export_still_count_once() -> None:
+    folder = RECORDINGS / "l_same_export"
+    sure = compare(
+        folder / "before.txt", folder / "after.txt", "--mountinfo", folder / "mountinfo.txt", "--output", "json"
+    ).document["total"]
+    guessed = compare(folder / "before.txt", folder / "after.txt", "--output", "json").document["mount_targets"][0]
+    export = next(mount for mount in guessed["mounts"] if mount["export"] == "/export/a")
+    assert export["operations_per_second"] == sure["operations_per_second"]
+
+
+def test_the_known_time_between_two_files_wins_over_their_ages() -> None:
+    by_age, given = (
+        compare(MIXED / "before.txt", MIXED / "after.txt", *flags, "--output", "json").document
+        for flags in ((), ("--seconds", "130"))
+    )
+    assert by_age["seconds"] == 65
+    assert given["total"]["operations_per_second"] * 2 == pytest.approx(by_age["total"]["operations_per_second"])

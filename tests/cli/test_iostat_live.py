@@ -1,0 +1,222 @@
+"""`fss-exporter iostat` as things happen: on the local kernel, on a running exporter, and in exact mode."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import click
+import pytest
+from tests import processes
+from tests.cli.prompt import ROOT, ask
+from tests.nfs.exact.host import Host
+from tests.nfs.exact.kernel import Kernel
+
+from fss_exporter.cli import iostat as command
+from fss_exporter.cli.exact import Exact
+from fss_exporter.cli.iostat_report import Report
+from fss_exporter.nfs.superblocks import Reading
+
+FIRST, SECOND = (ROOT / "tests/fixtures/procfs" / name for name in ("first", "second"))
+
+
+def test_the_local_kernel_is_read_from_procfs() -> None:
+    answer = ask("iostat", "--path.procfs", FIRST, "--output", "json")
+    assert answer.code == 0
+    document = answer.document
+    assert document["seconds"] is None
+    assert document["mount_targets"]
+    assert "means since each mount" in document["notes"][0]
+
+
+def test_intervals_count_what_each_of_them_adds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    procfs = tmp_path / "proc"
+    shutil.copytree(FIRST, procfs)
+
+    def nap(seconds: float) -> None:
+        assert seconds <= 1.0
+        shutil.copytree(SECOND, procfs, dirs_exist_ok=True)
+
+    monkeypatch.setattr(time, "sleep", nap)
+    monkeypatch.setattr(command, "_TICK_S", 0.01)
+    answer = ask("iostat", "0.01", "2", "--path.procfs", procfs, "--output", "json")
+    first, second = (json.loads(line) for line in answer.out.splitlines())
+    assert first["total"]["operations_per_second"] > 0
+    assert second["total"]["operations_per_second"] == 0
+
+
+def test_a_host_without_nfs_says_so(tmp_path: Path) -> None:
+    (tmp_path / "1").mkdir()
+    for name in ("mountinfo", "mountstats"):
+        (tmp_path / "1" / name).write_text("")
+    answer = ask("iostat", "--path.procfs", tmp_path)
+    assert answer.code == 0
+    assert "no NFS mounts" in answer.out
+
+
+def test_no_procfs_is_a_failure_that_says_what_to_do(tmp_path: Path) -> None:
+    answer = ask("iostat", "--path.procfs", tmp_path)
+    assert answer.code == 1
+    assert "cannot read" in answer.err
+
+
+def test_an_interrupt_ends_it_without_a_trace() -> None:
+    with subprocess.Popen(
+        ["fss-exporter", "iostat", "0.2", "--path.procfs", str(FIRST)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # What a shell starts in the background has SIGINT ignored, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  # no thread runs yet
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_a_reader_that_goes_away_ends_it_without_a_trace() -> None:
+    with subprocess.Popen(
+        ["fss-exporter", "iostat", "0.1", "--path.procfs", str(FIRST)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        err = running.stderr.read()
+        running.wait(20)
+    assert "Traceback" not in err
+
+
+def test_a_running_exporter_is_read_like_the_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    procfs = tmp_path / "proc"
+    shutil.copytree(FIRST, procfs)
+    with processes.exporter(tmp_path / "run", f"--path.procfs={procfs}", "--nfs.tick=100ms") as url:
+
+        def nap(_: float) -> None:
+            monkeypatch.undo()
+            shutil.copytree(SECOND, procfs, dirs_exist_ok=True)
+            counted = re.compile(r'(?m)^fss_client_operations_total\{.*operation="READ".*\} [1-9]')
+            processes.wait_for(lambda: counted.search(processes.get(f"{url}/metrics")), "the next tick")
+
+        monkeypatch.setattr(time, "sleep", nap)
+        answer = ask("iostat", "--url", f"{url}/metrics", "--output", "json")
+    assert answer.code == 0, answer.err
+    total = answer.document["total"]
+    assert total["operations_per_second"] > 0
+    assert total["estimated_iops"]["lower"] <= total["estimated_iops"]["point"] <= total["estimated_iops"]["upper"]
+
+
+def scrapes(monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
+    left = list(texts)
+    monkeypatch.setattr(command, "get", lambda *_: left.pop(0))
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+
+
+def metrics(reads: int) -> str:
+    labels = 'address="10.0.0.1",server="10.0.0.1",export="/a",service="oci-fss",operation="READ"'
+    return f"# TYPE fss_client_operations_total counter\nfss_client_operations_total{{{labels}}} {reads}\n"
+
+
+def test_an_exporter_restarted_between_scrapes_is_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    scrapes(monkeypatch, metrics(10), metrics(3))
+    answer = ask("iostat", "--url", "http://host/metrics")
+    assert answer.code == 1
+    assert "the exporter was restarted between two scrapes" in answer.err
+
+
+def test_a_restart_costs_a_long_watch_one_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    scrapes(monkeypatch, metrics(10), metrics(3), metrics(5), metrics(7))
+    answer = ask("iostat", "--url", "http://host/metrics", "1", "2", "--output", "json")
+    assert answer.code == 0
+    assert "this interval is left out" in answer.err
+    assert len(answer.out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("text", ["", "<html>", "up 1\n", "fss_client_operations_total{ 1\n"])
+def test_another_page_than_the_exporters_is_a_failure(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    scrapes(monkeypatch, text, text)
+    answer = ask("iostat", "--url", "http://host/metrics")
+    assert answer.code == 1
+    assert "fss-exporter: http://host/metrics: no" in answer.err
+
+
+def test_nobody_listening_is_a_failure() -> None:
+    answer = ask("iostat", "--url", "http://127.0.0.1:1/metrics")
+    assert answer.code == 1
+    assert "no answer: " in answer.err
+
+
+def test_what_the_kernel_counts_is_told_as_exact() -> None:
+    host = Host()
+    host.now = 1.0
+
+    def read() -> Reading:
+        host.call(40, "READ", 33 * 1024)
+        return host.reader.read()
+
+    (report,) = command._local(read, 0.05, 1)
+    assert report.counted
+    (traffic,) = report.traffic.values()
+    iops = traffic.operations["READ"].iops
+    assert iops is not None
+    assert iops.lower == iops.point == iops.upper > 0
+
+
+def test_what_is_estimated_is_not_told_as_exact() -> None:
+    host = Host(kernel=Kernel(hist=False))
+    (report,) = command._local(host.reader.read, 0.05, 1)
+
+    assert not report.counted
+
+
+def interrupted(host: Host, number: signal.Signals) -> None:
+    with click.Context(command.iostat).scope():
+        for _ in command._counted(Exact(host.reader, required=True), 0.05, None):
+            assert host.kernel.instances
+            signal.raise_signal(number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_however_it_ends_nothing_goes_on_counting(number: signal.Signals) -> None:
+    host = Host()
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        with pytest.raises((SystemExit, KeyboardInterrupt)):
+            interrupted(host, number)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+    assert host.kernel.instances == {}
+
+
+def estimated(*sizes: int) -> list[Report]:
+    """Reports on a host that reads such transfers and counts no sizes."""
+    host = Host()
+
+    def read() -> Reading:
+        for size in sizes:
+            host.call(40, "READ", size)
+        return host._read()
+
+    return list(command._local(read, 0.05, 2))
+
+
+def test_bounds_far_apart_are_told_once_with_what_would_bring_them_together() -> None:
+    first, second = estimated(4096, 33_000, 100_000)
+
+    assert "--nfs.exact=auto" in first.notes[0]
+    assert second.notes == ()
+
+
+def test_where_sizes_are_as_good_as_known_nothing_is_advised() -> None:
+    assert {report.notes for report in estimated(1024 * 1024)} == {()}

@@ -1,0 +1,19 @@
+"""The shipped alarms, where they go, and mount targets to fit them to."""
+
+from pathlib import Path
+
+from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.oci.alarms import pack
+from fss_exporter.oci.alarms.desired import Scope, Target
+from fss_exporter.oci.alarms.subjects import CEILINGS
+
+PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
+SCOPE = Scope("ocid1.compartment.oc1..alarms", "ocid1.compartment.oc1..storage", ("ocid1.onstopic.oc1.fra.ops",))
+FIRST = "ocid1.mounttarget.oc1_fra.first"
+SECOND = "ocid1.mounttarget.oc1_fra.second"
+
+
+def target(ocid: str, shape: str = "standard", **limits: float) -> Target:
+    own = SHAPES[shape].limits
+    kept = {ceiling.kind: limits.get(ceiling.kind, ceiling.of(own)) for ceiling in CEILINGS}
+    return Target(ocid, shape, Limits(**kept))

@@ -1,0 +1,179 @@
+"""From what there is to a plan, and how plans and alarms are written down, without a cloud."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
+
+from fss_exporter.oci.alarms import pack, render, show
+from fss_exporter.oci.alarms.desired import Estate, desired
+from fss_exporter.oci.alarms.plan import Existing, Plan, plan, removal
+
+
+def stored(alarms: Iterable[pack.Alarm]) -> list[Existing]:
+    """As OCI would have them: with what it adds and what it leaves out."""
+    return [
+        Existing(
+            f"ocid1.alarm.{alarm.key}",
+            {
+                **json.loads(json.dumps(alarm.body)),
+                "id": f"ocid1.alarm.{alarm.key}",
+                "lifecycleState": "ACTIVE",
+                "resourceGroup": None,
+                "suppression": None,
+                "timeCreated": "2026-01-01T00:00:00Z",
+            },
+            f"etag-{alarm.key}",
+        )
+        for alarm in alarms
+    ]
+
+
+def edited(existing: Existing, **changes: Any) -> Existing:
+    return Existing(existing.ocid, {**existing.body, **changes}, existing.etag)
+
+
+class TestPlan:
+    alarms = desired(PACK, SCOPE, Estate([target(FIRST)]))
+
+    def plan_with(self, **changes: Any) -> Plan:
+        first, *rest = stored(self.alarms)
+        return plan(self.alarms, [edited(first, **changes), *rest], {})
+
+    def test_nothing_there_means_create_everything(self) -> None:
+        found = plan(self.alarms, [], {})
+        assert [step.name for step in found.of("create")] == sorted(alarm.name for alarm in self.alarms)
+        assert len(found.steps) == len(self.alarms)
+
+    def test_everything_there_means_do_nothing(self) -> None:
+        assert plan(self.alarms, stored(self.alarms), {}).changes == ()
+
+    @pytest.mark.parametrize(
+        "spelled_otherwise",
+        [
+            {"pendingDuration": "PT600S"},
+            {"repeatNotificationDuration": "PT120M"},
+            {"resolution": None},
+            {"metricCompartmentIdInSubtree": None},
+            {"query": PACK[0].body["query"].replace(", ", ",").replace(" =~ ", "=~")},
+            {"suppression": {"description": "maintenance", "timeSuppressFrom": "a", "timeSuppressUntil": "b"}},
+            {"freeformTags": {**dict(alarms[0].body["freeformTags"]), "team": "storage"}},
+            {"compartmentId": "ocid1.moved"},
+        ],
+    )
+    def test_the_same_thing_said_otherwise_is_no_change(self, spelled_otherwise: dict[str, Any]) -> None:
+        assert self.alarms[0].key == "kerberos-errors"
+        assert self.plan_with(**spelled_otherwise).changes == ()
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("query", "KerberosErrors[5m].groupBy(resourceId).sum() > 5"),
+            ("query", "edited by hand so that it does not parse"),
+            ("pendingDuration", "PT1M"),
+            ("severity", "INFO"),
+            ("isEnabled", False),
+            ("body", None),
+            ("destinations", ["ocid1.onstopic.oc1.fra.other"]),
+            ("overrides", [{"ruleName": "MINE", "query": "KerberosErrors[5m].sum() > 9", "severity": "INFO"}]),
+        ],
+    )
+    def test_an_edit_by_hand_is_undone_field_by_field(self, field: str, value: Any) -> None:
+        found = self.plan_with(**{field: value})
+        (step,) = found.changes
+        assert step.kind == "update"
+        assert dict(step.body) == {field: self.alarms[0].body[field]}
+        assert step.etag == "etag-kerberos-errors"
+
+    def test_tags_of_others_survive_an_update_of_ours(self) -> None:
+        tags = {**self.alarms[0].body["freeformTags"], "prometheus-alert": "Old", "team": "storage"}
+        (step,) = self.plan_with(freeformTags=tags).changes
+        assert step.body["freeformTags"] == {**self.alarms[0].body["freeformTags"], "team": "storage"}
+
+    def test_what_is_ours_and_no_longer_wanted_is_deleted(self) -> None:
+        found = plan(self.alarms[1:], stored(self.alarms), {})
+        (step,) = found.changes
+        assert (step.kind, step.ocid, step.etag) == ("delete", "ocid1.alarm.kerberos-errors", "etag-kerberos-errors")
+
+    def test_of_two_with_the_same_tag_the_older_stays(self) -> None:
+        first, *rest = stored(self.alarms)
+        double = Existing("ocid1.alarm.double", {**first.body, "timeCreated": "2026-02-01T00:00:00Z"}, "etag-double")
+        (step,) = plan(self.alarms, [double, first, *rest], {}).changes
+        assert (step.kind, step.ocid) == ("delete", "ocid1.alarm.double")
+
+    def test_a_foreign_alarm_of_the_same_name_is_left_alone_and_not_doubled(self) -> None:
+        found = plan(self.alarms[:1], [], {self.alarms[0].name: "ocid1.alarm.foreign"})
+        (step,) = found.steps
+        assert step.kind == "clash"
+        assert "ocid1.alarm.foreign" in step.reason
+        assert found.changes == ()
+
+    def test_destroy_deletes_all_of_ours(self) -> None:
+        found = removal(stored(self.alarms))
+        assert {step.kind for step in found.steps} == {"delete"}
+        assert len(found.steps) == len(self.alarms)
+
+    def test_what_was_created_from_a_plan_needs_no_other(self) -> None:
+        for estate in (Estate(), Estate([target(FIRST), target(SECOND, "hpmt-20")], published=True)):
+            alarms = desired(PACK, SCOPE, estate)
+            created = [pack.Alarm(step.name, step.body) for step in plan(alarms, [], {}).of("create")]
+            assert plan(alarms, stored(created), {}).changes == ()
+
+
+class TestShowing:
+    alarms = desired(PACK, SCOPE, Estate([target(FIRST)]))
+
+    def test_a_plan_reads_as_a_diff(self) -> None:
+        iops = next(alarm for alarm in self.alarms if alarm.key == "mount-target-iops-standard")
+        there = stored([iops])[0]
+        rules = [{**iops.body["overrides"][0], "query": iops.body["query"]}]
+        now = [edited(there, pendingDuration="PT1M", severity="INFO", overrides=rules), *stored(self.alarms[:1])]
+        text = "\n".join(show.plan_lines(plan([iops, self.alarms[1]], now, {})))
+        assert text.splitlines() == [
+            "  + fss-latency-metadata                         create",
+            "  ~ fss-mount-target-iops-standard               update",
+            "      pendingDuration: PT1M -> PT10M",
+            "      severity: INFO -> WARNING",
+            "      overrides:",
+            "        CRITICAL.query:",
+            "          - MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000",
+            "          + MountTargetIOPS[5m].groupBy(resourceId).max() >= 47500",
+            "  - fss-kerberos-errors                          delete: no longer wanted here",
+            "Plan: 1 to create, 1 to update, 1 to delete, 0 unchanged.",
+        ]
+
+    def test_control_characters_of_edited_alarms_do_not_reach_the_terminal(self) -> None:
+        hostile = edited(stored(self.alarms[:1])[0], displayName="\x1b[2J\nevil", body="a\nb\x07")
+        lines = [*show.plan_lines(plan(self.alarms[:1], [hostile], {})), *show.plan_lines(removal([hostile]))]
+        assert all(line.isprintable() for line in lines)
+
+
+class TestRendering:
+    alarm = desired(PACK, SCOPE, Estate([target(FIRST), target(SECOND, "hpmt-20")]))
+
+    def test_the_cli_calls_the_query_otherwise_but_not_in_overrides(self) -> None:
+        alarm = next(alarm for alarm in self.alarm if alarm.body.get("overrides"))
+        body = json.loads(render.cli_json(alarm))
+        assert body["queryText"] == alarm.body["query"]
+        assert "query" not in body
+        assert "query" in body["overrides"][0]
+
+    def test_terraform_escapes_what_it_would_interpolate(self) -> None:
+        hostile = pack.Alarm("x", {"displayName": "a b", "body": 'say "${x}" %{y} \\ \n', "isEnabled": True})
+        assert render.terraform([hostile]) == (
+            'resource "oci_monitoring_alarm" "a_b" {\n'
+            '  display_name = "a b"\n'
+            '  body         = "say \\"$${x}\\" %%{y} \\\\ \\n"\n'
+            "  is_enabled   = true\n"
+            "}\n"
+        )
+
+    def test_terraform_makes_a_variable_of_a_placeholder_that_is_left(self) -> None:
+        text = render.terraform(
+            [pack.Alarm("x", {"displayName": "x", "query": 'A{r = "${SOME_OCID}"}', "destinations": ["${TOPIC_OCID}"]})]
+        )
+        assert 'variable "some_ocid" {\n  type = string\n}' in text
+        assert 'query        = "A{r = \\"${var.some_ocid}\\"}"' in text
+        assert "destinations = [var.topic_ocid]" in text

@@ -2,13 +2,15 @@
 
 import logging
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from prometheus_client.registry import Collector
 
 from fss_exporter import __version__
-from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.background import HasHeartbeat
+from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.errors import FssError
 
 _LOG = logging.getLogger(__name__)
@@ -38,10 +40,19 @@ class Collectors(Collector):
     Args:
         sources: by the value of the `collector` label. Looked at anew in each scrape, so that a source may be replaced
             while the exporter runs.
+        loops: the background loops, in the order they are shown.
+        clock: monotonic seconds, the clock of the loops.
     """
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        loops: Sequence[HasHeartbeat] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._sources = sources
+        self._loops = loops
+        self._clock = clock
         self._failing: dict[str, str] = {}
 
     def describe(self) -> Iterable[Family]:
@@ -54,14 +65,37 @@ class Collectors(Collector):
         duration = family(CATALOGUE["fss_collector_duration_seconds"])
         for name, source in list(self._sources.items()):
             families, collected = self._attempt(name, source)
-            success.add_metric((name,), float(collected and source.success))
+            success.add_metric((name,), float(collected and source.success and not self._is_stalled(name)))
             duration.add_metric((name,), source.duration_seconds)
             yield from families
+        success.extend(self._loops_without_source())
         yield success
         yield duration
+        yield from self._heartbeats()
         build = family(CATALOGUE["fss_exporter_build_info"])
         build.add_metric((__version__, platform.python_version()))
         yield build
+
+    def _is_stalled(self, collector: str) -> bool:
+        now = self._clock()
+        return any(loop.heartbeat.is_stalled(now) for loop in self._loops if loop.heartbeat.collector == collector)
+
+    def _loops_without_source(self) -> Iterator[tuple[Series, float]]:
+        """Success of the loops that export no families of their own, e.g. the watcher of the web configuration."""
+        metric, now = CATALOGUE["fss_collector_success"], self._clock()
+        for beat in (loop.heartbeat for loop in self._loops):
+            if beat.collector not in self._sources:
+                yield Series(metric, (beat.collector,)), float(beat.success and not beat.is_stalled(now))
+
+    def _heartbeats(self) -> Iterator[Family]:
+        errors = family(CATALOGUE["fss_collector_errors_total"])
+        last_success = family(CATALOGUE["fss_collector_last_success_timestamp_seconds"])
+        for beat in (loop.heartbeat for loop in self._loops):
+            errors.add_metric((beat.collector,), beat.errors)
+            if beat.last_success_timestamp is not None:
+                last_success.add_metric((beat.collector,), beat.last_success_timestamp)
+        yield errors
+        yield last_success
 
     def _attempt(self, name: str, source: Source) -> tuple[list[Family], bool]:
         families: list[Family] = []

@@ -1,0 +1,171 @@
+"""The one kind of background loop: a guarded thread with a heartbeat.
+
+Every loop of the exporter (ticker, poller, publisher, watcher of the web configuration, exact mode) runs in a `Worker`.
+An unexpected error costs one round, never the thread. What happened is told by a `Heartbeat`, which `/metrics`, the health
+check, the status page and `doctor` read.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from fss_exporter.errors import FssError
+from fss_exporter.log_once import LogOnce
+
+MISSED_INTERVALS = 10
+"""A loop that finished no round in so many intervals is stalled: it hangs, died, or breaks off each time."""
+
+SHORTEST_STALL_SECONDS = 10.0
+"""No loop is called stalled sooner: a busy machine can delay a thread by seconds."""
+
+LONGEST_BACK_OFF_SECONDS = 60.0
+"""Longest extra pause after rounds that broke off."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What one background loop did last.
+
+    Attributes:
+        collector: name of the loop, the `collector` label of its metrics.
+        interval_seconds: time from one round to the next.
+        finished_at: monotonic seconds of the last round that ran to its end, or of the start of the loop. A round that
+            failed for a known reason (`FssError`) counts, one that broke off does not.
+        last_success_timestamp: Unix seconds of the last round without any error; None before the first.
+        success: whether the last round had no error.
+        errors: rounds that ended with an unexpected error since the start.
+    """
+
+    collector: str
+    interval_seconds: float
+    finished_at: float
+    last_success_timestamp: float | None = None
+    success: bool = False
+    errors: int = 0
+
+    def is_stalled(self, now: float) -> bool:
+        """Whether the loop has missed ten intervals at `now` (monotonic seconds)."""
+        allowed = max(MISSED_INTERVALS * self.interval_seconds, SHORTEST_STALL_SECONDS)
+        return now - self.finished_at > allowed
+
+
+class HasHeartbeat(Protocol):
+    """A background loop that others can watch."""
+
+    @property
+    def heartbeat(self) -> Heartbeat:
+        """What the loop did last."""
+
+
+class EndLoop(Exception):
+    """Raised by a round that was told to stop: the loop ends without an error."""
+
+
+class Worker:
+    """Runs one round of work over and over in a thread of its own.
+
+    Args:
+        collector: name of the loop, the `collector` label of its metrics.
+        run_round: one round. An `FssError` means that its source failed and the round has logged why; any other exception
+            is unexpected.
+        interval: seconds from the begin of one round to the begin of the next; asked before each pause.
+        stopping: set to end the loop; the pause between rounds waits on it.
+        clock: monotonic seconds.
+        wall_clock: Unix seconds.
+    """
+
+    def __init__(
+        self,
+        collector: str,
+        run_round: Callable[[], None],
+        *,
+        interval: Callable[[], float],
+        stopping: threading.Event | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.collector = collector
+        self._run_round = run_round
+        self._interval = interval
+        self._stopping = stopping or threading.Event()
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._log_once = LogOnce(_log, clock=clock)
+        self._broken_rounds = 0
+        self._pause_first = False
+        self._heartbeat = Heartbeat(collector, interval(), clock())
+        self._thread = threading.Thread(target=self._loop, name=f"fss-{collector}", daemon=True)
+
+    @property
+    def heartbeat(self) -> Heartbeat:
+        """What the loop did last. Safe to read from any thread: the record is replaced as a whole."""
+        return self._heartbeat
+
+    def start(self, *, pause_first: bool = False) -> None:
+        """Run rounds from now on; with `pause_first` the first round comes one interval from now."""
+        self._heartbeat = replace(self._heartbeat, finished_at=self._clock())
+        self._pause_first = pause_first
+        self._thread.start()
+
+    def stop(self, timeout_seconds: float = 0.8) -> None:
+        """End the loop; returns when the thread is gone, or after `timeout_seconds`."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout_seconds)
+
+    def run_once(self) -> None:
+        """Run one round and record how it ended.
+
+        Raises:
+            EndLoop: the round was told to stop.
+        """
+        try:
+            self._run_round()
+        except EndLoop:
+            raise
+        except FssError:
+            self._broken_rounds = 0
+            self._record(success=False, finished=True)
+        except Exception as error:  # noqa: BLE001  # the guard of every loop: whatever it is, it costs this round only
+            self._broken_rounds += 1
+            self._record(success=False, finished=False)
+            self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
+        else:
+            self._broken_rounds = 0
+            self._record(success=True, finished=True)
+            self._log_once.works("round", f"{self.collector}: works again after an unexpected error")
+
+    def _record(self, *, success: bool, finished: bool) -> None:
+        before = self._heartbeat
+        self._heartbeat = replace(
+            before,
+            interval_seconds=self._interval(),
+            finished_at=self._clock() if finished else before.finished_at,
+            last_success_timestamp=self._wall_clock() if success else before.last_success_timestamp,
+            success=success,
+            errors=before.errors + (not finished),
+        )
+
+    def _pause_seconds(self, began: float) -> float:
+        """Time until the next round: the rest of the interval, longer after rounds that broke off."""
+        interval = self._interval()
+        back_off = 0.0
+        if self._broken_rounds:
+            back_off = min(interval * 2.0 ** min(self._broken_rounds, 16), LONGEST_BACK_OFF_SECONDS)
+        return max(began + interval - self._clock(), back_off, 0.0)
+
+    def _loop(self) -> None:
+        if self._pause_first:
+            self._stopping.wait(self._interval())
+        while not self._stopping.is_set():
+            began = self._clock()
+            try:
+                self.run_once()
+            except EndLoop:
+                return
+            self._stopping.wait(self._pause_seconds(began))

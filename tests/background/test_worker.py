@@ -1,0 +1,166 @@
+import logging
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Worker
+from fss_exporter.errors import SourceError
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def worker_of(run_round: Callable[[], None], clock: Clock, interval: float = 1.0) -> Worker:
+    return Worker("nfs", run_round, interval=lambda: interval, clock=clock, wall_clock=lambda: 1e9 + clock.now)
+
+
+class Round:
+    """A round whose outcome a test chooses."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.runs = 0
+        self.ran = threading.Event()
+
+    def __call__(self) -> None:
+        self.runs += 1
+        self.ran.set()
+        if self.error:
+            raise self.error
+
+
+def test_a_round_without_error_is_a_success_with_its_time() -> None:
+    clock = Clock()
+    worker = worker_of(Round(), clock)
+
+    worker.run_once()
+
+    assert worker.heartbeat.success
+    assert worker.heartbeat.last_success_timestamp == 1e9 + 100
+    assert worker.heartbeat.errors == 0
+
+
+@pytest.mark.parametrize("error", [ValueError("4301 digits"), KeyError("x"), RecursionError(), MemoryError()])
+def test_an_unexpected_error_costs_one_round_and_is_counted(error: Exception) -> None:
+    run_round, clock = Round(), Clock()
+    worker = worker_of(run_round, clock)
+    run_round.error = error
+
+    worker.run_once()
+
+    assert (worker.heartbeat.success, worker.heartbeat.errors) == (False, 1)
+    run_round.error = None
+    worker.run_once()
+    assert (worker.heartbeat.success, worker.heartbeat.errors) == (True, 1)
+
+
+def test_the_traceback_is_logged_once_and_then_the_recovery(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    run_round = Round()
+    worker = worker_of(run_round, Clock())
+    run_round.error = ValueError("a number of 4301 digits")
+
+    worker.run_once()
+    worker.run_once()
+    run_round.error = None
+    worker.run_once()
+
+    first, recovery = caplog.records
+    assert first.exc_info is not None
+    assert "a number of 4301 digits" in caplog.text
+    assert recovery.getMessage() == "nfs: works again after an unexpected error"
+
+
+def test_a_source_that_cannot_be_read_is_no_unexpected_error() -> None:
+    run_round, clock = Round(), Clock()
+    worker = worker_of(run_round, clock)
+    run_round.error = SourceError("no such file")
+    clock.now += 60
+
+    worker.run_once()
+
+    assert (worker.heartbeat.success, worker.heartbeat.errors) == (False, 0)
+    assert not worker.heartbeat.is_stalled(clock.now), "the loop itself is alive"
+
+
+@pytest.mark.parametrize(("interval", "allowed"), [(1.0, 10.0), (60.0, 600.0), (0.1, 10.0)])
+def test_a_loop_that_finishes_no_round_for_ten_intervals_is_stalled(interval: float, allowed: float) -> None:
+    clock = Clock()
+    worker = worker_of(Round(), clock, interval)
+    worker.run_once()
+
+    clock.now += allowed
+    assert not worker.heartbeat.is_stalled(clock.now)
+    clock.now += 0.1
+    assert worker.heartbeat.is_stalled(clock.now)
+
+
+def test_a_loop_whose_rounds_all_break_off_is_stalled_after_ten_intervals() -> None:
+    run_round, clock = Round(), Clock()
+    worker = worker_of(run_round, clock)
+    run_round.error = ValueError("each time")
+
+    for _ in range(12):
+        clock.now += 1
+        worker.run_once()
+
+    assert worker.heartbeat.is_stalled(clock.now)
+
+
+def test_rounds_that_break_off_come_less_often_up_to_a_minute() -> None:
+    run_round, clock = Round(), Clock()
+    worker = worker_of(run_round, clock)
+    run_round.error = ValueError("each time")
+    pauses = []
+
+    for _ in range(9):
+        worker.run_once()
+        pauses.append(worker._pause_seconds(clock.now))
+
+    assert pauses == sorted(pauses)
+    assert pauses[0] == 2
+    assert pauses[-1] == LONGEST_BACK_OFF_SECONDS
+
+
+def test_the_thread_goes_on_after_an_unexpected_error() -> None:
+    run_round = Round()
+    run_round.error = ValueError("first")
+    worker = Worker("nfs", run_round, interval=lambda: 0.001)
+    worker.start()
+    assert run_round.ran.wait(10)
+    run_round.error = None
+    run_round.ran.clear()
+
+    assert run_round.ran.wait(10), "no round came after the one that broke off"
+    worker.stop()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_killed_thread_leaves_a_heartbeat_that_stalls() -> None:
+    run_round, clock = Round(), Clock()
+    run_round.error = SystemExit()
+    worker = worker_of(run_round, clock)
+    worker.start()
+    worker._thread.join(10)
+
+    clock.now += 11
+
+    assert worker.heartbeat.is_stalled(clock.now)
+
+
+def test_a_round_that_is_told_to_stop_ends_the_loop_without_an_error() -> None:
+    run_round = Round()
+    run_round.error = EndLoop()
+    worker = worker_of(run_round, Clock())
+
+    worker.start()
+    worker._thread.join(10)
+
+    assert not worker._thread.is_alive()
+    assert worker.heartbeat.errors == 0

@@ -8,7 +8,7 @@ check, the status page and `doctor` read.
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -60,6 +60,16 @@ class HasHeartbeat(Protocol):
     @property
     def heartbeat(self) -> Heartbeat:
         """What the loop did last."""
+
+
+def stalled_loops(loops: Iterable[HasHeartbeat], now: float) -> tuple[str, ...]:
+    """One sentence part for each loop that is stalled at `now` (monotonic seconds); empty when all run."""
+    beats = [loop.heartbeat for loop in loops]
+    return tuple(
+        f"loop {beat.collector} is stalled: no round ended for {now - beat.finished_at:.0f} s"
+        for beat in beats
+        if beat.is_stalled(now)
+    )
 
 
 class EndLoop(Exception):

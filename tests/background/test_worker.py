@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Worker
+from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Worker, stalled_loops
 from fss_exporter.errors import SourceError
 
 
@@ -164,3 +164,12 @@ def test_a_round_that_is_told_to_stop_ends_the_loop_without_an_error() -> None:
 
     assert not worker._thread.is_alive()
     assert worker.heartbeat.errors == 0
+
+
+def test_a_stalled_loop_is_named_with_its_silence() -> None:
+    clock = Clock()
+    stalled, running = worker_of(Round(), clock), worker_of(Round(), clock, interval=60.0)
+
+    clock.now += 42
+
+    assert stalled_loops([stalled, running], clock.now) == ("loop nfs is stalled: no round ended for 42 s",)

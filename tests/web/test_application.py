@@ -17,9 +17,12 @@ def application(
     *,
     page: Callable[[], str] = lambda: "<!doctype html>",
     waiting_for: Callable[[], tuple[str, ...]] = tuple,
+    stalled: Callable[[], tuple[str, ...]] = tuple,
     reload: Callable[[], None] = lambda: None,
 ) -> Router:
-    return build(telemetry_path="/metrics", scrapes=scrapes, page=page, waiting_for=waiting_for, reload=reload)
+    return build(
+        telemetry_path="/metrics", scrapes=scrapes, page=page, waiting_for=waiting_for, stalled=stalled, reload=reload
+    )
 
 
 def ask(asked: Router, path: str, method: str = "GET") -> Response:
@@ -69,6 +72,16 @@ def test_readiness_names_what_is_missing() -> None:
     answer = ask(application(waiting_for=lambda: ("the first reading of oci",)), "/-/ready")
 
     assert (answer.status, answer.body) == (503, b"fss-exporter waits for the first reading of oci.\n")
+
+
+@pytest.mark.parametrize(("path", "word"), [("/-/healthy", "healthy"), ("/-/ready", "ready")])
+def test_a_stalled_loop_fails_health_and_readiness_by_its_name(path: str, word: str) -> None:
+    stalled = ("loop nfs is stalled: no round ended for 42 s", "loop oci is stalled: no round ended for 700 s")
+
+    answer = ask(application(stalled=lambda: stalled), path)
+
+    assert answer.status == 503
+    assert answer.body.decode() == f"fss-exporter is not {word}: {'; '.join(stalled)}.\n"
 
 
 def test_a_wrong_configuration_is_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -39,6 +39,9 @@ def write(path: Path, content: str) -> Path:
 
 
 def ask(protection: Protection, path: str, headers: dict[str, str] | None = None) -> Response:
+    """The response to one request, after one round of the loop that watches the file."""
+    protection.loop.run_once()
+
     async def answer() -> Response:
         guarded = protection.guard(application, open_paths=OPEN)
         return await guarded(Request("GET", path, "", headers or {}, "::1"))
@@ -147,6 +150,7 @@ def test_tls_cannot_go_away_by_an_edit(tmp_path: Path, caplog: pytest.LogCapture
 
     write(path, "{}")
 
+    protection.loop.run_once()
     assert protection.tls() is not None
     assert "TLS cannot come or go while running; restart" in caplog.text
 
@@ -160,9 +164,11 @@ def test_a_certificate_that_comes_after_its_configuration_is_not_missed(tmp_path
     late = second.certificate.rename(tmp_path / "late")
 
     write(path, "tls_server_config: {cert_file: second.crt, key_file: second.key}")
+    protection.loop.run_once()
     assert protection.tls() is before
 
     late.rename(second.certificate)
+    protection.loop.run_once()
     assert protection.tls() is not before
     assert first.certificate.exists()
 
@@ -180,3 +186,19 @@ def test_a_change_behind_a_symbolic_link_is_seen(tmp_path: Path) -> None:
     (tmp_path / "fresh").replace(tmp_path / "data")
 
     assert ask(protection, "/metrics").status == 401
+
+
+def test_the_loop_that_watches_the_file_says_whether_it_is_right(tmp_path: Path) -> None:
+    path = write(tmp_path / "web.yml", "{}")
+    protection = Protection(path)
+    protection.loop.run_once()
+    assert protection.loop.heartbeat.success
+
+    write(path, "nonsense: 1")
+    for _ in range(2):
+        protection.loop.run_once()
+        assert not protection.loop.heartbeat.success
+
+    write(path, "{}")
+    protection.loop.run_once()
+    assert protection.loop.heartbeat.success

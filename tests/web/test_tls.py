@@ -188,9 +188,11 @@ def test_a_renewed_certificate_is_shown_to_the_next_connection(tmp_path: Path, a
     server = authority.sign("server")
     next_authority = Authority(tmp_path / "next")
 
-    with secured(configured(tmp_path, server)) as served:
+    protection = Protection(configured(tmp_path, server))
+    with serving(tls=protection.tls) as served:
         assert not refused(served, trusting(authority))
         server.replace_with(next_authority.sign("renewed"))
+        protection.loop.run_once()
         assert not refused(served, trusting(next_authority))
         assert refused(served, trusting(authority))
 
@@ -201,11 +203,14 @@ def test_a_certificate_replaced_by_rubbish_keeps_the_old_one_until_it_is_mended(
     caplog.set_level(logging.INFO)
     server, mended = authority.sign("server"), authority.sign("mended")
 
-    with secured(configured(tmp_path, server)) as served:
+    protection = Protection(configured(tmp_path, server))
+    with serving(tls=protection.tls) as served:
         server.certificate.write_bytes(b"\x00rubbish" * 1000)
         for _ in range(3):
+            protection.loop.run_once()
             assert not refused(served, trusting(authority))
         server.replace_with(mended)
+        protection.loop.run_once()
         assert not refused(served, trusting(authority))
 
     messages = [record.message for record in caplog.records]

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
 from fss_exporter import __version__
+from fss_exporter.background import HasHeartbeat, stalled_loops
 from fss_exporter.web.application import OPEN_PATHS, build, read_again
 from fss_exporter.web.binding import bind, passed, url_of
 from fss_exporter.web.collecting import Collectors, Source
@@ -49,17 +51,19 @@ class Part:
 
     Attributes:
         name: value of the `collector` label.
-        source: what it knows.
+        source: collects what was read; None if the part exports no families of its own.
         start: begin reading.
         stop: end reading, within a second.
+        loops: its background loops, the same objects for the life of the exporter. Health checks and metrics watch them.
         is_ready: whether it has anything to tell yet.
         reload: read its settings again; raises `FssError` and changes nothing if they are wrong.
     """
 
     name: str
-    source: Source
+    source: Source | None
     start: Callable[[], None]
     stop: Callable[[], None]
+    loops: Sequence[HasHeartbeat] = ()
     is_ready: Callable[[], bool] = _always
     reload: Callable[[], None] = _nothing
 
@@ -87,11 +91,13 @@ def serve(
         UsageError: an address or file is wrong; nothing has been started.
     """
     protection = _protection(web_config_file)
+    if protection:
+        parts = (_watching(protection), *parts)
     application, reload = _application(parts, protection, telemetry_path)
     with ExitStack() as undo:
         listening = passed() if systemd_socket else bind(listen_addresses)
         sockets = [undo.enter_context(bound) for bound in listening]
-        _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts))
+        _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts if part.source))
         running = undo.enter_context(_Running())
         running.start(parts)
         tls = protection.tls if protection else no_tls
@@ -110,16 +116,28 @@ def _protection(path: Path | None) -> "Protection | None":
     return Protection(path)
 
 
+def _watching(protection: "Protection") -> Part:
+    """The loop that reads a changed web configuration."""
+    loop = protection.loop
+    return Part(
+        name=loop.collector,
+        source=None,
+        start=loop.start,
+        stop=loop.stop,
+        loops=(loop,),
+        reload=protection.reload,
+    )
+
+
 def _application(
     parts: Sequence[Part], protection: "Protection | None", telemetry_path: str
 ) -> tuple[Application, Callable[[], None]]:
     registry = CollectorRegistry()
-    registry.register(Collectors({part.name: part.source for part in parts}))
+    loops = [loop for part in parts for loop in part.loops]
+    registry.register(Collectors({part.name: part.source for part in parts if part.source is not None}, loops))
     ProcessCollector(registry=registry)
 
     def reload() -> None:
-        if protection:
-            protection.reload()
         for part in parts:
             part.reload()
 
@@ -128,6 +146,7 @@ def _application(
         scrapes=Scrapes(registry),
         page=StatusView(registry.collect, telemetry_path=telemetry_path).html,
         waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
+        stalled=lambda: stalled_loops(loops, time.monotonic()),
         reload=reload,
     )
     return (protection.guard(application, open_paths=OPEN_PATHS) if protection else application), reload

@@ -64,6 +64,7 @@ def build(
     scrapes: Application,
     page: Callable[[], str],
     waiting_for: Callable[[], tuple[str, ...]],
+    stalled: Callable[[], tuple[str, ...]] = tuple,
     reload: Callable[[], None],
 ) -> Router:
     """The exporter's application.
@@ -73,25 +74,33 @@ def build(
         scrapes: answers with metrics.
         page: the HTML of `/`; may take a moment.
         waiting_for: what is not ready yet, in words; empty when ready.
+        stalled: the background loops that are stalled, one sentence each; empty when all run.
         reload: re-reads the configuration; raises `FssError` and changes nothing if it is wrong.
     """
     return Router(
         {
             "/": Route(_page(page)),
             telemetry_path: Route(scrapes),
-            "/-/healthy": Route(_say_healthy),
-            "/-/ready": Route(_readiness(waiting_for)),
+            "/-/healthy": Route(_health(stalled)),
+            "/-/ready": Route(_readiness(waiting_for, stalled)),
             "/-/reload": Route(_reloading(reload), methods=CHANGE),
         }
     )
 
 
-async def _say_healthy(_: Request) -> Response:
-    return text(200, "fss-exporter is healthy.")
+def _health(stalled: Callable[[], tuple[str, ...]]) -> Application:
+    async def say_healthy(_: Request) -> Response:
+        if loops := stalled():
+            return text(503, f"fss-exporter is not healthy: {'; '.join(loops)}.")
+        return text(200, "fss-exporter is healthy.")
+
+    return say_healthy
 
 
-def _readiness(waiting_for: Callable[[], tuple[str, ...]]) -> Application:
+def _readiness(waiting_for: Callable[[], tuple[str, ...]], stalled: Callable[[], tuple[str, ...]]) -> Application:
     async def say_ready(_: Request) -> Response:
+        if loops := stalled():
+            return text(503, f"fss-exporter is not ready: {'; '.join(loops)}.")
         if missing := waiting_for():
             return text(503, f"fss-exporter waits for {', '.join(missing)}.")
         return text(200, "fss-exporter is ready.")

@@ -1,6 +1,6 @@
 """The web configuration in force: TLS for new connections; users, rate limit and headers for requests.
 
-The file and the certificates it names are looked at before each connection and request, and read again when one of them
+A background loop looks at the file and the certificates it names every second and reads them again when one of them
 changed. A file that has become wrong changes nothing: what was in force stays, and the log says what is wrong.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.configuration import RateLimit, WebConfiguration, load
 from fss_exporter.web.messages import Application, Request, Response, text
@@ -18,6 +19,7 @@ from fss_exporter.web.passwords import Passwords, Verdict
 from fss_exporter.web.tls import ServerTls, secure
 
 _LOG = logging.getLogger(__name__)
+_LOOK_SECONDS = 1.0
 
 
 class _TokenBucket:
@@ -63,20 +65,20 @@ class Protection:
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
+        self._mistake: ConfigError | None = None
         self._watched: tuple[Path, ...] = ()
         self._seen: tuple[_State, ...] = ()
         self._in_force = self._read(None)
+        self.loop = Worker("web_config", self.refresh, interval=lambda: _LOOK_SECONDS)
 
     def tls(self) -> ServerTls | None:
         """How the next connection is secured; None for plain HTTP."""
-        self._refresh()
         return self._in_force.tls
 
     def guard(self, application: Application, *, open_paths: frozenset[str]) -> Application:
         """The application behind users and rate limit, except for the open paths; the headers go on every response."""
 
         async def guarded(request: Request) -> Response:
-            self._refresh()
             in_force = self._in_force
             refusal = None if request.path in open_paths else await _refusal(request, in_force)
             response = refusal or await application(request)
@@ -92,17 +94,27 @@ class Protection:
         """
         with self._lock:
             self._in_force = self._read(self._in_force)
+            self._mistake = None
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Read the file again if it, or a certificate it names, has changed: one round of `loop`.
+
+        Raises:
+            ConfigError: the file is wrong; what was in force stays.
+        """
         with self._lock:
             if tuple(map(_state, self._watched)) == self._seen:
+                if self._mistake:
+                    raise self._mistake
                 return
             try:
                 self._in_force = self._read(self._in_force)
             except ConfigError as wrong:
+                self._mistake = wrong
                 _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
-            else:
-                _LOG.info("web configuration or certificate changed and was read again")
+                raise
+            self._mistake = None
+            _LOG.info("web configuration or certificate changed and was read again")
 
     def _read(self, before: _InForce | None) -> _InForce:
         # Looked at before it is read: what changes in between is seen the next time. Whatever a wrong file names is

@@ -9,17 +9,17 @@ from typing import Any
 import click
 import yaml
 
-from fss_exporter.cli import tables, units
+from fss_exporter import tables, units
 from fss_exporter.cli.account_flags import account_options
 from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
 from fss_exporter.cli.cloud import view_of
-from fss_exporter.cli.tables import Column, Row
 from fss_exporter.config import Settings
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.discovery import Found, found_in, http_sd, sharing_an_address
 from fss_exporter.oci.survey import Survey
 from fss_exporter.oci.tags import Tags
+from fss_exporter.tables import Column, Row
 
 _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
 

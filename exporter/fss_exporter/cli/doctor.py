@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fss_exporter import __version__
-from fss_exporter.cli import doctor_report, tables
+from fss_exporter import __version__, tables
+from fss_exporter.cli import doctor_report
 from fss_exporter.cli.account_flags import account_options
 from fss_exporter.cli.account_options import account_settings
 from fss_exporter.cli.ceilings import judge, shape_option
@@ -16,7 +16,6 @@ from fss_exporter.cli.fetch import check_url
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.host_flags import PROCFS, kernel_options, procfs_options
 from fss_exporter.cli.services import services_of
-from fss_exporter.cli.units import latency
 from fss_exporter.config import Settings
 from fss_exporter.doctor import exact, probes
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
@@ -28,6 +27,7 @@ from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading, is_forwarder
+from fss_exporter.units import latency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

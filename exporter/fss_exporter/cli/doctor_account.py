@@ -2,7 +2,7 @@
 
 import time
 
-from fss_exporter.cli import tables
+from fss_exporter import tables
 from fss_exporter.cli.account_options import credentials_of, sessions_of
 from fss_exporter.cli.cloud import regions_of
 from fss_exporter.config import Settings

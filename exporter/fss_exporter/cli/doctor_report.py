@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fss_exporter.cli import tables
+from fss_exporter import tables
 from fss_exporter.doctor.findings import Finding, Severity
 
 _WORDS = {Severity.OK: "ok", Severity.ADVICE: "advice", Severity.WARNING: "warning", Severity.PROBLEM: "PROBLEM"}

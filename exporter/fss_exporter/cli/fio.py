@@ -8,12 +8,11 @@ from typing import Any
 import click
 from rich.console import Console
 
-from fss_exporter.cli import tables, units
+from fss_exporter import tables, units
 from fss_exporter.cli.ceilings import judge as ceilings_of, shape_option
 from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.saved_files import text_of
 from fss_exporter.cli.service_options import chosen as chosen_by, service_options
-from fss_exporter.cli.tables import Column, Row
 from fss_exporter.errors import UsageError
 from fss_exporter.fio.report import read_report
 from fss_exporter.model.benchmark import Direction, Job, Pace, Verdict, job_traffic, judge, plain_traffic
@@ -21,6 +20,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.service import Ceilings
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
+from fss_exporter.tables import Column, Row
 
 _TAILS = (50.0, 99.0, 99.9)
 

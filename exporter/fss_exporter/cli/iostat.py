@@ -12,7 +12,8 @@ from typing import NoReturn
 
 import click
 
-from fss_exporter.cli import iostat_report, tables
+from fss_exporter import tables
+from fss_exporter.cli import iostat_report
 from fss_exporter.cli.ceilings import Judge, judge, shape_option
 from fss_exporter.cli.exact import Exact, exact
 from fss_exporter.cli.fetch import check_url, get
@@ -20,7 +21,6 @@ from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.host_flags import exact_options, procfs_options
 from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
 from fss_exporter.cli.saved_files import saved_interval, seconds_option
-from fss_exporter.cli.units import interval as interval_type
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
@@ -29,6 +29,7 @@ from fss_exporter.nfs.saved import since_mount
 from fss_exporter.nfs.scraped import RESTARTED, read_totals, went_back
 from fss_exporter.nfs.superblocks import Reading, SeriesKey
 from fss_exporter.nfs.traffic import snapshot, traffic
+from fss_exporter.units import interval as interval_type
 
 _TICK_S = 1.0
 _SCRAPE_INTERVAL_S = 5.0

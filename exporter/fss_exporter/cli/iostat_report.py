@@ -8,9 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from fss_exporter.cli import units
+from fss_exporter import units
 from fss_exporter.cli.ceilings import Judge
-from fss_exporter.cli.tables import Column, Row, say, show as show_table
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
@@ -20,6 +19,7 @@ from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.model.utilisation import fullest
 from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.tables import Column, Row, say, show as show_table
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
 GROUPINGS = ("mount", "mount-target", "operation")

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from fss_exporter.cli import plan_report, plan_service, tables, units
+from fss_exporter import tables, units
+from fss_exporter.cli import plan_report, plan_service
 from fss_exporter.cli.ceilings import NO_SHAPE, Judge, judge, shape_option
 from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.plan_case import Case, Load

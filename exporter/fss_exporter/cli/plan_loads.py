@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from fss_exporter.cli import tables
+from fss_exporter import tables
 from fss_exporter.cli.ceilings import Judge
 from fss_exporter.cli.fetch import check_url, get
 from fss_exporter.cli.history.busiest import busiest

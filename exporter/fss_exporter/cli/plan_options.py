@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fss_exporter.cli import units
+from fss_exporter import units
 from fss_exporter.errors import UsageError
 from fss_exporter.model.capacity import Clients
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from fss_exporter.cli import units
+from fss_exporter import units
 from fss_exporter.cli.plan_case import Case, Load
-from fss_exporter.cli.tables import Column, Row, say, show as show_table
 from fss_exporter.model.capacity import Best, Plan
 from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.utilisation import Use
+from fss_exporter.tables import Column, Row, say, show as show_table
 
 NO_CACHE = (
     "a mount target does not cache what other mount targets export too: serial, latency-bound work gets slower;"

@@ -6,11 +6,10 @@ from typing import Any
 
 from rich.console import Console
 
-from fss_exporter.cli import units
+from fss_exporter import units
 from fss_exporter.cli.plan_case import Load
 from fss_exporter.cli.plan_options import Options
 from fss_exporter.cli.service_options import Chosen, capacity
-from fss_exporter.cli.tables import Column, Row, say, show as show_table
 from fss_exporter.errors import UsageError
 from fss_exporter.model.concurrency import network_bytes_per_second, server_bytes_per_second
 from fss_exporter.model.purchase import (
@@ -23,6 +22,7 @@ from fss_exporter.model.purchase import (
     service_uses,
 )
 from fss_exporter.model.traffic import added
+from fss_exporter.tables import Column, Row, say, show as show_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fss_exporter.cli import units
+from fss_exporter import units
 from fss_exporter.errors import UsageError
 from fss_exporter.model.service import Ceilings, Kind, Service
 from fss_exporter.model.services import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES

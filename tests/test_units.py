@@ -4,7 +4,7 @@ import click
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.cli import units
+from fss_exporter import units
 
 READERS = (units.size, units.bandwidth, units.rate, units.latency, units.interval)
 

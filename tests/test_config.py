@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from fss_exporter.config import Settings, load
 from fss_exporter.errors import ConfigError, UsageError
+from fss_exporter.model.thresholds import SLO_OBJECTIVES
 
 EXAMPLE = Path(__file__).parents[1] / "deploy" / "fss-exporter.example.yml"
 
@@ -57,7 +58,20 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ),
         (
             "latency_objectives:\n  read:\n    4KiB: 1ms\n",
-            "line 3: latency_objectives.read.4KiB: should be '0B_to_8KiB'",
+            "line 3: latency_objectives.read.4KiB: must be a size as OCI Monitoring has it: 0B_to_8KiB",
+        ),
+        (
+            "latency_objectives:\n  mount_targets:\n    mt-home:\n      metdata: 5ms\n",
+            "line 4: latency_objectives.mount_targets.mt-home.metdata: unknown key; did you mean metadata?",
+        ),
+        ("slo_objectives:\n  availability: 99.5\n", "line 2: slo_objectives.availability: should be less than 1"),
+        (
+            "slo_objectives:\n  mount_targets:\n    mt-home:\n      latency: 0\n",
+            "line 4: slo_objectives.mount_targets.mt-home.latency: should be greater than 0",
+        ),
+        (
+            "limits:\n  mount_targets:\n    mt:\n      encrypted_connections: -1\n",
+            "line 4: limits.mount_targets.mt.encrypted_connections: should be greater than 0",
         ),
         ("oci:\n  regions: eu-frankfurt-1\n", "line 2: oci.regions: should be a list, as in [a, b]"),
         ("latency_objectives:\n  metadata: 0\n", "line 2: latency_objectives.metadata: should be greater than 0"),
@@ -128,6 +142,7 @@ def test_the_shipped_example_is_correct_and_is_the_defaults() -> None:
     assert example.oci == defaults.oci
     assert example.limits == defaults.limits
     assert example.latency_objectives.seconds == defaults.latency_objectives.seconds
+    assert example.slo_objectives.given == SLO_OBJECTIVES
     assert (example.address_map, example.addresses, example.services) == ({}, {}, ())
 
 
@@ -156,6 +171,18 @@ def test_durations_are_seconds_or_text_with_a_unit(path: Path, text: str, second
 def test_a_ceiling_that_is_null_is_given_and_one_that_is_absent_is_not(path: Path) -> None:
     path.write_text("limits:\n  shapes:\n    standard:\n      iops: null\n      connections: 64\n")
     assert load(path).limits.shapes["standard"].given == {"iops": None, "connections": 64.0}
+
+
+def test_mistakes_in_limits_and_objectives_are_told_together(path: Path) -> None:
+    text = (
+        "slo_objectives: {latency: 2}\nlatency_objectives:\n  mount_targets: {mt: {write: 5ms}}\nlimits: {shape: {}}\n"
+    )
+    told = mistakes(path, text)
+    assert [line.split(": ")[1] for line in told] == [
+        "slo_objectives.latency",
+        "latency_objectives.mount_targets.mt.write",
+        "limits.shape",
+    ]
 
 
 def test_objectives_replace_the_assumed_ones_one_by_one(path: Path) -> None:

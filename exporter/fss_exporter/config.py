@@ -15,8 +15,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.services import SERVICES
-from fss_exporter.model.thresholds import LATENCY_OBJECTIVES
+from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
 from fss_exporter.places import Document, mistakes_of, read_document
 
 
@@ -53,6 +54,12 @@ def _capacity(value: object) -> object:
     return float(found[1]) * (1024 if found[3] else 1000) ** power
 
 
+def _size_bucket(value: str) -> str:
+    if value not in SIZE_BUCKETS:
+        raise ValueError(f"must be a size as OCI Monitoring has it: {', '.join(SIZE_BUCKETS)}")
+    return value
+
+
 def _service(value: str) -> str:
     if value not in SERVICES:
         raise ValueError(f"must be a service: {', '.join(SERVICES)}")
@@ -71,7 +78,9 @@ Ocid = Annotated[str, AfterValidator(_ocid)]
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
 Region = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Name = Annotated[str, Field(min_length=1)]
-Ceiling = Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+Share = Annotated[float, Field(gt=0, lt=1)]
+SizeBucket = Annotated[str, AfterValidator(_size_bucket)]
 
 
 class _Section(BaseModel):
@@ -127,46 +136,70 @@ class Oci(_Section):
         return self
 
 
-class Ceilings(_Section):
-    """Ceilings that replace the published ones; null takes a ceiling away."""
+class LimitOverrides(_Section):
+    """Limits that replace the published ones; null removes a limit."""
 
-    iops: Ceiling = None
-    read_bytes_per_second: Ceiling = None
-    write_bytes_per_second: Ceiling = None
-    connections: Ceiling = None
+    iops: Limit = None
+    read_bytes_per_second: Limit = None
+    write_bytes_per_second: Limit = None
+    connections: Limit = None
+    encrypted_connections: Limit = None
 
     @property
     def given(self) -> dict[str, float | None]:
-        """The ceilings that are in the file, null included."""
+        """The limits that are in the file, null included."""
         return self.model_dump(exclude_unset=True)
 
 
 class LimitSettings(_Section):
-    """Ceilings by shape, and by mount target (OCID or display name), which win."""
+    """Limits by shape, and by mount target (OCID or display name), which win."""
 
-    shapes: dict[Annotated[str, AfterValidator(_shape)], Ceilings] = Field(default_factory=dict)
-    mount_targets: dict[Name, Ceilings] = Field(default_factory=dict)
-
-
-Bucket = Literal["0B_to_8KiB", "8KiB_to_64KiB", "64KiB_to_1MiB"]
+    shapes: dict[Annotated[str, AfterValidator(_shape)], LimitOverrides] = Field(default_factory=dict)
+    mount_targets: dict[Name, LimitOverrides] = Field(default_factory=dict)
 
 
-class Objectives(_Section):
+class LatencyObjectives(_Section):
     """Latency objectives that replace the project's assumptions."""
 
-    read: dict[Bucket, Seconds] = Field(default_factory=dict)
-    write: dict[Bucket, Seconds] = Field(default_factory=dict)
+    read: dict[SizeBucket, Seconds] = Field(default_factory=dict)
+    write: dict[SizeBucket, Seconds] = Field(default_factory=dict)
     metadata: Seconds | None = None
 
     @property
+    def given(self) -> dict[tuple[str, str], float]:
+        """Seconds of the objectives that are in the file, by kind and size."""
+        reads = {("read", size): seconds for size, seconds in self.read.items()}
+        writes = {("write", size): seconds for size, seconds in self.write.items()}
+        return reads | writes | ({} if self.metadata is None else {("metadata", ""): self.metadata})
+
+
+class LatencySettings(LatencyObjectives):
+    """Latency objectives of every mount target, and by mount target (OCID or display name), which win."""
+
+    mount_targets: dict[Name, LatencyObjectives] = Field(default_factory=dict)
+
+    @property
     def seconds(self) -> dict[tuple[str, str], float]:
-        """Every objective in force, by kind and size."""
-        merged = {key: objective.seconds for key, objective in LATENCY_OBJECTIVES.items()}
-        merged |= {("read", size): value for size, value in self.read.items()}
-        merged |= {("write", size): value for size, value in self.write.items()}
-        if self.metadata is not None:
-            merged["metadata", ""] = self.metadata
-        return merged
+        """Every objective that holds for mount targets without their own, by kind and size."""
+        return {**DEFAULT_LATENCY_SECONDS, **self.given}
+
+
+class SloObjectives(_Section):
+    """Share of good minutes that is promised, above 0 and below 1."""
+
+    availability: Share | None = None
+    latency: Share | None = None
+
+    @property
+    def given(self) -> dict[str, float]:
+        """The objectives that are in the file, by SLO."""
+        return self.model_dump(exclude_none=True, include={"availability", "latency"})
+
+
+class SloSettings(SloObjectives):
+    """SLO objectives of every mount target, and by mount target (OCID or display name), which win."""
+
+    mount_targets: dict[Name, SloObjectives] = Field(default_factory=dict)
 
 
 class ServiceSettings(_Section):
@@ -196,8 +229,9 @@ class Settings(_Section):
 
     Attributes:
         oci: what is polled.
-        limits: ceilings that replace the published ones.
-        latency_objectives: objectives that replace the assumed ones.
+        limits: limits that replace the published ones.
+        latency_objectives: latencies that replace the assumed ones.
+        slo_objectives: shares of good minutes that replace the default ones.
         address_map: address a client mounts (a TLS forwarder's, say) to the address of its mount target.
         addresses: OCID of a mount target to the address it is joined by, where two share one.
         services: storage services of mounts that are not OCI File Storage; the first that fits counts.
@@ -205,7 +239,8 @@ class Settings(_Section):
 
     oci: Oci = Oci()
     limits: LimitSettings = LimitSettings()
-    latency_objectives: Objectives = Objectives()
+    latency_objectives: LatencySettings = LatencySettings()
+    slo_objectives: SloSettings = SloSettings()
     address_map: dict[Address, Name] = Field(default_factory=dict)
     addresses: dict[Ocid, Name] = Field(default_factory=dict)
     services: tuple[ServiceSettings, ...] = ()

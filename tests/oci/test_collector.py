@@ -21,6 +21,7 @@ from fss_exporter.oci.client.failures import translate
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.estimates import METADATA, NEEDED, READ_BYTES, READS, WRITE_BYTES, WRITES, complete, estimate
 from fss_exporter.oci.iam import NEEDS, statement
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.series import SharedSeries
 
 HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'
@@ -78,6 +79,45 @@ def test_limits_follow_the_shape_and_objectives_the_settings(worlds: Callable[..
     assert iops == {"mt-home": 50_000, "mt-home-b": 50_000, "mt-scratch": 50_000, "mt-idle": 50_000}
     assert world.values("fss_mount_target_read_bytes_per_second_limit", "mount_target")["mt-media"] == 2.5e9
     assert world.value("fss_latency_objective_seconds", kind="metadata", size="") == 0.010
+
+
+def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..., World]) -> None:
+    world = worlds()
+    home = next(one.id for one in small().mount_targets if one.name == "mt-home")
+    world.collector.view = replace(
+        world.collector.view,
+        mount_targets=MountTargetSettings(
+            shape_limits={"standard": {"encrypted_connections": 64.0}},
+            target_limits={home: {"encrypted_connections": 100.0}, "mt-idle": {"encrypted_connections": None}},
+            target_latency_seconds={"mt-home": {("metadata", ""): 0.005}, home: {("read", "0B_to_8KiB"): 0.001}},
+            target_slo={"mt-idle": {"latency": 0.9}},
+        ),
+    )
+    world.poll()
+    limits = world.values("fss_mount_target_encrypted_connections_limit", "mount_target")
+    assert limits == {"mt-home": 100, "mt-home-b": 64, "mt-scratch": 64, "mt-media": 4096}
+    latency = world.values("fss_mount_target_latency_objective_seconds", "mount_target", "kind", "size")
+    assert len(latency) == 5 * 7
+    assert latency["mt-home", "metadata", ""] == 0.005
+    assert latency["mt-home", "read", "0B_to_8KiB"] == 0.001
+    assert latency["mt-idle", "metadata", ""] == 0.010
+    shares = world.values("fss_mount_target_slo_objective_ratio", "mount_target", "slo")
+    assert len(shares) == 5 * 2
+    assert (shares["mt-idle", "latency"], shares["mt-idle", "availability"]) == (0.9, 0.995)
+    assert shares["mt-home", "latency"] == 0.99
+
+
+def test_the_last_success_of_polls_and_of_the_inventory_is_exported_for_each_region(world: World) -> None:
+    assert world.values("fss_oci_poll_last_success_timestamp_seconds", "region") == {}
+    world.poll(survey=True)
+    first = world.clock.now
+    assert world.values("fss_oci_poll_last_success_timestamp_seconds", "region") == {"eu-frankfurt-1": first}
+    assert world.values("fss_oci_inventory_last_success_timestamp_seconds", "region") == {"eu-frankfurt-1": first}
+    world.region.add_fault("500:SummarizeMetricsData")
+    world.pass_minutes()
+    world.poll(survey=True)
+    assert world.value("fss_oci_poll_timestamp_seconds", region="eu-frankfurt-1") == world.clock.now
+    assert world.value("fss_oci_poll_last_success_timestamp_seconds", region="eu-frankfurt-1") == first
 
 
 def test_clients_and_mount_targets_meet_at_the_address(world: World) -> None:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from fss_exporter.oci.ceilings import Ceilings
 
 from fss_exporter.model.limits import STANDARD, Limits
-from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
 from fss_exporter.oci.listings import Listings, build

@@ -200,7 +200,7 @@ def test_streams_refused_in_part_are_told_and_posted_again(
     exporter.poller.poll_once()
     (one,) = exporter.poller.snapshot.regions
     publisher = Publisher(
-        lambda: exporter.poller.snapshot, lambda _: PartlyRefused(), exporter.publisher.ceilings, now=lambda: one.ended
+        lambda: exporter.poller.snapshot, lambda _: PartlyRefused(), exporter.publisher.settings, now=lambda: one.ended
     )
     assert publisher.publish() == 0
     assert "streams were refused, the first: timestamp too old" in caplog.text

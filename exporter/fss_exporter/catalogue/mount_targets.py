@@ -39,6 +39,32 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "limit of the shape, or `limits` in the configuration",
     ),
     Metric(
+        "fss_mount_target_encrypted_connections_limit",
+        "gauge",
+        MOUNT_TARGET,
+        "connections",
+        "Limit of client connections with in-transit TLS encryption. OCI does not publish how many there are.",
+        "limit of the shape, or `limits` in the configuration",
+        diagnostic=True,
+    ),
+    Metric(
+        "fss_mount_target_latency_objective_seconds",
+        "gauge",
+        (*MOUNT_TARGET, "kind", "size"),
+        "seconds",
+        "Latency that is still good for a mount target, by kind (read, write, metadata) and I/O size as OCI names it "
+        "(empty for metadata).",
+        "`latency_objectives` in the configuration; the defaults are assumptions of this project",
+    ),
+    Metric(
+        "fss_mount_target_slo_objective_ratio",
+        "gauge",
+        (*MOUNT_TARGET, "slo"),
+        "ratio",
+        "Share of good minutes that is promised for a mount target, by SLO (availability, latency), 0 to 1.",
+        "`slo_objectives` in the configuration",
+    ),
+    Metric(
         "fss_latency_objective_seconds",
         "gauge",
         ("kind", "size"),

@@ -28,6 +28,22 @@ POLLER: tuple[Metric, ...] = (
         "the poller",
     ),
     Metric(
+        "fss_oci_poll_last_success_timestamp_seconds",
+        "gauge",
+        ("region",),
+        "seconds",
+        "Unix time of the last poll of a region that had an answer to every query; absent before the first.",
+        "the poller",
+    ),
+    Metric(
+        "fss_oci_inventory_last_success_timestamp_seconds",
+        "gauge",
+        ("region",),
+        "seconds",
+        "Unix time of the last inventory of a region in which every call was answered; absent before the first.",
+        "the poller",
+    ),
+    Metric(
         "fss_oci_polls_refused_total",
         "counter",
         (),

@@ -11,7 +11,7 @@ import click
 
 from fss_exporter.cli.account_flags import credential_options
 from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
-from fss_exporter.cli.cloud import view_of
+from fss_exporter.cli.cloud import mount_target_settings
 from fss_exporter.config import Settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
@@ -155,9 +155,11 @@ def _namespaces(pack: tuple[Alarm, ...]) -> set[str]:
 
 def planned_estate(options: Options, settings: Settings) -> Estate:
     """What the configuration alone says."""
-    given = view_of(settings).ceilings
+    given = mount_target_settings(settings)
     return Estate(
-        shape_limits={name: replace(shape.limits, **given.shapes.get(name, {})) for name, shape in SHAPES.items()},
+        shape_limits={
+            name: replace(shape.limits, **given.shape_limits.get(name, {})) for name, shape in SHAPES.items()
+        },
         objectives=settings.latency_objectives.seconds,
         published=options.published or settings.oci.publish,
     )
@@ -177,4 +179,4 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
 
 def _target(found: MountTarget, settings: Settings) -> Target:
     shape = shape_of(found.observed_throughput_gbps)
-    return Target(found.id, shape.name, view_of(settings).ceilings.limits(found))
+    return Target(found.id, shape.name, mount_target_settings(settings).limits(found))

@@ -10,13 +10,14 @@ from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
 from fss_exporter.config import Oci, Settings
 from fss_exporter.errors import UsageError
+from fss_exporter.model.thresholds import SLO_OBJECTIVES
 from fss_exporter.oci.budget import Budget
-from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.client import Access, Credentials, Reach, Session, read_credentials
 from fss_exporter.oci.collector import OciCollector, View
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.neighbours import DISCOVERED, metrics_of
 from fss_exporter.oci.poller import Poller
 from fss_exporter.oci.publish import Publisher
@@ -45,16 +46,23 @@ def reach_of(settings: Settings) -> Reach:
 
 def view_of(settings: Settings) -> View:
     """How the settings want snapshots shown."""
-    limits = settings.limits
-    ceilings = Ceilings(
-        {shape: given.given for shape, given in limits.shapes.items()},
-        {target: given.given for target, given in limits.mount_targets.items()},
-    )
     return View(
         stale_after=settings.oci.stale_after,
-        ceilings=ceilings,
-        objectives=settings.latency_objectives.seconds,
+        mount_targets=mount_target_settings(settings),
         addresses=settings.addresses,
+    )
+
+
+def mount_target_settings(settings: Settings) -> MountTargetSettings:
+    """Limits and objectives of mount targets as the settings have them."""
+    limits, latencies, slos = settings.limits, settings.latency_objectives, settings.slo_objectives
+    return MountTargetSettings(
+        shape_limits={shape: one.given for shape, one in limits.shapes.items()},
+        target_limits={target: one.given for target, one in limits.mount_targets.items()},
+        latency_seconds=latencies.seconds,
+        target_latency_seconds={target: one.given for target, one in latencies.mount_targets.items()},
+        slo={**SLO_OBJECTIVES, **slos.given},
+        target_slo={target: one.given for target, one in slos.mount_targets.items()},
     )
 
 
@@ -143,8 +151,7 @@ def build_publisher(
             read_credentials(access_of(settings)), region, reach_of(settings), budget=budget, record=ledger.request
         )
 
-    ceilings = view_of(settings).ceilings
-    return Publisher(lambda: poller.snapshot, session, ceilings, now=now)
+    return Publisher(lambda: poller.snapshot, session, mount_target_settings(settings), now=now)
 
 
 def regions_of(settings: Settings, held: Credentials) -> tuple[str, ...]:
@@ -211,7 +218,7 @@ class Cloud:
             log.info("the OCI settings changed: polling anew, and what adds up begins at 0 again")
         self.source.view = view_of(fresh)
         if self._publisher is not None:
-            self._publisher.ceilings = self.source.view.ceilings
+            self._publisher.settings = self.source.view.mount_targets
         self._settings = fresh
 
     def is_ready(self) -> bool:

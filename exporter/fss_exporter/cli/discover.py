@@ -12,7 +12,7 @@ import yaml
 from fss_exporter import tables, units
 from fss_exporter.cli.account_flags import account_options
 from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
-from fss_exporter.cli.cloud import view_of
+from fss_exporter.cli.cloud import mount_target_settings
 from fss_exporter.config import Settings
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.oci.client import Session
@@ -79,7 +79,7 @@ def _ask(session: Session, settings: Settings) -> tuple[list[Found], list[str]]:
     except CloudError as error:
         complain(error.operation, error)
     inventory = survey.found.inventory
-    found = [] if inventory is None else found_in(session.region, inventory, view_of(settings).ceilings)
+    found = [] if inventory is None else found_in(session.region, inventory, mount_target_settings(settings))
     return found, list(failures.values())
 
 

@@ -4,7 +4,9 @@ Sources:
     white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 1 ("provisioned, not an
     SLA"): IOPS and both bandwidths of the standard shape;
     service documentation "Managing Mount Targets", read 2026-09-05: read bandwidth of the high performance shapes,
-    100,000 client connections.
+    100,000 client connections;
+    service documentation "Using In-transit TLS Encryption", read 2026-09-05: 4,096 encrypted client connections. The white
+    paper of 2023 states 64 encrypted clients.
 
 A ceiling nobody has published is None and yields no series. The service documentation also prints 1 Gbit/s of reads
 for the standard shape; the white paper's own measurements contradict it, so the white paper's figure stands.
@@ -24,12 +26,14 @@ class Limits:
         read_bytes_per_second: payload bytes read per second.
         write_bytes_per_second: payload bytes written per second.
         connections: client connections at the same time.
+        encrypted_connections: client connections with in-transit TLS encryption at the same time.
     """
 
     iops: float | None = None
     read_bytes_per_second: float | None = None
     write_bytes_per_second: float | None = None
     connections: float | None = None
+    encrypted_connections: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +51,20 @@ class Shape:
     limits: Limits
 
 
-STANDARD = Shape("standard", 1, Limits(50_000, 1e9, 1e9, 100_000))
+CONNECTIONS = 100_000
+ENCRYPTED_CONNECTIONS = 4_096
+
+STANDARD = Shape("standard", 1, Limits(50_000, 1e9, 1e9, CONNECTIONS, ENCRYPTED_CONNECTIONS))
 
 SHAPES: Mapping[str, Shape] = MappingProxyType(
     {
         shape.name: shape
         for shape in (
             STANDARD,
-            Shape("hpmt-20", 20, Limits(read_bytes_per_second=2.5e9, connections=100_000)),
-            Shape("hpmt-40", 40, Limits(read_bytes_per_second=5e9, connections=100_000)),
-            Shape("hpmt-80", 80, Limits(read_bytes_per_second=10e9, connections=100_000)),
+            *(
+                Shape(f"hpmt-{gbps}", gbps, Limits(None, gbps * 1e9 / 8, None, CONNECTIONS, ENCRYPTED_CONNECTIONS))
+                for gbps in (20, 40, 80)
+            ),
         )
     }
 )

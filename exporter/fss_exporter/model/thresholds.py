@@ -67,3 +67,9 @@ LATENCY_OBJECTIVES: Mapping[tuple[str, str], LatencyObjective] = MappingProxyTyp
     {(kind, size): LatencyObjective(kind, size, seconds) for (kind, size), seconds in _ASSUMED_SECONDS.items()}
 )
 """Default latency objectives by kind and size."""
+
+DEFAULT_LATENCY_SECONDS: Mapping[tuple[str, str], float] = MappingProxyType(_ASSUMED_SECONDS)
+"""Seconds of the default latency objectives by kind and size."""
+
+SLO_OBJECTIVES: Mapping[str, float] = MappingProxyType({"availability": 0.995, "latency": 0.99})
+"""Default share of good minutes of a mount target by SLO; `slo_objectives` in the configuration replaces it."""

@@ -5,20 +5,15 @@ from dataclasses import dataclass, field
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
-from fss_exporter.model.thresholds import LATENCY_OBJECTIVES
 from fss_exporter.oci.budget import Budget
-from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses
 from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.neighbours import neighbour_rows
 from fss_exporter.oci.poller import Poller
 from fss_exporter.oci.series import Column, SharedSeries
 from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
-
-
-def _assumed() -> Mapping[tuple[str, str], float]:
-    return {key: objective.seconds for key, objective in LATENCY_OBJECTIVES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +22,12 @@ class View:
 
     Attributes:
         stale_after: seconds after which a point is not shown.
-        ceilings: what replaces the published ceilings.
-        objectives: latency objectives in seconds, by kind and size.
+        mount_targets: limits and objectives of mount targets.
         addresses: OCID of a mount target to the address it is joined by.
     """
 
     stale_after: float = 360.0
-    ceilings: Ceilings = field(default_factory=Ceilings)
-    objectives: Mapping[tuple[str, str], float] = field(default_factory=_assumed)
+    mount_targets: MountTargetSettings = field(default_factory=MountTargetSettings)
     addresses: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -103,7 +96,7 @@ class OciCollector:
         return (found for found in families.values() if found.values)
 
     def _of_poller(self, view: View) -> Iterator[tuple[str, Rows]]:
-        yield "fss_latency_objective_seconds", view.objectives.items()
+        yield "fss_latency_objective_seconds", view.mount_targets.latency_seconds.items()
         for name, sums in self._ledger.sums().items():
             yield name, sums.items()
         yield "fss_oci_api_budget_wait_seconds_total", [((), self._budget.waited_seconds)]
@@ -136,7 +129,7 @@ def _told(snapshot: Snapshot, view: View, now: float) -> Iterator[tuple[str, Row
         inventory = region.surveyed.inventory
         if inventory is not None:
             yield from _estimated(region, inventory, now - view.stale_after)
-            yield from inventory_rows(region.region, inventory, addresses, view.ceilings)
+            yield from inventory_rows(region.region, inventory, addresses, view.mount_targets)
             yield from neighbour_rows(region.region, inventory, _measured_limits(region, now - view.stale_after))
 
 
@@ -154,6 +147,10 @@ def _polled(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]]:
     yield "fss_oci_poll_success", [((name,), float(region.success))]
     yield "fss_oci_poll_duration_seconds", [((name,), region.duration_seconds)]
     yield "fss_oci_poll_timestamp_seconds", [((name,), region.ended)]
+    if region.succeeded_at is not None:
+        yield "fss_oci_poll_last_success_timestamp_seconds", [((name,), region.succeeded_at)]
+    if surveyed.succeeded_at is not None:
+        yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), surveyed.succeeded_at)]
     yield "fss_oci_metric_success", [((name, metric), float(one.success)) for metric, one in asked.items()]
     yield "fss_oci_streams", [((name, metric), one.streams) for metric, one in asked.items()]
     ages = [((name, metric), now - one.newest) for metric, one in asked.items() if one.newest is not None]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fss_exporter.model.limits import Limits, shape_of
-from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.inventory import Inventory, MountTarget
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
 
 NFS_PORT: Final = 2049
 ACTIVE: Final = "ACTIVE"
@@ -25,7 +25,7 @@ class Found:
         target: the mount target.
         compartment: name of its compartment.
         shape: name of its shape.
-        limits: its ceilings.
+        limits: its limits.
         exports: path to name of the file system behind it.
     """
 
@@ -37,7 +37,7 @@ class Found:
     exports: Mapping[str, str]
 
 
-def found_in(region: str, inventory: Inventory, ceilings: Ceilings) -> list[Found]:
+def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -> list[Found]:
     """Every mount target of a region, by name."""
     paths: dict[str, dict[str, str]] = {}
     for export in inventory.exports:
@@ -49,7 +49,7 @@ def found_in(region: str, inventory: Inventory, ceilings: Ceilings) -> list[Foun
             target,
             inventory.compartment(target.compartment_id),
             shape_of(target.observed_throughput_gbps).name,
-            ceilings.limits(target),
+            settings.limits(target),
             dict(sorted(paths.get(target.id, {}).items())),
         )
         for target in sorted(inventory.mount_targets.values(), key=lambda one: (one.name, one.id))

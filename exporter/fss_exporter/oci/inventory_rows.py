@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from fss_exporter.model.limits import Limits, shape_of
-from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.inventory import Connector, FileSystem, Inventory, MountTarget, Replication
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
 
 Row = tuple[tuple[str, ...], float]
 Rows = Iterable[Row]
@@ -16,7 +16,7 @@ _INFO: Final = 1.0
 
 
 def inventory_rows(
-    region: str, inventory: Inventory, addresses: Mapping[str, str], ceilings: Ceilings
+    region: str, inventory: Inventory, addresses: Mapping[str, str], settings: MountTargetSettings
 ) -> Iterator[tuple[str, Rows]]:
     """Everything the inventory says, by exported name.
 
@@ -24,15 +24,12 @@ def inventory_rows(
         region: the region's name.
         inventory: what there is.
         addresses: the address each mount target is joined by, by OCID.
-        ceilings: what replaces the published ceilings.
+        settings: limits and objectives of mount targets.
     """
     yield from _infos(region, inventory, addresses)
     yield from _figures(region, inventory)
+    yield from _limits_and_objectives(region, inventory, settings)
     targets = inventory.mount_targets.values()
-    limits = [((region, target.id, target.name), ceilings.limits(target)) for target in targets]
-    for what in _LIMITS:
-        known = ((labels, getattr(one, what)) for labels, one in limits)
-        yield f"fss_mount_target_{what}_limit", [(labels, value) for labels, value in known if value is not None]
     shared = sum(1 for target in targets if target.address and not addresses.get(target.id))
     yield "fss_oci_ambiguous_addresses", [((region,), shared)]
 
@@ -51,6 +48,26 @@ def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str])
     }
     uses = Counter(known.values())
     return {key: address if uses[address] == 1 else "" for key, address in known.items()}
+
+
+def _limits_and_objectives(
+    region: str, inventory: Inventory, settings: MountTargetSettings
+) -> Iterator[tuple[str, Rows]]:
+    targets = [((region, target.id, target.name), target) for target in inventory.mount_targets.values()]
+    limits = [(labels, settings.limits(target)) for labels, target in targets]
+    for what in _LIMITS:
+        known = ((labels, getattr(one, what)) for labels, one in limits)
+        yield f"fss_mount_target_{what}_limit", [(labels, value) for labels, value in known if value is not None]
+    latencies = (
+        ((*labels, kind, size), seconds)
+        for labels, target in targets
+        for (kind, size), seconds in settings.latency_objectives(target).items()
+    )
+    yield "fss_mount_target_latency_objective_seconds", latencies
+    shares = (
+        ((*labels, slo), share) for labels, target in targets for slo, share in settings.slo_objectives(target).items()
+    )
+    yield "fss_mount_target_slo_objective_ratio", shares
 
 
 def _infos(region: str, inventory: Inventory, addresses: Mapping[str, str]) -> Iterator[tuple[str, Rows]]:

@@ -15,9 +15,9 @@ from typing import Any, Final, Protocol
 from fss_exporter.errors import BrokenAnswer, FssError
 from fss_exporter.model.limits import Limits, shape_of
 from fss_exporter.oci.budget import Stopped
-from fss_exporter.oci.ceilings import Ceilings
 from fss_exporter.oci.complaints import Complaints
 from fss_exporter.oci.inventory import MountTarget
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
 
 NAMESPACE: Final = "fss_exporter"
@@ -71,7 +71,7 @@ class Share:
         return self.name, self.target.id
 
 
-def shares(region: RegionSnapshot, ceilings: Ceilings) -> Iterator[Share]:
+def shares(region: RegionSnapshot, settings: MountTargetSettings) -> Iterator[Share]:
     """Every share the snapshot of a region knows. IOPS that OCI measures win over estimated ones."""
     inventory = region.surveyed.inventory
     if inventory is None:
@@ -89,7 +89,7 @@ def shares(region: RegionSnapshot, ceilings: Ceilings) -> Iterator[Share]:
             }
         for ocid, (minute, value, source) in newest.items():
             target = inventory.mount_targets.get(ocid)
-            limit = ceiling(ceilings.limits(target)) if target else None
+            limit = ceiling(settings.limits(target)) if target else None
             if target and limit:
                 yield Share(name, target, minute, value / limit, source)
 
@@ -128,7 +128,7 @@ class Publisher:
     Args:
         snapshot: what the poller knows.
         session: calls in a region, by its name.
-        ceilings: what replaces the published ceilings; may be replaced while the exporter runs.
+        settings: limits of mount targets; may be replaced while the exporter runs.
         now: epoch seconds.
     """
 
@@ -136,13 +136,13 @@ class Publisher:
         self,
         snapshot: Callable[[], Snapshot],
         session: Callable[[str], Posts],
-        ceilings: Ceilings,
+        settings: MountTargetSettings,
         *,
         now: Callable[[], float],
     ) -> None:
         self._snapshot = snapshot
         self._session = session
-        self.ceilings = ceilings
+        self.settings = settings
         self._now = now
         self._polled: dict[str, float] = {}
         self._posted: dict[tuple[str, str], int] = {}
@@ -179,7 +179,7 @@ class Publisher:
         oldest = self._now() - _OLDEST_SECONDS
         fresh = [
             share
-            for share in shares(region, self.ceilings)
+            for share in shares(region, self.settings)
             if share.minute >= oldest and share.minute > self._posted.get(share.key, 0)
         ]
         taken = 0

@@ -67,6 +67,7 @@ class RegionPoller:
         self._shown = Surveyed()
         self._seconds = 0.0
         self._ended = 0.0
+        self._succeeded_at: float | None = None
         self._estimates: Mapping[str, Estimate] = {}
         self._suspicious: frozenset[object] = frozenset()
         self._hinted = False
@@ -87,6 +88,9 @@ class RegionPoller:
             self._ask(lambda: self._clock() - began > seconds)
         self._query_complaints.close()
         self._seconds, self._ended = self._clock() - began, self._now()
+        asked = self._queries.asked.values()
+        if asked and all(one.success for one in asked):
+            self._succeeded_at = self._ended
         return self._snapshot()
 
     def work(self, until: float) -> RegionSnapshot | None:
@@ -190,6 +194,7 @@ class RegionPoller:
             success=well and all(one.success for one in asked.values()) and all(found.succeeded.values()),
             duration_seconds=self._seconds,
             ended=self._ended,
+            succeeded_at=self._succeeded_at,
         )
 
 

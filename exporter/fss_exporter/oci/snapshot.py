@@ -37,6 +37,7 @@ class RegionSnapshot:
         success: whether everything was answered.
         duration_seconds: how long the poll took.
         ended: epoch seconds at which it ended.
+        succeeded_at: epoch seconds at which the last poll ended that had an answer to every query; None before the first.
     """
 
     region: str
@@ -48,6 +49,7 @@ class RegionSnapshot:
     success: bool = False
     duration_seconds: float = 0.0
     ended: float = 0.0
+    succeeded_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

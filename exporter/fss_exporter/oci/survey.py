@@ -67,12 +67,14 @@ class Surveyed:
         scopes: what metrics are to be asked of.
         succeeded: by API operation, whether every call of the last survey was answered.
         listed_at: epoch seconds of the oldest listing in use; None before the first.
+        succeeded_at: epoch seconds at which the last inventory ended without a failed call; None before the first.
     """
 
     inventory: Inventory | None = None
     scopes: tuple[Scope, ...] = ()
     succeeded: Mapping[str, bool] = field(default_factory=dict)
     listed_at: float | None = None
+    succeeded_at: float | None = None
 
 
 class Survey:
@@ -110,6 +112,7 @@ class Survey:
         self._now = now
         self._complain = complain
         self._succeeded: dict[str, bool] = {}
+        self._succeeded_at: float | None = None
         self._kept: dict[tuple[str, ...], tuple[float, list[Row]]] = {}
         self._used: set[tuple[str, ...]] = set()
         self._addresses = Addresses(session, self._note)
@@ -144,6 +147,8 @@ class Survey:
             yield
         for operation in LOOK_UPS if inventory.mount_targets else ():
             self._succeeded.setdefault(api_name(operation), True)  # all of it is known
+        if all(self._succeeded.values()):
+            self._succeeded_at = self._now()
         self._publish(inventory, self.found.scopes)
 
     def _list_compartment(
@@ -222,7 +227,7 @@ class Survey:
         located = MappingProxyType({key: self._addresses.located(target) for key, target in targets})
         oldest = min((listed_at for listed_at, _ in self._kept.values()), default=None)
         succeeded = MappingProxyType(dict(self._succeeded))
-        self.found = Surveyed(replace(inventory, mount_targets=located), scopes, succeeded, oldest)
+        self.found = Surveyed(replace(inventory, mount_targets=located), scopes, succeeded, oldest, self._succeeded_at)
 
 
 def _slim(row: Row) -> Row:

@@ -1,0 +1,66 @@
+"""Limits, latency objectives and SLO objectives of each mount target: published or assumed figures, replaced by the configuration.
+
+Every figure is looked up in this order, and the last one found counts: the shape or default, the display name of the mount
+target, the OCID of the mount target. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from fss_exporter.model.limits import Limits, shape_of
+from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, SLO_OBJECTIVES
+from fss_exporter.oci.inventory import MountTarget
+
+LimitOverrides = Mapping[str, float | None]
+"""Limits by the name of a field of `Limits`; None removes a published limit."""
+
+LatencySeconds = Mapping[tuple[str, str], float]
+"""Latency objectives in seconds by kind (`read`, `write`, `metadata`) and size bucket; the bucket is empty for metadata."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class MountTargetSettings:
+    """What the configuration says of mount targets.
+
+    Attributes:
+        shape_limits: limits by name of the shape.
+        target_limits: limits by OCID or display name of a mount target.
+        latency_seconds: latency objectives of every mount target.
+        target_latency_seconds: latency objectives by OCID or display name.
+        slo: share of good minutes by SLO (`availability`, `latency`), of every mount target.
+        target_slo: the same by OCID or display name.
+    """
+
+    shape_limits: Mapping[str, LimitOverrides] = field(default_factory=dict)
+    target_limits: Mapping[str, LimitOverrides] = field(default_factory=dict)
+    latency_seconds: LatencySeconds = field(default_factory=lambda: DEFAULT_LATENCY_SECONDS)
+    target_latency_seconds: Mapping[str, LatencySeconds] = field(default_factory=dict)
+    slo: Mapping[str, float] = field(default_factory=lambda: SLO_OBJECTIVES)
+    target_slo: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def limits(self, target: MountTarget) -> Limits:
+        """Limits of one mount target; a field is None where no limit is known."""
+        shape = shape_of(target.observed_throughput_gbps)
+        overrides = {**self.shape_limits.get(shape.name, {}), **_of_target(self.target_limits, target)}
+        return replace(shape.limits, **overrides)
+
+    def latency_objectives(self, target: MountTarget) -> LatencySeconds:
+        """Latency objectives of one mount target."""
+        return {**self.latency_seconds, **_of_target(self.target_latency_seconds, target)}
+
+    def slo_objectives(self, target: MountTarget) -> Mapping[str, float]:
+        """SLO objectives of one mount target, as the share of good minutes (0 to 1)."""
+        return {**self.slo, **_of_target(self.target_slo, target)}
+
+    @property
+    def named_targets(self) -> frozenset[str]:
+        """Every OCID and display name that the configuration gives a figure for."""
+        return frozenset((*self.target_limits, *self.target_latency_seconds, *self.target_slo))
+
+
+def _of_target(by_target: Mapping[str, Mapping[_Key, _Value]], target: MountTarget) -> dict[_Key, _Value]:
+    return {**by_target.get(target.name, {}), **by_target.get(target.id, {})}

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from fss_exporter.oci.ceilings import Ceilings
 
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
 from fss_exporter.oci.listings import Listings, build
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.scopes import ROOT, Scope, choose, scopes_of
 from fss_exporter.oci.tags import Tags
 
@@ -129,7 +129,7 @@ def test_mount_targets_that_share_an_address_are_left_out_of_the_join_and_counte
     here, there = located(a="10.0.0.1", b="10.0.0.2", unknown=""), located(c="10.0.0.1", d="10.0.0.4")
     addresses = joined_addresses([here, there], {})
     assert addresses == {"a": "", "b": "10.0.0.2", "unknown": "", "c": "", "d": "10.0.0.4"}
-    rows = dict(inventory_rows("eu", here, addresses, Ceilings()))
+    rows = dict(inventory_rows("eu", here, addresses, MountTargetSettings()))
     assert list(rows["fss_oci_ambiguous_addresses"]) == [(("eu",), 1)]
 
 
@@ -142,7 +142,7 @@ def test_what_is_not_told_is_no_series() -> None:
     inventory, _ = built(
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )
-    rows = {name: list(found) for name, found in inventory_rows("eu", inventory, {}, Ceilings())}
+    rows = {name: list(found) for name, found in inventory_rows("eu", inventory, {}, MountTargetSettings())}
     assert rows["fss_file_system_metered_bytes"] == []
     assert rows["fss_replication_interval_seconds"] == []
     assert rows["fss_mount_target_iops_limit"] == [], "unpublished for this shape"
@@ -153,13 +153,13 @@ def test_two_exports_that_look_alike_are_one_series() -> None:
     """An export that is deleted and made anew is listed twice for a while."""
     exports = [export("old", "mt", "fs"), export("new", "mt", "fs")]
     inventory, _ = built(mount_targets=[target("mt")], file_systems=[row("fs")], exports=exports)
-    rows = dict(inventory_rows("eu", inventory, {}, Ceilings()))
+    rows = dict(inventory_rows("eu", inventory, {}, MountTargetSettings()))
     assert len(list(rows["fss_export_info"])) == 1
 
 
 def test_ceilings_of_a_mount_target_win_over_those_of_its_shape_and_null_takes_one_away() -> None:
     inventory, _ = built(mount_targets=[target("mt")])
-    ceilings = Ceilings(
+    ceilings = MountTargetSettings(
         {"standard": {"iops": 1.0, "connections": 2.0}},
         {"name of mt": {"iops": 3.0, "read_bytes_per_second": None}, "mt": {"iops": 4.0}},
     )

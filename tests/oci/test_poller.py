@@ -172,7 +172,7 @@ def test_new_ceilings_are_shown_without_disturbing_the_poller(
     (tmp_path / "c.yml").write_text(text + "limits: {shapes: {standard: {iops: 7}}}\n")
     with caplog.at_level(logging.INFO):
         running.reload()
-    assert running.source.view.ceilings.shapes == {"standard": {"iops": 7.0}}
+    assert running.source.view.mount_targets.shape_limits == {"standard": {"iops": 7.0}}
     assert "polling anew" not in caplog.text
 
 

@@ -12,7 +12,8 @@ from hypothesis import given, strategies as st
 from rich.console import Console
 from tests.cli.prompt import ROOT
 
-from fss_exporter.tables import Column, Row, as_json, console, printable, say, show
+from fss_exporter.tables import Column, Row, as_json, console, say, show
+from fss_exporter.terminal_text import printable
 
 COLUMNS = (Column("name", left=True), Column("first", 1), Column("second", 2))
 ROWS = [Row(("a-name", "1,000", "2,000")), Row(("b", "1", "2"), "red")]

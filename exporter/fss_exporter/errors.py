@@ -20,9 +20,28 @@ Adapters translate foreign exceptions into these once, most specific first, with
 class FssError(Exception):
     """Anything an operator can act on. The message says what is wrong, where, and what to do."""
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message as the prompt prints it. A line may hold names from outside, line breaks included."""
+        return (str(self),)
+
 
 class UsageError(FssError):
-    """A flag, path or argument is wrong. The prompt prints it as one line and exits with code 2."""
+    """A flag, path or argument is wrong. The prompt prints it and exits with code 2.
+
+    Args:
+        message: one line.
+        details: further lines, one for each thing that is wrong.
+    """
+
+    def __init__(self, message: str, details: tuple[str, ...] = ()) -> None:
+        self._lines = (message, *details)
+        super().__init__("\n".join(self._lines))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message and its details."""
+        return self._lines
 
 
 class ConfigError(UsageError):
@@ -36,7 +55,8 @@ class ConfigError(UsageError):
     def __init__(self, source: str, mistakes: tuple[str, ...]) -> None:
         self.source = source
         self.mistakes = mistakes
-        super().__init__("\n".join(f"{source}: {mistake}" for mistake in mistakes))
+        first, *others = (f"{source}: {mistake}" for mistake in mistakes)
+        super().__init__(first, tuple(others))
 
 
 class RecordError(FssError):
@@ -118,4 +138,10 @@ class MqlError(FssError):
         self.reason = message
         self.query = query
         self.column = column
-        super().__init__(f"column {column}: {message}\n  {query}\n  {' ' * (column - 1)}^")
+        self._lines = (f"column {column}: {message}", f"  {query}", f"  {' ' * (column - 1)}^")
+        super().__init__("\n".join(self._lines))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message, the query, and a mark below its column."""
+        return self._lines

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,8 +16,10 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-_PIPE_WIDTH = 400
-# A pipe has no width; its readers want whole lines.
+from fss_exporter.terminal_text import printable, printable_json
+
+_PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
+_TERMINAL_WIDTH = 80  # where the terminal does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +58,20 @@ output_option = click.option(
 def console(stream: IO[str] | None = None) -> Console:
     """A console for standard output: no colour into pipes or with NO_COLOR, no folding of lines in pipes."""
     stream = stream or sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
-    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    return Console(file=stream, width=_width(stream), highlight=False, markup=False, emoji=False)
 
 
-def printable(text: str) -> str:
-    """The text with everything a terminal would obey spelled out."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
-    )
+def _width(stream: IO[str]) -> int:
+    """Characters of a line. COLUMNS counts from 1 to 9,999; rich itself fails at 0."""
+    columns = os.environ.get("COLUMNS", "")
+    if re.fullmatch(r"0*[1-9][0-9]{0,3}", columns):
+        return int(columns)
+    if not stream.isatty():
+        return _PIPE_WIDTH
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _TERMINAL_WIDTH
+    except OSError:
+        return _TERMINAL_WIDTH
 
 
 def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: str = "") -> None:
@@ -96,7 +104,7 @@ def note(text: str) -> None:
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[], None]]:
     """Count steps on a terminal's standard error while something takes its time; pipes and logs see nothing of it."""
-    out = Console(stderr=True, highlight=False, markup=False)
+    out = Console(stderr=True, width=_width(sys.stderr), highlight=False, markup=False)
     done = 0
 
     def step() -> None:
@@ -114,7 +122,7 @@ def progress(what: str) -> Iterator[Callable[[], None]]:
 
 def as_json(document: Any, *, one_line: bool = False) -> str:
     """A JSON document; figures that are no numbers become null."""
-    return json.dumps(document, indent=None if one_line else 2, ensure_ascii=False, allow_nan=False)
+    return printable_json(json.dumps(document, indent=None if one_line else 2, ensure_ascii=False, allow_nan=False))
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) -> Table:

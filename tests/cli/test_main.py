@@ -29,7 +29,7 @@ def test_every_command_is_there_under_its_name(name: str) -> None:
 
     assert isinstance(command, click.Command)
     assert command.name == name
-    assert command.get_short_help_str()
+    assert command.get_short_help_str(1000) == main.COMMANDS[name]
 
 
 @pytest.mark.parametrize("name", main.COMMANDS)
@@ -41,7 +41,24 @@ def test_help_lists_all_commands() -> None:
     shown = run("--help")
 
     assert shown.returncode == 0
-    assert [line.split()[0] for line in shown.stdout.partition("Commands:\n")[2].splitlines()] == list(main.COMMANDS)
+    listed = shown.stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed if line[2] != " "] == list(main.COMMANDS)
+
+
+def test_help_shows_every_summary_whole() -> None:
+    for arguments, group in ((["--help"], main.cli), (["alarms", "--help"], None)):
+        shown = " ".join(run(*arguments).stdout.partition("Commands:\n")[2].split())
+        assert "..." not in shown
+        assert all(summary in shown for summary in (main.COMMANDS.values() if group else ()))
+    assert set(main.cli.list_commands(click.Context(main.cli))) == set(main.COMMANDS)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"]], ids=repr)
+def test_help_and_version_import_no_command(arguments: list[str]) -> None:
+    code = f"import sys; from fss_exporter.cli.main import run; run({arguments}); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    heavy = {"fss_exporter.config", "pydantic", "yaml", "rich", "oci", "prometheus_client", "asyncio", "jinja2"}
+    assert heavy & set(done.stderr.split()) == set()
 
 
 @pytest.mark.parametrize("arguments", [[], ["config"], ["alarms"]], ids=repr)
@@ -70,7 +87,9 @@ def test_the_version_is_the_packages() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["serv"], "fss-exporter: No such command 'serv'"),
+        (["serv"], "fss-exporter: No such command 'serv'. Did you mean 'serve'?"),
+        (["alarms", "aply"], "fss-exporter alarms: No such command 'aply'. Did you mean 'apply'?"),
+        (["iostat", "--limt", "3"], "fss-exporter iostat: No such option '--limt'. (Did you mean one of: '--limit'"),
         (["--nonsense"], "fss-exporter: No such option '--nonsense'"),
         (["serve", "--nonsense"], "fss-exporter serve: No such option '--nonsense'"),
         (["serve", "extra"], "fss-exporter serve: Got unexpected extra argument (extra)"),
@@ -126,7 +145,9 @@ def test_a_command_whose_part_is_not_installed_says_so_and_costs_the_others_noth
 
     monkeypatch.setattr(importlib, "import_module", without_sdk)
 
+    monkeypatch.setattr(main, "find_spec", lambda _: None)
+
     assert main.run(["--help"]) == 0
     assert "(not installed: oci)" in capsys.readouterr().out
-    assert main.run(["doctor"]) == 2
+    assert main.run(["doctor", "--any-flag"]) == 2
     assert "pip install 'fss-exporter[oci]'" in capsys.readouterr().err

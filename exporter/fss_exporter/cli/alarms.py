@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from fss_exporter import tables
 from fss_exporter.cli.alarm_options import (
     Options,
     estate_of,
@@ -20,6 +21,8 @@ from fss_exporter.cli.alarm_options import (
     shared,
     stated_targets,
 )
+from fss_exporter.cli.command_group import CommandGroup
+from fss_exporter.cli.terminal import echo
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.alarms import render as rendering, saved as saving, show
 from fss_exporter.oci.alarms.apply import apply as carry_out, survey
@@ -52,7 +55,7 @@ class _Planner(click.Command):
             raise
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def alarms() -> None:
     """OCI alarms for mount targets: see what they would be, then make them so."""
 
@@ -82,7 +85,7 @@ def render(
     _write(wanted, form, output)
     left = sorted({name for alarm in wanted for name in placeholders(alarm)})
     if left:
-        click.echo(f"still to be filled in: {', '.join(left)}", err=True)
+        tables.note(f"still to be filled in: {', '.join(left)}")
 
 
 @alarms.command(cls=_Planner)
@@ -99,7 +102,7 @@ def plan(*, detailed: bool, out: Path | None, **flags: Any) -> int:
             raise FssError(str(wrong)) from wrong  # 2 means changes here
         raise
     for line in show.plan_lines(saved.plan):
-        click.echo(line)
+        echo(line)
     if not detailed:
         return 0
     return CHANGES if saved.plan.changes else int(bool(saved.plan.of("clash")))
@@ -184,16 +187,15 @@ def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) ->
     if spellings and "mounttargetiops" not in spellings:
         blind = [alarm.name for alarm in wanted if "MountTargetIOPS[" in alarm.body["query"]]
         if blind:
-            click.echo(
+            tables.note(
                 f"{', '.join(blind)}: this compartment has no metric MountTargetIOPS, so it never fires; "
-                "serve --oci.publish and --published watch an estimate",
-                err=True,
+                "serve --oci.publish and --published watch an estimate"
             )
 
 
 def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
     for line in show.plan_lines(planned):
-        click.echo(line)
+        echo(line)
     if not planned.changes:
         return int(bool(planned.of("clash")))
     deletions = len(planned.of("delete"))
@@ -201,8 +203,8 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
         if not sys.stdin.isatty():
             raise UsageError(f"{deletions} alarms would be deleted and nobody is there to ask: give --yes")
         click.confirm(f"Delete {deletions} alarms?", abort=True)
-    outcomes = carry_out(planned, service, lambda outcome: click.echo(show.outcome_line(outcome)))
-    click.echo(show.summary(outcomes))
+    outcomes = carry_out(planned, service, lambda outcome: echo(show.outcome_line(outcome)))
+    echo(show.summary(outcomes))
     failed = any(outcome.error is not None for outcome in outcomes)
     return int(failed or bool(planned.of("clash")))
 
@@ -217,7 +219,7 @@ def _scope_or_placeholders(options: Options) -> Scope:
 def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -> None:
     texts = rendering.files(wanted, form)
     if output is None:
-        click.echo(rendering.document(wanted, form), nl=False)
+        echo(rendering.document(wanted, form), end=False)
         return
     try:
         output.mkdir(parents=True, exist_ok=True)

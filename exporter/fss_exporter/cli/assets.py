@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from fss_exporter.cli.terminal import echo
 from fss_exporter.errors import UsageError
 
 
@@ -46,8 +47,8 @@ def write(target: Path, *, overwrite: bool = False) -> int:
         outdated = {path: content for path, content in files.items() if not _has(path, content)}
         edited = sorted(str(path) for path in outdated if path.exists())
         if edited and not overwrite:
-            listed = "\n".join(f"  {path}" for path in edited)
-            raise UsageError(f"These files differ from the shipped ones; --overwrite replaces them:\n{listed}")
+            message = "These files differ from the shipped ones; --overwrite replaces them:"
+            raise UsageError(message, tuple(f"  {path}" for path in edited))
         for path, content in outdated.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
@@ -67,8 +68,8 @@ def assets(directory: Path, *, overwrite: bool) -> None:
     """Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR."""
     written = write(directory, overwrite=overwrite)
     for top, count in sorted(_counted().items()):
-        click.echo(f"{directory / top}: {count} file{'s' if count != 1 else ''}")
-    click.echo(f"{written} written, {len(shipped()) - written} already up to date")
+        echo(f"{directory / top}: {count} file{'s' if count != 1 else ''}")
+    echo(f"{written} written, {len(shipped()) - written} already up to date")
 
 
 def _counted() -> dict[str, int]:

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import click
 
+from fss_exporter.cli.command_group import CommandGroup
+from fss_exporter.cli.terminal import echo
 from fss_exporter.config import Settings, load
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def config() -> None:
     """Check the configuration file."""
 
@@ -17,9 +19,9 @@ def config() -> None:
 def check(file: Path) -> None:
     """Check FILE: every mistake with its line, or what it amounts to. Nothing is contacted."""
     settings = load(file)
-    click.echo(f"{file}: correct")
+    echo(f"{file}: correct")
     for line in _summary(settings):
-        click.echo(f"  {line}")
+        echo(f"  {line}")
 
 
 def _summary(settings: Settings) -> list[str]:

@@ -20,6 +20,7 @@ from fss_exporter.oci.discovery import Found, found_in, http_sd, sharing_an_addr
 from fss_exporter.oci.survey import Survey
 from fss_exporter.oci.tags import Tags
 from fss_exporter.tables import Column, Row
+from fss_exporter.terminal_text import printable_lines
 
 _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
 
@@ -160,11 +161,17 @@ def configuration(settings: Settings, regions: Sequence[str], found: Sequence[Fo
     oci |= {name: value for name, value in chosen.items() if value}
     parts = [
         "# Made by fss-exporter discover. Use it: fss-exporter serve --collector.oci --config.file THIS_FILE\n",
-        yaml.safe_dump({"oci": oci}, sort_keys=False, allow_unicode=True),
+        _dumped({"oci": oci}),
         "".join(_about_ceilings(found)),
         "".join(_about_addresses(sharing_an_address(found))),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _dumped(document: dict[str, Any]) -> str:
+    """YAML with letters as they are, unless a terminal would obey one of the characters: then all are escaped."""
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    return text if printable_lines(text) == text else yaml.safe_dump(document, sort_keys=False)
 
 
 def _about_ceilings(found: Sequence[Found]) -> list[str]:

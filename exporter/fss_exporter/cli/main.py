@@ -1,33 +1,61 @@
 """The `fss-exporter` command: a group that imports a command only when that command runs.
 
-`serve` on a client imports neither the OCI SDK nor a table printer that way, and a command whose optional part is not
-installed says so itself and costs the others nothing.
+`serve` on a client imports neither the OCI SDK nor a table printer that way. `--help` and `--version` import no command.
 """
 
+import contextlib
 import errno
 import importlib
-import os
 import sys
+from importlib.util import find_spec
+from typing import Final
 
 import click
 from click.exceptions import NoArgsIsHelpError
 
 from fss_exporter import __version__
+from fss_exporter.cli import terminal
+from fss_exporter.cli.command_group import CommandGroup
 from fss_exporter.errors import FssError, UsageError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-COMMANDS = ("serve", "demo", "config", "alarms", "assets", "iostat", "doctor", "plan", "fio", "discover")
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+COMMANDS: Final = {
+    "serve": "Serve metrics for Prometheus until stopped.",
+    "demo": "Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.",
+    "config": "Check the configuration file.",
+    "alarms": "OCI alarms for mount targets: see what they would be, then make them so.",
+    "assets": "Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR.",
+    "iostat": "NFS traffic of a client by mount and mount target, as estimated mount-target IOPS.",
+    "doctor": "Check this client and this account, and say what to do.",
+    "plan": "What a workload costs a mount target, what binds it first, and how many mount targets it needs.",
+    "fio": "What the jobs of REPORT (fio --output-format=json) cost a mount target, and which ceiling they met.",
+    "discover": "Mount targets with their exports, addresses, shapes and ceilings, asked of OCI.",
+}
+"""Name and summary of each command, in the order of the help. `fss_exporter.cli.<name>` holds a click command `<name>`."""
+
+_EXTRA: Final = {"alarms": "oci", "discover": "oci", "demo": "cheroot"}
+"""Commands that need the extra `[oci]`, and a module of that extra."""
 
 
-class LazyGroup(click.Group):
-    """Commands by name: `fss_exporter.cli.<name>` holds a click command called `<name>`."""
+class LazyGroup(CommandGroup):
+    """The commands of `COMMANDS`, each imported when it runs."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # whatever click hands over
+        # click looks here for the names it suggests
+        self.commands = {name: click.Command(name, short_help=summary) for name, summary in COMMANDS.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         """The names, in the order of the help."""
         return list(COMMANDS)
 
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:  # noqa: ARG002  # click's signature
+        """Name and summary of each command, without an import."""
+        return [(name, f"{summary}{_missing(name)}") for name, summary in COMMANDS.items()]
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
-        """Import the command's module, or stand in for it where a part is not installed."""
+        """Import the command's module, or give a command that says which module is not installed."""
         if cmd_name not in COMMANDS:
             return None
         try:
@@ -39,13 +67,21 @@ class LazyGroup(click.Group):
         return command
 
 
+def _missing(name: str) -> str:
+    module = _EXTRA.get(name)
+    return f"  (not installed: {module})" if module and find_spec(module) is None else ""
+
+
 def _unavailable(name: str, missing: ModuleNotFoundError) -> click.Command:
+    # Accepts any flags: whatever they are, the missing module is what the operator must know.
+    settings = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": ["-h", "--help"]}
+
     def refuse() -> None:
         raise UsageError(
             f"{name} needs the Python module {missing.name}, which is not installed: pip install 'fss-exporter[oci]'"
         ) from missing
 
-    return click.Command(name, callback=refuse, short_help=f"(not installed: {missing.name})")
+    return click.Command(name, callback=refuse, context_settings=settings)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -62,38 +98,49 @@ def run(arguments: list[str] | None = None) -> int:
     """
     try:
         result = cli.main(arguments, prog_name="fss-exporter", standalone_mode=False)
+        sys.stdout.flush()
     except NoArgsIsHelpError as bare:
         bare.show()
         return bare.exit_code
     except click.ClickException as wrong:
-        where = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "fss-exporter"
-        message = " ".join(wrong.format_message().split())
-        _complain(where, f"{message} (see {where} --help)" if wrong.exit_code == 2 else message)
-        return wrong.exit_code
+        return _refuse(wrong)
     except FssError as wrong:
-        for line in str(wrong).splitlines():
+        for line in wrong.lines:
             _complain("fss-exporter", line)
         return 2 if isinstance(wrong, UsageError) else 1
     except click.Abort:
         return 130
     except OSError as error:
-        if error.errno not in _FULL:
-            raise
         return _give_up_output(error)
     return result if isinstance(result, int) else 0
 
 
+def _refuse(wrong: click.ClickException) -> int:
+    where = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "fss-exporter"
+    message = " ".join(wrong.format_message().split())
+    _complain(where, f"{message} (see {where} --help)" if wrong.exit_code == 2 else message)
+    return wrong.exit_code
+
+
 def _give_up_output(error: OSError) -> int:
-    _complain("fss-exporter", f"the output cannot be written: {error.strerror}")
-    # What is left of it would fail once more when Python ends.
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # open as long as the process lives
+    """The exit code where standard output takes nothing more; a reader that went away is no failure to talk about."""
+    if error.errno not in {*_FULL, errno.EBADF, errno.EPIPE}:
+        raise error
+    terminal.discard_output()
+    if error.errno == errno.EBADF:
+        _complain("fss-exporter", "the output cannot be written: standard output is closed")
+        return 2
+    if error.errno != errno.EPIPE:
+        _complain("fss-exporter", f"the output cannot be written: {error.strerror}")
     return 1
 
 
 def _complain(where: str, line: str) -> None:
-    click.echo(f"{where}: {line}", err=True)
+    with contextlib.suppress(OSError):  # standard error may be gone as well
+        terminal.complain(where, line)
 
 
 def main() -> None:
     """Entry point of the `fss-exporter` script."""
+    terminal.prepare_streams()
     sys.exit(run())

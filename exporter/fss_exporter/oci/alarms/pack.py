@@ -90,13 +90,13 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
         try:
             alarms.append(read(file.name, file.read_text(encoding="utf-8")))
         except UsageError as error:
-            mistakes.append(str(error))
+            mistakes += error.lines
     keys = [alarm.key for alarm in alarms]
     mistakes += (f"{KEY_TAG}: {key} is that of {keys.count(key)} files" for key in set(keys) if keys.count(key) > 1)
     if not files:
         mistakes.append(f"{folder}: no *.json file here")
     if mistakes:
-        raise UsageError("\n".join(mistakes))
+        raise UsageError(mistakes[0], tuple(mistakes[1:]))
     return tuple(alarms)
 
 
@@ -118,7 +118,9 @@ def read(source: str, text: str) -> Alarm:
         raise UsageError(f"{source}: freeformTags.{KEY_TAG} is missing; it says which alarm this is")
     alarm = Alarm(key, body)
     if mistakes := list(check(alarm)):
-        raise UsageError("\n".join(f"{source}: {mistake}" for mistake in mistakes))
+        # a query and the mark below its column are lines of their own
+        lines = [mistake if mistake.startswith(" ") else f"{source}: {mistake}" for mistake in mistakes]
+        raise UsageError(lines[0], tuple(lines[1:]))
     return alarm
 
 
@@ -145,7 +147,9 @@ def _check_rule(place: str, rule: Mapping[str, Any], namespace: str) -> Iterator
     try:
         expression = mql.parse(str(rule["query"]))
     except MqlError as error:
-        yield f"{place}query: {error}"
+        first, *others = error.lines
+        yield f"{place}query: {first}"
+        yield from others
         return
     if not mql.is_trigger(expression):
         yield f"{place}query: an alarm needs a predicate (>= 0.8) or absent()"

@@ -5,22 +5,18 @@ from typing import Final
 
 from fss_exporter.oci.alarms.apply import Outcome
 from fss_exporter.oci.alarms.plan import FieldChange, Kind, Plan, Step
+from fss_exporter.terminal_text import printable
 
 SIGNS: Final[dict[Kind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
 _DONE: Final[dict[Kind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
-
-
-def safe(text: str) -> str:
-    """Text from the cloud on one line of a terminal, without control characters."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
     """The plan: what changes with its fields, what clashes, and the sum."""
     for step in plan.steps:
         if step.kind != "unchanged":
-            yield f"  {SIGNS[step.kind]} {safe(step.name):<44} {_what(step)}"
-            yield from (f"      {safe(line)}" for change in step.changes for line in _change_lines(change))
+            yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
+            yield from (f"      {printable(line)}" for change in step.changes for line in _change_lines(change))
     kinds: tuple[tuple[Kind, str], ...] = (
         ("create", "to create"),
         ("update", "to update"),
@@ -36,10 +32,10 @@ def outcome_line(outcome: Outcome) -> str:
     """One step that was tried, or was not."""
     step = outcome.step
     if not outcome.tried:
-        return f"  . {safe(step.name):<44} not tried"
+        return f"  . {printable(step.name):<44} not tried"
     if outcome.error is None:
-        return f"  {SIGNS[step.kind]} {safe(step.name):<44} {_DONE[step.kind]}"
-    return f"  ! {safe(step.name):<44} not {_DONE[step.kind]}: {outcome.error}"
+        return f"  {SIGNS[step.kind]} {printable(step.name):<44} {_DONE[step.kind]}"
+    return f"  ! {printable(step.name):<44} not {_DONE[step.kind]}: {outcome.error}"
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

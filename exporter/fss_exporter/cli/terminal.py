@@ -1,0 +1,61 @@
+"""The two ways from a command to a terminal, and the standard streams it may have been started with."""
+
+import io
+import logging
+import os
+import sys
+
+import click
+
+from fss_exporter.terminal_text import printable, printable_lines
+
+
+def echo(text: str = "", *, end: bool = True) -> None:
+    """Print lines of the output."""
+    click.echo(printable_lines(text), nl=end)
+
+
+def complain(where: str, line: str) -> None:
+    """Print one line on standard error."""
+    click.echo(f"{where}: {printable(line)}", err=True)
+
+
+class LogLines(logging.Formatter):
+    """Log records of commands that keep no log: one printable line, then the printable lines of a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The text of a record."""
+        message = printable(record.getMessage())
+        if not record.exc_info:
+            return message
+        return f"{message}\n{printable_lines(self.formatException(record.exc_info))}"
+
+
+def prepare_streams() -> None:
+    """Make the standard streams safe to write to.
+
+    A closed stream is opened again on /dev/null, because the next file a command opens would take its number.
+    Standard output is opened for reading only, so that a command which prints fails and says so. A character that the
+    encoding of the terminal lacks is printed as its escape.
+    """
+    for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        _open_if_closed(number, mode)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  # open for good
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  # ditto
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(LogLines())
+
+
+def _open_if_closed(number: int, mode: int) -> None:
+    try:
+        os.fstat(number)
+    except OSError:
+        os.open(os.devnull, mode)  # takes the lowest free number, which is this one
+
+
+def discard_output() -> None:
+    """Forget what is not written yet: writing it would fail once more when Python ends."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # open as long as the process lives

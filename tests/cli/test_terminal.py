@@ -1,0 +1,191 @@
+"""What reaches a terminal, and terminals that are narrow, old or closed."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from tests.cli.alarms_operator import STORAGE, Operator
+from tests.cli.prompt import Answer, ask, ask_process
+from tests.demo.sdk import clients
+
+from fss_exporter.cli import terminal
+from fss_exporter.tables import as_json
+
+CLEAR = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp\u2028\r"
+"""Clears the screen, sets the title, colours in C1, reverses the direction, breaks the line."""
+
+
+def check(answer: Answer) -> None:
+    said = answer.out + answer.err
+    assert said, "nothing was said, so nothing is shown"
+    assert [one for one in said if not one.isprintable() and one != "\n"] == []
+
+
+@pytest.fixture
+def hostile_server() -> Iterator[str]:
+    """Answers everything with an error full of escape sequences."""
+
+    class Hostile(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = f"{CLEAR}# no metrics {CLEAR}".encode()
+            status = 200 if "ok" in self.path else 500
+            self.send_response(status, "\x9b31m")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Hostile) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class TestNothingFromOutsideSteersATerminal:
+    @pytest.mark.parametrize("output", ["table", "json"])
+    def test_a_saved_mountstats_file(self, tmp_path: Path, output: str) -> None:
+        saved = tmp_path / f"saved{CLEAR.replace('/', '')}"
+        saved.write_text(f"device {CLEAR}:/x mounted on {CLEAR} with fstype nfs statvers=1.1\n\tage: {CLEAR}\n")
+        check(ask("iostat", "--from", saved, "--to", saved, "--output", output))
+
+    @pytest.mark.parametrize("path", ["/metrics", "/ok"])
+    def test_an_answer_of_another_exporter(self, hostile_server: str, path: str) -> None:
+        check(ask("iostat", "--url", f"{hostile_server}{path}", "0.01", "1"))
+
+    @pytest.mark.parametrize("path", ["", "/ok"])
+    def test_an_answer_of_prometheus(self, hostile_server: str, path: str) -> None:
+        check(ask("plan", "--prometheus", f"{hostile_server}{path}"))
+
+    @pytest.mark.parametrize(
+        "text", [CLEAR, json.dumps({"jobs": [{"jobname": CLEAR, "read": CLEAR}]}), json.dumps({"jobs": CLEAR})]
+    )
+    def test_a_fio_report(self, tmp_path: Path, text: str) -> None:
+        report = tmp_path / f"report{CLEAR}"
+        report.write_text(text)
+        check(ask("fio", report))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            json.dumps({"oci": {"compartments": [CLEAR], "regions": [CLEAR]}}),
+            json.dumps({CLEAR: 1, "oci": {CLEAR: 2}, "addresses": {CLEAR: CLEAR}}),
+            json.dumps({"oci": {"compartments": [CLEAR]}, "limits": {"mount_targets": {CLEAR: {"iops": 1}}}}),
+            f"oci: {CLEAR}",
+        ],
+    )
+    def test_a_configuration(self, tmp_path: Path, text: str) -> None:
+        file = tmp_path / f"config{CLEAR}.yml"
+        file.write_text(text)
+        check(ask("config", "check", file))
+        check(ask("doctor", "--no-account", "--metadata-url", "", "--config.file", file))
+
+    def test_an_alarm_that_somebody_edited(self, operator: Operator) -> None:
+        operator.alarms("apply")
+        monitoring = clients(operator.region).monitoring
+        for alarm in monitoring.list_alarms(STORAGE).data:
+            monitoring.update_alarm(alarm.id, {"body": CLEAR, "notificationTitle": CLEAR})
+        check(operator.alarms("plan"))
+        check(operator.alarms("apply"))
+
+    def test_a_flag(self) -> None:
+        check(ask("iostat", f"--{CLEAR}"))
+        check(ask(CLEAR))
+        check(ask("iostat", "--url", f"http://{CLEAR}/"))
+
+    def test_what_discover_finds(self, account: tuple[str, ...]) -> None:
+        for answer in (ask("discover", *account), ask("discover", *account, "--output", "config")):
+            check(answer)
+
+    def test_json_keeps_the_value(self) -> None:
+        shown = as_json({"name": f"grün {CLEAR}\U000e0001"})
+        assert all(one.isprintable() or one == "\n" for one in shown)
+        assert "grün" in shown
+        assert json.loads(shown) == {"name": f"grün {CLEAR}\U000e0001"}
+
+    def test_a_log_line_of_a_command_without_a_log(self) -> None:
+        failure = (ValueError, ValueError(CLEAR), None)
+        record = logging.LogRecord("x", logging.ERROR, "f", 1, "said %s", (CLEAR,), failure)
+        text = terminal.LogLines().format(record)
+        assert text.startswith("said \\x1b[2J")
+        assert all(one.isprintable() or one == "\n" for one in text)
+
+    def test_a_line_break_in_a_name_begins_no_line(self, tmp_path: Path) -> None:
+        file = tmp_path / "c.yml"
+        file.write_text(json.dumps({"x\nfss-exporter: all is well": 1}))
+        answer = ask("config", "check", file)
+        assert answer.err.count("\n") == 1
+        assert answer.code == 2
+
+
+def closed(stream: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command started with a stream closed."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {stream}', "sh", sys.executable, "-m", "fss_exporter", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+PRINTING = (["--version"], ["--help"], ["plan", "--reads", "5"], ["plan", "--reads", "5", "--output", "json"])
+
+
+class TestATerminalThatIsNotThere:
+    @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
+    def test_a_closed_standard_output_is_one_line_and_exit_code_2(self, arguments: list[str]) -> None:
+        done = closed(">&-", *arguments)
+        assert done.stderr == "fss-exporter: the output cannot be written: standard output is closed\n"
+        assert done.returncode == 2
+
+    @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
+    def test_a_closed_standard_error_hurts_nobody(self, arguments: list[str]) -> None:
+        done = closed("2>&-", *arguments)
+        assert done.returncode == 0
+        assert done.stdout
+
+    def test_a_complaint_without_a_standard_error_keeps_its_exit_code(self) -> None:
+        assert closed("2>&-", "nonsense").returncode == 2
+        assert closed(">&- 2>&- <&-", "nonsense").returncode == 2
+
+    @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
+    def test_a_pipe_whose_reader_went_away_is_quiet(self, arguments: list[str]) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            command = [sys.executable, "-m", "fss_exporter", *arguments]
+            done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        finally:
+            os.close(writer)
+        assert (done.returncode, done.stderr) == (1, "")
+
+
+class TestATerminalThatIsOdd:
+    @pytest.mark.parametrize("columns", ["0", "1", "3", "-5", "wide", "", "99999999999", "00"])
+    @pytest.mark.parametrize("arguments", [["plan", "--reads", "5"], ["--help"], ["iostat", "--help"]], ids=" ".join)
+    def test_any_number_of_columns(self, arguments: list[str], columns: str) -> None:
+        answer = ask_process(*arguments, COLUMNS=columns)
+        assert (answer.code, answer.err) == (0, "")
+        assert answer.out
+
+    @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252"])
+    def test_an_encoding_without_our_characters(self, tmp_path: Path, encoding: str) -> None:
+        file = tmp_path / "c.yml"
+        file.write_text('oci: {compartments: ["→ grün 東京"]}', encoding="utf-8")
+        command = [sys.executable, "-m", "fss_exporter", "config", "check", str(file)]
+        environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+        done = subprocess.run(command, capture_output=True, env=environment, check=False, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b"")
+        # click takes ascii for a mistake and writes UTF-8
+        assert ("→".encode() if encoding == "ascii" else b"\\u2192") in done.stdout

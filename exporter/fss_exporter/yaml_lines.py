@@ -1,5 +1,6 @@
-"""A YAML document that knows on which line everything stands, and mistakes told by line and place."""
+"""The one YAML reader of configuration files: limited in size, depth and aliases, and every mistake with its line."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,9 +15,13 @@ from fss_exporter.errors import ConfigError
 
 _LONGEST_FILE = 1 << 20  # bytes; a configuration is a few kilobytes, anything larger is another file
 
+_MOST_NODES = 30_000  # keys and values of a file
+_MOST_ALIASED = 10_000  # keys and values that aliases repeat; each `<<: *alias` copies what it names
+_DEEPEST = 40  # brackets within brackets
+
 _PLAIN = {"tuple_type": "should be a list, as in [a, b]"}  # for what YAML has no word for
 
-Place = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +36,82 @@ class Document:
 
     source: str
     content: Mapping[str, object]
-    lines: Mapping[Place, int]
+    lines: Mapping[KeyPath, int]
 
-    def where(self, place: Place) -> str:
+    def where(self, place: KeyPath) -> str:
         """`line 12: oci.regions[0]: `, as much of it as is known."""
         line = next((self.lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in self.lines), None)
         spelled = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
         return (f"line {line}: " if line else "") + (f"{spelled}: " if spelled else "")
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader for files that nobody vouches for.
+
+    SafeLoader alone needs 17 s and 750 MB for a few lines of nested aliases, fails with RecursionError on deep nesting
+    and with ValueError or AttributeError on values such as 2026-13-45.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._nodes = 0
+
+    def compose(self) -> yaml.Node | None:
+        """The nodes of the document; None for an empty one.
+
+        Raises:
+            yaml.YAMLError: not YAML, too large, too deep, or too much repeated.
+        """
+        node: yaml.Node | None = self.get_single_node()
+        if node is None:
+            return None
+        expanded = _expanded(node, {})
+        if math.isinf(expanded):
+            raise _refusal("an alias holds itself", node)
+        if expanded > self._nodes + _MOST_ALIASED:
+            raise _refusal(f"aliases repeat more than {_MOST_ALIASED:,} values", node)
+        return node
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # PyYAML's signature
+        """Count nodes and depth while the document is parsed."""
+        self._depth += 1
+        self._nodes += 1
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self._depth > _DEEPEST:
+            raise yaml.MarkedYAMLError(problem=f"nested more than {_DEEPEST} deep", problem_mark=mark)
+        if self._nodes > _MOST_NODES:
+            raise yaml.MarkedYAMLError(problem=f"more than {_MOST_NODES:,} keys and values", problem_mark=mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # PyYAML's signature
+        """The value of a node; a value that is not what its tag says is a mistake with a line."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, AttributeError, TypeError, OverflowError) as error:
+            kind = str(node.tag).rpartition(":")[2]
+            raise _refusal(f"{str(node.value)[:40]!r} is not a valid {kind}", node) from error
+
+
+def _refusal(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+def _expanded(node: yaml.Node, sizes: dict[int, float]) -> float:
+    """How many nodes there are once each alias is replaced by what it names; infinite where an alias holds itself."""
+    known = sizes.get(id(node))
+    if known is not None:
+        return known
+    sizes[id(node)] = math.inf  # until the children are counted
+    children: list[yaml.Node] = []
+    if isinstance(node, yaml.SequenceNode):
+        children = node.value
+    elif isinstance(node, yaml.MappingNode):
+        children = [part for pair in node.value for part in pair]
+    sizes[id(node)] = 1 + sum(_expanded(child, sizes) for child in children)
+    return sizes[id(node)]
 
 
 def read_document(path: Path) -> Document:
@@ -47,25 +121,19 @@ def read_document(path: Path) -> Document:
         ConfigError: it cannot be read, is not YAML, names a key twice, or is something else than a mapping.
     """
     source = str(path)
+    lines: dict[KeyPath, int] = {}
     try:
-        raw = path.read_bytes()
-        if len(raw) > _LONGEST_FILE:
-            raise ConfigError(source, ("larger than 1 MiB; is this the configuration?",))
-        text = raw.decode()
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
-    except OSError as error:
-        raise ConfigError(source, (f"cannot be read: {error.strerror}",)) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(source, (f"not UTF-8 text (byte {error.start})",)) from error
+        loader = _Loader(_text(path))
+        node = loader.compose()
+        # before the values are made, because PyYAML then copies what `<<` merges into the nodes
+        twice = tuple(_walk(node, (), lines, set())) if node is not None else ()
+        content = loader.construct_document(node) if node is not None else {}
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ConfigError(source, (f"{line}not YAML: {error.problem or error.context}",)) from error
     except yaml.YAMLError as error:
         raise ConfigError(source, (f"not YAML: {error}",)) from error
-    lines: dict[Place, int] = {}
-    twice = tuple(_walk(node, (), lines, set())) if node is not None else ()
     document = Document(source, content if isinstance(content, dict) else {}, lines)
     if twice:
         raise ConfigError(source, tuple(f"{document.where(place)}given twice" for place in twice))
@@ -74,7 +142,21 @@ def read_document(path: Path) -> Document:
     return document
 
 
-def _walk(node: yaml.Node, place: Place, lines: dict[Place, int], seen: set[int]) -> Iterator[Place]:
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        raise ConfigError(str(path), (f"cannot be read: {error.strerror}",)) from error
+    if len(raw) > _LONGEST_FILE:
+        raise ConfigError(str(path), ("larger than 1 MiB; is this the configuration?",))
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), (f"not UTF-8 text (byte {error.start})",)) from error
+
+
+def _walk(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int], seen: set[int]) -> Iterator[KeyPath]:
     """Note the line of everything below `node`; yield the places of keys that are given twice."""
     if id(node) in seen:  # an alias, which may even contain itself
         return
@@ -106,14 +188,14 @@ def mistakes_of(error: ValidationError, document: Document, model: type[BaseMode
     return tuple(dict.fromkeys(line for _, line in sorted(told, key=lambda entry: entry[0])))
 
 
-def _unknown_key(key: str, model: type[BaseModel], place: Place) -> str:
+def _unknown_key(key: str, model: type[BaseModel], place: KeyPath) -> str:
     section = _section(model, place)
     known = sorted(section.model_fields) if section else []
     close = get_close_matches(key, known, 1)
     return "unknown key" + (f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}")
 
 
-def _section(annotation: Any, place: Place) -> type[BaseModel] | None:  # annotations have no type
+def _section(annotation: Any, place: KeyPath) -> type[BaseModel] | None:  # annotations have no type
     """The model that stands at `place` below `annotation`, if there is one."""
     origin = get_origin(annotation)
     if origin in {Union, UnionType}:

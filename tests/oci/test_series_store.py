@@ -7,17 +7,17 @@ from weakref import WeakKeyDictionary
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.oci.book import Book, Clockwork
-from fss_exporter.oci.inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
-from fss_exporter.oci.metrics import METRICS
-from fss_exporter.oci.owners import Key, Owners
+from fss_exporter.oci.labels import Key, RegionLabels
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.oci_inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
+from fss_exporter.oci.series_store import MinuteStamps, SeriesStore
 from fss_exporter.oci.streams import decode_streams
 from fss_exporter.oci.window import MINUTE
 
 NOON = 1_795_003_200
 HOME = "ocid1.mounttarget.oc1..home"
 PROJECTS = "ocid1.filesystem.oc1..projects"
-OWNERS: WeakKeyDictionary[Book, Owners] = WeakKeyDictionary()
+OWNERS: WeakKeyDictionary[SeriesStore, RegionLabels] = WeakKeyDictionary()
 
 
 def stamp(minute: int) -> str:
@@ -49,26 +49,26 @@ def inventory(mount_target: str = "mt-home") -> Inventory:
     )
 
 
-def book(metric: str, *, start: int = NOON - 100 * MINUTE) -> Book:
-    owners = Owners("eu-frankfurt-1")
+def book(metric: str, *, start: int = NOON - 100 * MINUTE) -> SeriesStore:
+    owners = RegionLabels("eu-frankfurt-1")
     owners.use(inventory())
-    made = Book(METRICS[metric], owners, start=start, clockwork=Clockwork())
+    made = SeriesStore(METRICS[metric], owners, start=start, clockwork=MinuteStamps())
     OWNERS[made] = owners
     return made
 
 
-def use(made: Book, changed: Inventory) -> None:
+def use(made: SeriesStore, changed: Inventory) -> None:
     OWNERS[made].use(changed)
     made.look_again()
 
 
-def take(made: Book, *streams: Any, seen: set[Key] | None = None) -> dict[str, int]:
+def take(made: SeriesStore, *streams: Any, seen: set[Key] | None = None) -> dict[str, int]:
     made.open()
     answer = decode_streams(json.dumps(streams).encode())
     return dict(made.take(answer, NOON, set() if seen is None else seen).skipped)
 
 
-def shown(made: Book) -> dict[tuple[str, ...], tuple[int, float]]:
+def shown(made: SeriesStore) -> dict[tuple[str, ...], tuple[int, float]]:
     """Label values behind region and owner's OCIDs, to minutes before noon and value."""
     return {
         series.labels: ((minute - NOON) // MINUTE, value)
@@ -77,7 +77,7 @@ def shown(made: Book) -> dict[tuple[str, ...], tuple[int, float]]:
     }
 
 
-def added(made: Book) -> list[float]:
+def added(made: SeriesStore) -> list[float]:
     made.open()  # what was held back counts
     return list(made.sums.values)
 

@@ -19,10 +19,19 @@ from fss_exporter.demo.region import small
 from fss_exporter.errors import NotAuthorized, Throttled
 from fss_exporter.oci.client.failures import translate
 from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.estimates import METADATA, NEEDED, READ_BYTES, READS, WRITE_BYTES, WRITES, complete, estimate
 from fss_exporter.oci.iam import NEEDS, statement
+from fss_exporter.oci.mount_target_estimates import (
+    METADATA,
+    NEEDED,
+    READ_BYTES,
+    READS,
+    WRITE_BYTES,
+    WRITES,
+    complete,
+    estimate,
+)
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.series import SharedSeries
+from fss_exporter.oci.shared_series import SharedSeries
 
 HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'
 NOON = 1_795_003_200

@@ -14,13 +14,13 @@ from typing import Any, Final, Protocol
 
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
 from fss_exporter.model.services import SERVICES
-from fss_exporter.oci.addresses import LOOK_UPS, Addresses
+from fss_exporter.oci.address_lookup import LOOK_UPS, Addresses
 from fss_exporter.oci.client.session import api_name
-from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.listings import Listings, build
-from fss_exporter.oci.neighbours import LISTINGS
+from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.scopes import Scope, choose, scopes_of
-from fss_exporter.oci.tags import Row, Tags
+from fss_exporter.oci.service_metrics import LISTINGS
+from fss_exporter.oci.tag_filter import Row, Tags
 
 _PAGE: Final = 1000
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are shown together; a thousand take minutes
@@ -59,7 +59,7 @@ class Calls(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Surveyed:
+class InventoryState:
     """What the last survey found.
 
     Attributes:
@@ -77,7 +77,7 @@ class Surveyed:
     succeeded_at: float | None = None
 
 
-class Survey:
+class InventoryRefresh:
     """Keeps the inventory of one region.
 
     Args:
@@ -101,7 +101,7 @@ class Survey:
         services: tuple[str, ...] = (),
         unasked: tuple[str, ...] = (),
     ) -> None:
-        self.found = Surveyed()
+        self.found = InventoryState()
         self._session = session
         self._wanted = compartments
         self._tags = tags
@@ -227,7 +227,9 @@ class Survey:
         located = MappingProxyType({key: self._addresses.located(target) for key, target in targets})
         oldest = min((listed_at for listed_at, _ in self._kept.values()), default=None)
         succeeded = MappingProxyType(dict(self._succeeded))
-        self.found = Surveyed(replace(inventory, mount_targets=located), scopes, succeeded, oldest, self._succeeded_at)
+        self.found = InventoryState(
+            replace(inventory, mount_targets=located), scopes, succeeded, oldest, self._succeeded_at
+        )
 
 
 def _slim(row: Row) -> Row:

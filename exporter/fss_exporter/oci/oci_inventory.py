@@ -81,7 +81,7 @@ class Connector:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class ServiceResource:
     """A resource of another storage service.
 
     Attributes:
@@ -114,12 +114,12 @@ class Inventory:
     replications: Mapping[str, Replication] = field(default_factory=dict)
     connectors: Mapping[str, Connector] = field(default_factory=dict)
     compartments: Mapping[str, str] = field(default_factory=dict)
-    neighbours: Mapping[str, Neighbour] = field(default_factory=dict)
+    service_resources: Mapping[str, ServiceResource] = field(default_factory=dict)
 
     @property
     def services(self) -> frozenset[str]:
         """Other storage services there is something of."""
-        return frozenset(one.service for one in self.neighbours.values())
+        return frozenset(one.service for one in self.service_resources.values())
 
     def compartment(self, compartment_id: str) -> str:
         """The compartment's name, or its OCID where the name is not known."""

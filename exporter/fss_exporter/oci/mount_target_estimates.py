@@ -17,8 +17,8 @@ from fss_exporter.model.server_estimate import (
     estimate_writes_by_size,
     total_of,
 )
-from fss_exporter.oci.book import Points
-from fss_exporter.oci.owners import Key
+from fss_exporter.oci.labels import Key
+from fss_exporter.oci.series_store import Points
 
 READ_BYTES: Final = "FileSystemReadThroughput"
 WRITE_BYTES: Final = "FileSystemWriteThroughput"

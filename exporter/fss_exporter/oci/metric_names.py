@@ -7,8 +7,8 @@ brought a new minute is asked first and the next one when it falls silent.
 
 from collections.abc import Iterable, Mapping
 
-from fss_exporter.oci.metric import OciMetric
-from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.oci_metric import OciMetric
 
 
 class Names:

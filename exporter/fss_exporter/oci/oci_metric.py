@@ -9,8 +9,8 @@ from fss_exporter.catalogue import Metric
 from fss_exporter.oci import mql
 from fss_exporter.oci.iam import NAMESPACE
 
-Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode", "neighbour"]
-"""Whose a stream is: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `neighbour` a
+Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode", "service"]
+"""Whose a stream is: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `service` a
 resource of another service."""
 
 Idle = Literal["zero", "silent", "state"]
@@ -18,7 +18,7 @@ Idle = Literal["zero", "silent", "state"]
 nothing while there is nothing to report; a `state` is sent always."""
 
 _OWN_DIMENSION: Final = MappingProxyType(
-    {"mount_target": "resourceId", "file_system": "resourceId", "neighbour": "resourceId"}
+    {"mount_target": "resourceId", "file_system": "resourceId", "service": "resourceId"}
 )
 
 
@@ -41,7 +41,7 @@ class OciMetric:
         per_minute: factor from a minute's value to what the counter adds.
         discovered_only: never asked for unless the tenancy is found to have it.
         namespace: where it is.
-        service: the neighbouring service it is of; empty for OCI File Storage.
+        service: the other storage service it is of; empty for OCI File Storage.
     """
 
     name: str

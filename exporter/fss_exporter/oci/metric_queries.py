@@ -12,20 +12,20 @@ from typing import Final
 
 from fss_exporter.errors import CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.services import SERVICES
-from fss_exporter.oci.book import SKIPPED, Book, Clockwork, Points, Taken
 from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.estimates import NEEDED, Watched
-from fss_exporter.oci.inventory import Inventory
-from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.metric import OciMetric
-from fss_exporter.oci.metrics import METRICS
-from fss_exporter.oci.names import Names
-from fss_exporter.oci.owners import Key, Owners
+from fss_exporter.oci.inventory_refresh import Calls
+from fss_exporter.oci.labels import Key, RegionLabels
+from fss_exporter.oci.metric_names import Names
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.mount_target_estimates import NEEDED, Watched
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.oci_metric import OciMetric
+from fss_exporter.oci.query_shards import QueryShards
 from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.series_store import SKIPPED, MinuteStamps, Points, SeriesStore, Taken
 from fss_exporter.oci.snapshot import Asked
-from fss_exporter.oci.splits import Splits
 from fss_exporter.oci.streams import Stream, decode_streams
-from fss_exporter.oci.survey import Calls
 from fss_exporter.oci.window import COUNTER_OVERLAP_MINUTES, Window, gauge_minutes, newest_complete, window
 
 _UNANSWERED_AT_MOST: Final = 3
@@ -63,14 +63,15 @@ class Queries:
         *,
         start: int,
         now: Callable[[], float],
-        ledger: Ledger,
+        ledger: SelfMetrics,
         complaints: Complaints,
         metrics: Mapping[str, OciMetric] = METRICS,
         unasked: Collection[str] = (),
     ) -> None:
-        clockwork, self._owners = Clockwork(), Owners(session.region)
-        self.books: Mapping[str, Book] = {
-            name: Book(metric, self._owners, start=start, clockwork=clockwork) for name, metric in metrics.items()
+        clockwork, self._owners = MinuteStamps(), RegionLabels(session.region)
+        self.books: Mapping[str, SeriesStore] = {
+            name: SeriesStore(metric, self._owners, start=start, clockwork=clockwork)
+            for name, metric in metrics.items()
         }
         self.asked: dict[str, Asked] = {}
         self.names_are_due = True
@@ -85,7 +86,7 @@ class Queries:
         self._told: set[str] = set()
         self._inventory = Inventory()
         self._services: frozenset[str] = frozenset()
-        self._splits: dict[tuple[str, Scope], Splits] = {}
+        self._splits: dict[tuple[str, Scope], QueryShards] = {}
         self._answered: dict[tuple[str, Scope], int] = {}
         self._unanswered = 0
         self._first = 0
@@ -203,7 +204,7 @@ class Queries:
     def _ask_scope(self, request: _Request, seen: set[Key], watch: dict[Key, Points]) -> Iterator[Taken | None]:
         """What each part of the query brought; None for a part that failed."""
         metric = request.metric
-        splits = self._splits.setdefault((metric.name, request.scope), Splits(metric))
+        splits = self._splits.setdefault((metric.name, request.scope), QueryShards(metric))
         for _ in range(_DOUBLINGS_AT_MOST):
             parts = splits.parts(self._inventory, request.window.minutes)
             seen.clear()

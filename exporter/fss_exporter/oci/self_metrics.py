@@ -10,7 +10,7 @@ OUTCOMES: Final = ("ok", "throttled", "not_authorized", "unreachable", "too_much
 """What may become of a request: `outcome` of the errors, and `ok`."""
 
 
-class Ledger:
+class SelfMetrics:
     """Sums by exported metric and label values."""
 
     def __init__(self) -> None:

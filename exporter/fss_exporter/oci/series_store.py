@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.catalogue.metric import Metric, Series
-from fss_exporter.oci.metric import OciMetric
-from fss_exporter.oci.metrics import is_success
-from fss_exporter.oci.owners import Found, Key, Owners
-from fss_exporter.oci.series import Column, SharedSeries
+from fss_exporter.oci.labels import Found, Key, RegionLabels
+from fss_exporter.oci.metric_table import is_success
+from fss_exporter.oci.oci_metric import OciMetric
+from fss_exporter.oci.shared_series import Column, SharedSeries
 from fss_exporter.oci.streams import Point, Stream
 from fss_exporter.oci.window import MINUTE, Minutes
 
@@ -51,7 +51,7 @@ class Taken:
     skipped: Mapping[str, int]
 
 
-class Clockwork:
+class MinuteStamps:
     """From OCI's time stamps to minutes. An answer repeats a handful of them thousands of times."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Clockwork:
         return found
 
 
-class Book:
+class SeriesStore:
     """One metric of one region.
 
     Args:
@@ -85,7 +85,7 @@ class Book:
         clockwork: shared by all books.
     """
 
-    def __init__(self, metric: OciMetric, owners: Owners, *, start: int, clockwork: Clockwork) -> None:
+    def __init__(self, metric: OciMetric, owners: RegionLabels, *, start: int, clockwork: MinuteStamps) -> None:
         self.metric = metric
         self._owners = owners.of(metric)
         self._start = start
@@ -124,7 +124,7 @@ class Book:
         return self._owners.unknown
 
     def look_again(self) -> None:
-        """Owners may have other names now, and series whose owner is gone are gone."""
+        """RegionLabels may have other names now, and series whose owner is gone are gone."""
         for key, (minute, series, value) in list(self._points.items()):
             owner = self._owners.get(key)
             if owner is None:

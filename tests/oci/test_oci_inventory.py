@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from fss_exporter.model.limits import STANDARD, Limits
-from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
 from fss_exporter.oci.listings import Listings, build
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.scopes import ROOT, Scope, choose, scopes_of
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.tag_filter import Tags
 
 TENANCY = "ocid1.tenancy.oc1..t"
 
@@ -163,7 +163,7 @@ def test_ceilings_of_a_mount_target_win_over_those_of_its_shape_and_null_takes_o
         {"standard": {"iops": 1.0, "connections": 2.0}},
         {"name of mt": {"iops": 3.0, "read_bytes_per_second": None}, "mt": {"iops": 4.0}},
     )
-    expected = Limits(4.0, None, STANDARD.limits.write_bytes_per_second, 2.0)
+    expected = Limits(4.0, None, STANDARD.limits.write_bytes_per_second, 2.0, 4096)
     assert ceilings.limits(inventory.mount_targets["mt"]) == expected
 
 

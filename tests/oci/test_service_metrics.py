@@ -11,10 +11,15 @@ from tests.oci.world import World
 import oci
 from fss_exporter.demo.region import Region, small
 from fss_exporter.oci.client import Access, read_credentials
-from fss_exporter.oci.client.neighbours import BlockStorageClient, LustreClient
+from fss_exporter.oci.client.service_clients import BlockStorageClient, LustreClient
 from fss_exporter.oci.listings import Listings, build
-from fss_exporter.oci.neighbours import BLOCK as BLOCK_METRICS, LUSTRE as LUSTRE_METRICS, NEIGHBOURS, metrics_of
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.service_metrics import (
+    BLOCK as BLOCK_METRICS,
+    LUSTRE as LUSTRE_METRICS,
+    SERVICE_METRICS,
+    metrics_of,
+)
+from fss_exporter.oci.tag_filter import Tags
 
 LUSTRE = small().lustre_file_systems[0]
 DATA, BOOT = small().volumes
@@ -49,7 +54,7 @@ def test_a_service_costs_the_calls_of_its_rows_and_no_more(worlds: Callable[...,
         calls[services] = world.requests("SummarizeMetricsData") - before
 
     assert calls["lustre",] - calls[()] == len(metrics_of(["lustre"]))
-    assert calls[BOTH] - calls[()] == len(NEIGHBOURS)
+    assert calls[BOTH] - calls[()] == len(SERVICE_METRICS)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +292,7 @@ def test_a_row_that_is_not_as_documented_costs_only_itself(spoilt: dict[str, Any
     inventory, broken = build(Listings(lustre_file_systems=(good | spoilt, good)), {}, Tags())
 
     assert broken == 1
-    assert [one.kind for one in inventory.neighbours.values()] == ["mbps-per-tb-500"]
+    assert [one.kind for one in inventory.service_resources.values()] == ["mbps-per-tb-500"]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +322,7 @@ def test_a_volume_is_of_the_level_it_is_tuned_to(vpus: dict[str, int]) -> None:
         Listings(volumes=(row | vpus, row | vpus | {"id": "b", "lifecycleState": "TERMINATED"})), {}, Tags()
     )
 
-    assert [(one.kind, one.capacity_bytes) for one in inventory.neighbours.values()] == [("vpu-40", 100e9)]
+    assert [(one.kind, one.capacity_bytes) for one in inventory.service_resources.values()] == [("vpu-40", 100e9)]
 
 
 def test_the_listings_go_where_the_generated_clients_go(

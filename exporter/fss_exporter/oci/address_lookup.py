@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from fss_exporter.errors import CloudError, NotAuthorized
-from fss_exporter.oci.inventory import Inventory, MountTarget
-from fss_exporter.oci.tags import Row
+from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.tag_filter import Row
 
 LOOK_UPS: Final = ("get_private_ip", "get_subnet")
 """Operations it takes."""

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
-from fss_exporter.oci.budget import Budget
-from fss_exporter.oci.inventory import Inventory
+from fss_exporter.oci.call_budget import Budget
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses
-from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.metric_poller import Poller
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.neighbours import neighbour_rows
-from fss_exporter.oci.poller import Poller
-from fss_exporter.oci.series import Column, SharedSeries
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.service_metrics import service_rows
+from fss_exporter.oci.shared_series import Column, SharedSeries
 from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
 
 
@@ -45,7 +45,7 @@ class OciCollector:
     def __init__(
         self,
         poller: Poller,
-        ledger: Ledger,
+        ledger: SelfMetrics,
         *,
         budget: Budget,
         view: View,
@@ -130,7 +130,7 @@ def _told(snapshot: Snapshot, view: View, now: float) -> Iterator[tuple[str, Row
         if inventory is not None:
             yield from _estimated(region, inventory, now - view.stale_after)
             yield from inventory_rows(region.region, inventory, addresses, view.mount_targets)
-            yield from neighbour_rows(region.region, inventory, _measured_limits(region, now - view.stale_after))
+            yield from service_rows(region.region, inventory, _measured_limits(region, now - view.stale_after))
 
 
 def _measured_limits(region: RegionSnapshot, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:

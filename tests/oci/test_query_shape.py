@@ -10,14 +10,14 @@ from hypothesis import given, strategies as st
 from fss_exporter.errors import TooMuchData
 from fss_exporter.oci import mql
 from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.inventory import Export, FileSystem, Inventory, MountTarget
-from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.metric import MOST_POINTS, MOST_STREAMS
-from fss_exporter.oci.metrics import METRICS
-from fss_exporter.oci.names import Names
-from fss_exporter.oci.queries import Queries
+from fss_exporter.oci.metric_names import Names
+from fss_exporter.oci.metric_queries import Queries
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
+from fss_exporter.oci.oci_metric import MOST_POINTS, MOST_STREAMS
+from fss_exporter.oci.query_shards import QueryShards
 from fss_exporter.oci.scopes import Scope
-from fss_exporter.oci.splits import Splits
+from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.streams import decode_streams
 
 NOON = 1_795_003_200
@@ -105,7 +105,7 @@ def _selection(asked: mql.Metric) -> Callable[[dict[str, str]], bool]:
 def polled(inventory: Inventory) -> tuple[Queries, Monitoring]:
     monitoring = Monitoring(inventory)
     queries = Queries(
-        monitoring, start=NOON, now=lambda: NOON + 20.0, ledger=Ledger(), complaints=Complaints("eu-frankfurt-1")
+        monitoring, start=NOON, now=lambda: NOON + 20.0, ledger=SelfMetrics(), complaints=Complaints("eu-frankfurt-1")
     )
     queries.use(inventory)
     assert queries.learn_names([ROOT])
@@ -140,7 +140,7 @@ def test_parts_cover_everything_once_and_fit_into_an_answer(
     mount_targets: int, each: int, minutes: int, name: str
 ) -> None:
     metric, inventory = METRICS[name], tenancy(min(mount_targets, 600), each)
-    parts = Splits(metric).parts(inventory, minutes)
+    parts = QueryShards(metric).parts(inventory, minutes)
     if parts == [()]:
         return
     ids = [ocid for part in parts for ocid in part]
@@ -153,7 +153,7 @@ def test_parts_cover_everything_once_and_fit_into_an_answer(
 
 
 def test_an_answer_that_was_too_much_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
-    splits, inventory = Splits(READS), tenancy(10)
+    splits, inventory = QueryShards(READS), tenancy(10)
     assert splits.parts(inventory, 5) == [()]
     assert splits.was_too_much(1)
     assert len(splits.parts(inventory, 5)) == 2
@@ -164,7 +164,7 @@ def test_an_answer_that_was_too_much_is_asked_again_in_more_parts_and_later_in_f
 
 
 def test_a_metric_that_cannot_be_split_says_so() -> None:
-    assert not Splits(METRICS["snapshotsGovernanceMode"]).was_too_much(1)
+    assert not QueryShards(METRICS["snapshotsGovernanceMode"]).was_too_much(1)
 
 
 def test_every_query_parses() -> None:

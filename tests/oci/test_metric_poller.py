@@ -13,9 +13,9 @@ from fss_exporter.cli.cloud import Cloud
 from fss_exporter.config import load
 from fss_exporter.demo.region import Region
 from fss_exporter.errors import ConfigError, UsageError
-from fss_exporter.oci.budget import Budget, Stopped
-from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.poller import Poller
+from fss_exporter.oci.call_budget import Budget, Stopped
+from fss_exporter.oci.metric_poller import Poller
+from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot import RegionSnapshot
 
 
@@ -36,8 +36,10 @@ class Fake:
         return None
 
 
-def poller(connect: Callable[[], Sequence[Fake]], ledger: Ledger | None = None) -> Poller:
-    return Poller(connect, interval=60.0, clock=time.monotonic, stopping=threading.Event(), ledger=ledger or Ledger())
+def poller(connect: Callable[[], Sequence[Fake]], ledger: SelfMetrics | None = None) -> Poller:
+    return Poller(
+        connect, interval=60.0, clock=time.monotonic, stopping=threading.Event(), ledger=ledger or SelfMetrics()
+    )
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -55,7 +57,7 @@ def test_a_poll_that_overlaps_is_refused_and_counted() -> None:
         entered.set()
         assert leave.wait(10)
 
-    ledger = Ledger()
+    ledger = SelfMetrics()
     polling = poller(lambda: [Fake("a", slow)], ledger)
     thread = in_background(polling.poll_once)
     assert entered.wait(10)

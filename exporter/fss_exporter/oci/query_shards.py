@@ -8,14 +8,14 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from fss_exporter.oci.inventory import Inventory
-from fss_exporter.oci.metric import MOST_POINTS, MOST_STREAMS, OciMetric
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.oci_metric import MOST_POINTS, MOST_STREAMS, OciMetric
 
 _FILL: Final = 0.9  # how full an answer is planned to be: new resources come between two polls
 _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
 
 
-class Splits:
+class QueryShards:
     """The parts of one metric's query in one scope."""
 
     def __init__(self, metric: OciMetric) -> None:
@@ -63,8 +63,8 @@ class Splits:
                 return [(target, values) for target in inventory.mount_targets]
             case "file_system":
                 return [(system, 1) for system in inventory.file_systems]
-            case "neighbour":
-                mine = (one.id for one in inventory.neighbours.values() if one.service == self._metric.service)
+            case "service":
+                mine = (one.id for one in inventory.service_resources.values() if one.service == self._metric.service)
                 return [(ocid, values) for ocid in mine]
             case "behind":
                 behind = dict.fromkeys(inventory.mount_targets, 0)

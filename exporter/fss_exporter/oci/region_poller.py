@@ -7,11 +7,11 @@ from typing import Final
 
 from fss_exporter.errors import FssError
 from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.estimates import Estimate, complete, estimate
-from fss_exporter.oci.queries import Queries
-from fss_exporter.oci.series import Column
+from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventoryState
+from fss_exporter.oci.metric_queries import Queries
+from fss_exporter.oci.mount_target_estimates import Estimate, complete, estimate
+from fss_exporter.oci.shared_series import Column
 from fss_exporter.oci.snapshot import RegionSnapshot
-from fss_exporter.oci.survey import Survey, Surveyed
 from fss_exporter.oci.window import newest_complete
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
@@ -44,7 +44,7 @@ class RegionPoller:
     def __init__(
         self,
         region: str,
-        survey: Survey,
+        survey: InventoryRefresh,
         queries: Queries,
         *,
         survey_complaints: Complaints,
@@ -64,7 +64,7 @@ class RegionPoller:
         self._steps: Iterator[None] | None = None
         self._survey_began = float("-inf")
         self._names_learned = float("-inf")
-        self._shown = Surveyed()
+        self._shown = InventoryState()
         self._seconds = 0.0
         self._ended = 0.0
         self._succeeded_at: float | None = None

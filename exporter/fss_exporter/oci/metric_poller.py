@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from fss_exporter.errors import FssError
-from fss_exporter.oci.budget import Stopped
-from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.call_budget import Stopped
+from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
 
 _LEAST_SECONDS: Final = 15.0  # what a region may take, however many there are
@@ -46,7 +46,7 @@ class Poller:
         interval: float,
         clock: Callable[[], float],
         stopping: threading.Event,
-        ledger: Ledger,
+        ledger: SelfMetrics,
     ) -> None:
         self.snapshot = Snapshot()
         self.success = False

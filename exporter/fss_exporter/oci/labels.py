@@ -11,8 +11,8 @@ from sys import intern
 from types import MappingProxyType
 from typing import Any, Final
 
-from fss_exporter.oci.inventory import Inventory
-from fss_exporter.oci.metric import OciMetric, Owner
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.oci_metric import OciMetric, Owner
 
 Key = tuple[str, ...]
 Labels = tuple[str, ...]
@@ -54,8 +54,8 @@ def _replication(inventory: Inventory, key: Key) -> Labels | None:
     return None if known is None else (known.id, known.name, "source")
 
 
-def _neighbour(inventory: Inventory, key: Key) -> Labels | None:
-    one = inventory.neighbours.get(key[0])
+def _service(inventory: Inventory, key: Key) -> Labels | None:
+    one = inventory.service_resources.get(key[0])
     return None if one is None else (one.service, one.id, one.name)
 
 
@@ -71,7 +71,7 @@ _RULES: Final[Mapping[Owner, _Rule]] = MappingProxyType(
         "ldap": _Rule(("mountTargetId", "obcResourceName"), _ldap),
         "replication": _Rule(("resourceId", "resourceName"), _replication),
         "tenancy": _Rule(("tenantId",), _itself),
-        "neighbour": _Rule(("resourceId",), _neighbour),
+        "service": _Rule(("resourceId",), _service),
         "lock_mode": _Rule(("lockMode",), _itself),
     }
 )
@@ -85,7 +85,7 @@ class Found:
     labels: Labels | None
 
 
-class Owners:
+class RegionLabels:
     """The owners of the streams of one region. Metrics with the same dimensions have the same ones and share them.
 
     Args:
@@ -112,7 +112,7 @@ class Owners:
 
 
 class Kind:
-    """Owners of streams that have the same dimensions."""
+    """RegionLabels of streams that have the same dimensions."""
 
     def __init__(self, region: str, rule: _Rule, dimensions: tuple[str, ...], inventory: Inventory) -> None:
         self._region = region

@@ -14,10 +14,10 @@ from typing import Any, Final, Protocol
 
 from fss_exporter.errors import BrokenAnswer, FssError
 from fss_exporter.model.limits import Limits, shape_of
-from fss_exporter.oci.budget import Stopped
+from fss_exporter.oci.call_budget import Stopped
 from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.inventory import MountTarget
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
 
 NAMESPACE: Final = "fss_exporter"

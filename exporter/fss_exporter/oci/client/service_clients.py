@@ -1,4 +1,4 @@
-"""Listings of neighbouring services, made with the SDK's base client.
+"""Listings of other storage services, made with the SDK's base client.
 
 As in `network.py`: the generated clients bring every model of their services for one GET each. A test holds these to them.
 """

@@ -19,8 +19,8 @@ from fss_exporter.demo.region import Account, Region, large, small
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.alarms.desired import Estate, Scope, desired
-from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.publish import MOST_STREAMS, NAMESPACE, UTILIZATION, Publisher
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.utilization_publisher import MOST_STREAMS, NAMESPACE, UTILIZATION, Publisher
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
@@ -58,7 +58,7 @@ class Exporter:
     def __init__(self, region: Region, clock: Clock, directory: Path, **flags: object) -> None:
         key_file = region.account.write_config(directory, region.tenancy.region)
         oci = {"oci.endpoint": region.url, "oci.config_file": str(key_file), **flags}
-        self.ledger = Ledger()
+        self.ledger = SelfMetrics()
         settings = load(None, oci)
         self.poller, budget = build_poller(settings, self.ledger, now=clock, wait=lambda _: False)
         self.publisher = build_publisher(settings, self.poller, budget, self.ledger, now=clock)
@@ -215,7 +215,7 @@ def test_the_thread_stops_at_once(exporter: Exporter) -> None:
 
 
 def test_posts_go_to_the_ingestion_host_unless_told_otherwise(region: Region, tmp_path: Path) -> None:
-    from fss_exporter.oci.budget import Budget
+    from fss_exporter.oci.call_budget import Budget
     from fss_exporter.oci.client import Access, Reach, Session, read_credentials
 
     held = read_credentials(Access(config_file=region.account.write_config(tmp_path, "eu-frankfurt-1")))

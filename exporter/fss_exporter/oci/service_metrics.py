@@ -11,8 +11,8 @@ from typing import Final
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.services import SERVICES
-from fss_exporter.oci.inventory import Inventory
-from fss_exporter.oci.metric import OciMetric
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.oci_metric import OciMetric
 
 LUSTRE: Final = "oci_lustrefilesystem"
 BLOCK: Final = "oci_blockstore"
@@ -27,7 +27,7 @@ def _rate(name: str, gauge: str, namespace: str, service: str, *, discovered_onl
         name,
         "sum",
         "per interval",
-        "neighbour",
+        "service",
         "zero",
         gauge=CATALOGUE[f"fss_service_{gauge}"],
         group_by=("resourceId",),
@@ -43,7 +43,7 @@ def _room(name: str, gauge: str) -> OciMetric:
         name,
         "mean",
         "bytes or count",
-        "neighbour",
+        "service",
         "state",
         gauge=CATALOGUE[f"fss_service_{gauge}"],
         dimensions=("capacityType",),
@@ -58,7 +58,7 @@ def _guaranteed(name: str, unit: str, gauge: str, scale: float) -> OciMetric:
         name,
         "mean",
         unit,
-        "neighbour",
+        "service",
         "state",
         gauge=CATALOGUE[f"fss_service_{gauge}"],
         group_by=("resourceId",),
@@ -86,7 +86,7 @@ _TABLE: Final = (
         "VolumeThrottledIOs",
         "sum",
         "count",
-        "neighbour",
+        "service",
         "silent",
         counter=CATALOGUE["fss_service_throttled_operations_total"],
         group_by=("resourceId",),
@@ -109,17 +109,17 @@ LISTINGS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = MappingProxyTy
 )
 """By service: the field of `Listings`, the client and its operations; all are listed by compartment."""
 
-NEIGHBOURS: Final[Mapping[str, OciMetric]] = MappingProxyType({metric.name: metric for metric in _TABLE})
+SERVICE_METRICS: Final[Mapping[str, OciMetric]] = MappingProxyType({metric.name: metric for metric in _TABLE})
 """Every metric of the other services, by documented name."""
 
 
 def metrics_of(services: Iterable[str]) -> Mapping[str, OciMetric]:
     """Metrics of the named services."""
     wanted = set(services)
-    return {name: metric for name, metric in NEIGHBOURS.items() if metric.service in wanted}
+    return {name: metric for name, metric in SERVICE_METRICS.items() if metric.service in wanted}
 
 
-def neighbour_rows(
+def service_rows(
     region: str, inventory: Inventory, measured: Mapping[str, frozenset[tuple[str, ...]]]
 ) -> Iterator[tuple[str, Rows]]:
     """What the inventory says, by exported name.
@@ -129,7 +129,7 @@ def neighbour_rows(
         inventory: what there is.
         measured: labels of the ceilings that OCI publishes itself, by exported name; they stand, and no formula beside them.
     """
-    known = [((region, one.service, one.id, one.name), one) for one in inventory.neighbours.values()]
+    known = [((region, one.service, one.id, one.name), one) for one in inventory.service_resources.values()]
     if not known:
         return
     places = ((labels, one, inventory.compartment(one.compartment_id)) for labels, one in known)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.catalogue import CATALOGUE, Metric
-from fss_exporter.oci.metric import OciMetric
+from fss_exporter.oci.oci_metric import OciMetric
 
 _PER_MINUTE: Final = 60.0  # a rate per second, held for a minute
 

@@ -19,7 +19,7 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service import Service
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES, Transfers, workload
-from fss_exporter.nfs.traffic import traffic as traffic_between
+from fss_exporter.nfs.rates import traffic as traffic_between
 
 _DEFAULT_SIZE = LARGEST_TRANSFER_BYTES
 
@@ -97,8 +97,8 @@ def loads_of_service(other: Chosen, options: Options, ceilings: Judge) -> dict[s
         return loads_of(options, ceilings, lambda _: ceilings)
     reads, writes = (one or Transfers(0.0, 1) for one in _stated(options))
     operations = {READ: OperationTraffic(reads.per_second), WRITE: OperationTraffic(writes.per_second)}
-    payload = (one.per_second * one.size_bytes for one in (reads, writes))
-    return {"": Load("as stated", Traffic(operations, *payload))}
+    read_bytes, written_bytes = (one.per_second * one.size_bytes for one in (reads, writes))
+    return {"": Load("as stated", Traffic(operations, read_bytes, written_bytes))}
 
 
 def _api(url: str) -> Callable[[str], str]:

@@ -10,9 +10,8 @@ from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.size_classes import Class, classes_io_operations
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
-from fss_exporter.nfs.scraped import RESTARTED, read_totals, went_back
+from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, Histogram, read_sizes
-from fss_exporter.nfs.traffic import traffic
 
 
 def between_scrapes(files: tuple[Path, Path], seconds: float | None) -> dict[str, Load]:
@@ -33,15 +32,15 @@ def between_scrapes(files: tuple[Path, Path], seconds: float | None) -> dict[str
 
 def _between(files: tuple[Path, Path], seconds: float | None) -> dict[str, Load]:
     texts = [text_of(path) for path in files]
-    old, new = (read_totals(str(path), text) for path, text in zip(files, texts, strict=True))
+    old, new = (read_scrape(str(path), text) for path, text in zip(files, texts, strict=True))
     before, after = (read_sizes(str(path), text) for path, text in zip(files, texts, strict=True))
-    if went_back(old.totals, new.totals):
+    if went_back(old, new):
         raise UsageError(f"{files[0]}, {files[1]}: {RESTARTED}; or is the later one given first?")
     passed = seconds or after.seconds - before.seconds
     if passed <= 0:
         raise UsageError(f"{files[0]}, {files[1]}: they do not tell how far they are apart: give --seconds")
     mounts: dict[str, list[Traffic]] = {}
-    for key, rates in traffic(old.totals, new.totals, passed).items():
+    for key, rates in traffic_between(old, new, passed).items():
         mounts.setdefault(key.address, []).append(rates)
     source = f"{files[0]} to {files[1]}, {passed:g} s"
     loads = {address: Load(source, together(found)) for address, found in mounts.items()}

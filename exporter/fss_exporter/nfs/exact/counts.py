@@ -1,7 +1,4 @@
-"""What somebody counted where the accounts would estimate: READs and WRITEs by size, locks, traffic nobody can see.
-
-The seam between the accounts and whatever knows sizes. A reading without counts is estimated.
-"""
+"""Counts of the kernel's tables between two looks: READs and WRITEs by size, lock calls, traffic of invisible mounts."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -49,7 +46,7 @@ def exact_cost(operation: str, transfers: Transfers, resent: float = 0.0) -> Bou
     Args:
         operation: READ or WRITE.
         transfers: with their sizes.
-        resent: cost of those that were sent again, which nobody counts by size.
+        resent: cost of those that were sent again, which no table counts by size.
     """
     value = float((WRITE_FACTOR if operation == WRITE else 1) * (transfers.operations + transfers.blocks)) + resent
     return Bounds(value, value, value)
@@ -85,9 +82,3 @@ class Counts:
     failed: tuple[str, ...] = ()
     active: bool = False
     deferred: bool = False
-
-    def of(self, number: str) -> Mapping[str, Transfers]:
-        """READs and WRITEs of a superblock by operation; empty where they have to be estimated."""
-        if number not in self.superblocks:
-            return {}
-        return {operation: counted.get(number, NO_TRANSFERS) for operation, counted in self.transfers.items()}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.counted import NO_TRANSFERS, ByAddressAndProcedure, Counts, Transfers
+from fss_exporter.nfs.exact.counts import NO_TRANSFERS, ByAddressAndProcedure, Counts, Transfers
 from fss_exporter.nfs.superblocks import SeriesKey
 
 LOCK_PROCEDURES = ("LOCK", "UNLOCK", "TEST", "CANCEL", "GRANTED_RES")
@@ -69,6 +69,13 @@ class CountedTotals:
             spent = self.seconds[key]
             spent.exact += seconds if exact else 0.0
             spent.estimated += 0.0 if exact else seconds
+
+    def forget(self, keys: Iterable[SeriesKey]) -> None:
+        """Drop the seconds of mounts whose series are gone, and the sizes of addresses without a mount."""
+        for key in keys:
+            self.seconds.pop(key, None)
+        addresses = {key.address for key in self.seconds}
+        self.sizes = {place: one for place, one in self.sizes.items() if place[0] in addresses}
 
     def _add_sizes(self, counts: Counts, mounts: Mapping[str, SeriesKey]) -> None:
         for operation in (READ, WRITE):

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.model.operations import nlm_io_operations
 from fss_exporter.model.transfers import BLOCK_BYTES
-from fss_exporter.nfs.counted import Transfers, exact_cost
-from fss_exporter.nfs.counted_totals import CountedTotals
+from fss_exporter.nfs.exact.counted_totals import CountedTotals
+from fss_exporter.nfs.exact.counts import Transfers, exact_cost
 
 _BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
 # 32 KiB to 1 MiB, the kernel's largest transfer: few, and each at a step of the cost.
 
 
-def counted_families(totals: CountedTotals | None) -> Iterator[Family]:
-    """Families of everything counted; none where nobody counts."""
-    if totals is None:
-        return
+def counted_families(totals: CountedTotals) -> Iterator[Family]:
+    """Families of everything counted."""
     yield from _modes(totals)
     yield _sizes(totals)
     yield _calls("fss_client_lock_operations_total", totals.locks)

@@ -8,8 +8,8 @@ from fss_exporter.nfs.superblocks import Superblock
 _INFO = CATALOGUE["fss_client_mount_info"]
 
 
-class MountsSeen:
-    """The mount points of the last look. Their series are made anew only when something of them has changed."""
+class MountInfo:
+    """The mount points of the last reading. Their series are made again only when one of them has changed."""
 
     def __init__(self) -> None:
         self._shown: Sequence[tuple[object, ...]] = ()

@@ -74,11 +74,11 @@ class TestOciFileStorage:
 
 
 class TestApsaraNas:
-    """Version 20210922: 150 MB/s more with each 1,000 GiB of Capacity NAS, 600 of Performance NAS; IOPS are plain."""
+    """Version 20210922: 150 MB/s (MiB) more with each 1,000 GiB of Capacity NAS, 600 of Performance NAS; IOPS are plain."""
 
     def test_ceiling(self) -> None:
-        assert APSARA_NAS.ceilings("capacity", 1000 * GIB) == Ceilings(bytes_per_second=150e6)
-        assert APSARA_NAS.ceilings("performance", 2000 * GIB) == Ceilings(bytes_per_second=1200e6)
+        assert APSARA_NAS.ceilings("capacity", 1000 * GIB) == Ceilings(bytes_per_second=150 << 20)
+        assert APSARA_NAS.ceilings("performance", 2000 * GIB) == Ceilings(bytes_per_second=1200 << 20)
 
     def test_estimate(self, tmp_path: Path) -> None:
         """READs and WRITEs of a recorded host, its mount renamed: one each, whatever their size, and nothing else."""
@@ -107,12 +107,12 @@ class TestApsaraNas:
         assert_fire(tmp_path, series, "FssAddressUtilisationHigh warning")
 
     def test_plan(self) -> None:
-        """300 MB/s of 1 MiB writes take 2,000 GiB, 28.6 of 128 requests in flight at 100 ms, and two clients of 150 MB/s."""
+        """300 MiB/s of 1 MiB writes take 2,000 GiB, 30 of 128 requests in flight at 100 ms, and two clients of 150 MiB/s."""
         answer = planned(
-            *("--service", "apsara-nas", "--type", "capacity", "--write-bandwidth", "300MB/s", "--target", "1")
+            *("--service", "apsara-nas", "--type", "capacity", "--write-bandwidth", "300MiB/s", "--target", "1")
         )
         assert answer["offers"] == [{"type": "capacity", "capacity_bytes": pytest.approx(2000 * GIB)}]
-        assert answer["in_flight"] == pytest.approx(28.6, abs=0.05)
+        assert answer["in_flight"] == pytest.approx(30.0)
         assert (answer["in_flight_limit"], answer["clients"]) == (128, 2)
 
 
@@ -148,7 +148,7 @@ class TestLustre:
             *("--service", "block-volume", "--type", "vpu-20", "--capacity", "800GB", "--volumes", "16"),
             *("--server-network", "25Gbit/s", "--read-bandwidth", "5GiB/s", "--target", "1"),
         )
-        assert "3,125.00 MB/s; it takes 2 such servers" in answer["sentences"][-1]
+        assert "3,125.00 MB/s; it takes 2 such servers" in answer["sentences"][-2]
 
 
 class TestBlockVolumes:

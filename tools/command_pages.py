@@ -20,7 +20,7 @@ from pathlib import Path
 from fss_exporter.demo.region import Region
 
 ROOT = Path(__file__).parents[1]
-PAGES = (*sorted((ROOT / "docs/commands").glob("*.md")), ROOT / "docs/cost-model.md", ROOT / "docs/neighbours.md")
+PAGES = (*sorted((ROOT / "docs/commands").glob("*.md")), ROOT / "docs/cost-model.md", ROOT / "docs/services.md")
 WIDTH = "112"
 CONFIGURATION = "fss-exporter.yml"
 

@@ -124,3 +124,19 @@ def milliseconds(value: float | None) -> str:
 def percent(value: float | None) -> str:
     """A ratio as per cent."""
     return NOT_KNOWN if value is None else f"{value * 100:.1f} %"
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it: `20.00 ms`, `2.50 s`, `39.0 min`, `5.2 h`, `3.1 days`."""
+    for most, divisor, unit in ((1, 0.001, "ms"), (120, 1, "s")):
+        if seconds < most:
+            return f"{seconds / divisor:.2f} {unit}"
+    for most, divisor, unit in ((7200, 60, "min"), (172800, 3600, "h")):
+        if seconds < most:
+            return f"{seconds / divisor:.1f} {unit}"
+    return f"{seconds / 86400:,.1f} days"
+
+
+def capacity(size_bytes: float) -> str:
+    """A capacity in TB, or in GB below one."""
+    return f"{size_bytes / 1e12:,.2f} TB" if size_bytes >= 1e12 else f"{size_bytes / 1e9:,.0f} GB"

@@ -6,7 +6,7 @@ from pathlib import Path
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 
 from fss_exporter.oci.iam import NEEDS, statement
-from fss_exporter.oci.service_metrics import BLOCK, LUSTRE
+from fss_exporter.oci.neighbours import BLOCK, LUSTRE
 
 MODULE = Path(__file__).parents[2] / "deploy" / "terraform"
 DOCTOR = {"ListRegionSubscriptions"}  # docs/commands/doctor.md
@@ -15,7 +15,7 @@ OTHER_SERVICES = {
     "ListLustreFileSystems",
     "ListVolumes",
     "ListBootVolumes",
-}  # only where they are asked for: docs/neighbours.md
+}  # only where they are asked for: docs/services.md
 
 
 def statements(policy: str) -> set[str]:

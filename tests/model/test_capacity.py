@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from fss_exporter.model.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, Clients, plan
+from fss_exporter.model.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, Clients, capacity_answer as plan
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.operations import READ

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.purchase import ServiceLoad, clients_needed, offers, pace, service_uses
+from fss_exporter.model.purchase import ServiceLoad, clients_needed, in_flight, offers, service_uses
 from fss_exporter.model.service import Ceilings
 from fss_exporter.model.services import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TB
 
 MIB = 1 << 20
-READS_300 = ServiceLoad(reads=300e6 / MIB, read_bytes=300e6)
+READS_300 = ServiceLoad(reads=300, read_bytes=300 * MIB)
 
 
 def bought(load: ServiceLoad, service: str, target: float = 1.0) -> dict[str, float | None]:
@@ -41,8 +41,8 @@ def test_a_volume_that_cannot_bear_it_whatever_its_size_says_so() -> None:
 @pytest.mark.parametrize(
     ("service", "kind", "wanted", "capacity"),
     [
-        ("apsara-nas", "capacity", 300e6, 2000 * GIB),
-        ("apsara-nas", "performance", 1.2e9, 2000 * GIB),
+        ("apsara-nas", "capacity", 300 * MIB, 2000 * GIB),
+        ("apsara-nas", "performance", 1200 * MIB, 2000 * GIB),
         ("lustre", "mbps-per-tb-250", 10e9, 40 * TB),
         ("lustre", "mbps-per-tb-1000", 1e9, 31.2 * 1024 * GIB),
         ("block-volume", "vpu-10", 480e6, 1000 * GB),
@@ -88,21 +88,22 @@ def test_shares_are_told_of_known_ceilings_only() -> None:
 
 def test_writes_to_apsara_nas_take_the_latency_its_document_states() -> None:
     capacity = APSARA_NAS.kinds["capacity"]
-    found = pace(ServiceLoad(writes=10_000, written_bytes=10_000 * 4096), capacity, None)
+    found = in_flight(ServiceLoad(writes=10_000, written_bytes=10_000 * 4096), capacity, None)
 
     assert found is not None
     assert (found.latency_seconds, found.most) == (0.010, 128)
     assert found.needed == pytest.approx(100)
-    assert found.reachable == pytest.approx(12_800 * 4096)
-    large = pace(ServiceLoad(writes=100, written_bytes=100 * 512 * 1024), capacity, None)
+    assert found.reachable is not None
+    assert found.reachable.bytes_per_second == pytest.approx(12_800 * 4096)
+    large = in_flight(ServiceLoad(writes=100, written_bytes=100 * 512 * 1024), capacity, None)
     assert large is not None
     assert large.latency_seconds == 0.100
 
 
-def test_no_latency_no_pace() -> None:
-    assert pace(READS_300, APSARA_NAS.kinds["capacity"], None) is None
-    assert pace(ServiceLoad(), None, 0.001) is None
-    found = pace(READS_300, None, 0.01)
+def test_no_latency_no_in_flight() -> None:
+    assert in_flight(READS_300, APSARA_NAS.kinds["capacity"], None) is None
+    assert in_flight(ServiceLoad(), None, 0.001) is None
+    found = in_flight(READS_300, None, 0.01)
     assert found is not None
     assert found.reachable is None
 

@@ -11,9 +11,10 @@ from fss_exporter.model.concurrency import (
 )
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.service import Ceilings, Line
+from fss_exporter.model.service import CapacityCeiling, Ceilings
 from fss_exporter.model.services import GB, GIB, SERVICES, TB, recognised
 
+MIB = 1 << 20
 KINDS = [(service.name, kind) for service in SERVICES.values() for kind in service.kinds.values()]
 LINES = [line for _, kind in KINDS for line in (kind.iops, kind.read, kind.write, kind.both) if line is not None]
 CAPACITIES = st.floats(min_value=GB, max_value=1e18)
@@ -22,9 +23,9 @@ CAPACITIES = st.floats(min_value=GB, max_value=1e18)
 @pytest.mark.parametrize(
     ("service", "kind", "capacity", "expected"),
     [
-        ("apsara-nas", "capacity", 1000 * GIB, Ceilings(bytes_per_second=150e6)),
-        ("apsara-nas", "capacity", 10_000 * GIB, Ceilings(bytes_per_second=1.5e9)),
-        ("apsara-nas", "performance", 1000 * GIB, Ceilings(bytes_per_second=600e6)),
+        ("apsara-nas", "capacity", 1000 * GIB, Ceilings(bytes_per_second=150 * MIB)),
+        ("apsara-nas", "capacity", 10_000 * GIB, Ceilings(bytes_per_second=1500 * MIB)),
+        ("apsara-nas", "performance", 1000 * GIB, Ceilings(bytes_per_second=600 * MIB)),
         ("lustre", "mbps-per-tb-125", 40 * TB, Ceilings(bytes_per_second=5e9)),
         ("lustre", "mbps-per-tb-1000", 40 * TB, Ceilings(bytes_per_second=40e9)),
         ("block-volume", "vpu-10", 50 * GB, Ceilings(iops=3_000, bytes_per_second=24e6)),
@@ -96,14 +97,14 @@ def test_shapes_of_oci_file_storage_are_not_typed_a_second_time() -> None:
 
 
 @given(st.sampled_from(LINES), CAPACITIES, CAPACITIES)
-def test_more_capacity_never_bears_less(line: Line, one: float, other: float) -> None:
+def test_more_capacity_never_bears_less(line: CapacityCeiling, one: float, other: float) -> None:
     small, large = sorted((one, other))
 
     assert (line.at(small) or 0) <= (line.at(large) or 0)
 
 
 @given(st.sampled_from(LINES), st.floats(min_value=1, max_value=1e12))
-def test_the_capacity_to_buy_bears_what_is_wanted_and_hardly_more(line: Line, wanted: float) -> None:
+def test_the_capacity_to_buy_bears_what_is_wanted_and_hardly_more(line: CapacityCeiling, wanted: float) -> None:
     capacity = line.capacity_for(wanted)
 
     if capacity is None:
@@ -127,8 +128,8 @@ def test_what_one_client_of_apsara_nas_was_seen_to_reach() -> None:
     assert capacity.one_client is not None
     assert performance.one_client is not None
     assert (capacity.one_client.read_iops, capacity.one_client.write_iops) == (14_000, 10_000)
-    assert capacity.one_client.read_bytes_per_second == 150e6
-    assert performance.one_client.read_bytes_per_second == 300e6
+    assert capacity.one_client.read_bytes_per_second == 150 * MIB
+    assert performance.one_client.read_bytes_per_second == 300 * MIB
     assert capacity.write_latency == {4096: 0.010, 8192: 0.015, 1024**2: 0.100}
 
 

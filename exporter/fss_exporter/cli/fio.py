@@ -12,7 +12,7 @@ from fss_exporter import tables, units
 from fss_exporter.cli.ceilings import judge as ceilings_of, shape_option
 from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.saved_files import text_of
-from fss_exporter.cli.service_options import chosen as chosen_by, service_options
+from fss_exporter.cli.service_options import service_choice, service_options
 from fss_exporter.errors import UsageError
 from fss_exporter.fio.report import read_report
 from fss_exporter.model.benchmark import Direction, Job, Pace, Verdict, job_traffic, judge, plain_traffic
@@ -20,6 +20,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.service import Ceilings
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
+from fss_exporter.plan.purchase_answer import service_title
 from fss_exporter.tables import Column, Row
 
 _TAILS = (50.0, 99.0, 99.9)
@@ -55,11 +56,11 @@ def fio(  # one argument a flag
     """
     if not transfer_size:
         raise UsageError("--transfer-size must be more than nothing")
-    other = chosen_by(service, kind, capacity)
+    other = service_choice(service, kind, capacity)
     against = (
         Against(f"shape {shape}", ceilings_of(shape, config_file).limits, transfer_size)
         if other is None
-        else Against(other.name, other.ceilings, transfer_size)
+        else Against(service_title(other), other.ceilings, transfer_size)
     )
     groups: dict[int, list[Job]] = defaultdict(list)
     for job in read_report(str(report), text_of(report)):

@@ -8,82 +8,37 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from fss_exporter import tables, units
-from fss_exporter.cli import plan_report, plan_service
+from fss_exporter import tables
 from fss_exporter.cli.ceilings import NO_SHAPE, Judge, judge, shape_option
+from fss_exporter.cli.fetch import check_url, get
 from fss_exporter.cli.flags import config_option
-from fss_exporter.cli.plan_case import Case, Load
-from fss_exporter.cli.plan_document import document
-from fss_exporter.cli.plan_loads import loads_of, loads_of_service
-from fss_exporter.cli.plan_options import Options, check, operations_of
-from fss_exporter.cli.saved_files import seconds_option
-from fss_exporter.cli.service_options import Chosen, chosen as chosen_by, service_options
-from fss_exporter.cli.what_if import MOST_CLIENTS, MOST_REQUESTS, Scenario, what_if
+from fss_exporter.cli.plan_options import plan_options
+from fss_exporter.cli.saved_files import saved_interval, text_of
+from fss_exporter.cli.service_options import service_choice, service_options
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES
 from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_exporter.model.service import Service, ServiceChoice
+from fss_exporter.model.traffic import Traffic, together
+from fss_exporter.nfs.traffic import traffic as traffic_between
+from fss_exporter.plan.answer_json import case_document
+from fss_exporter.plan.answer_tables import show_case
+from fss_exporter.plan.inputs import PlanInputs, check_inputs
+from fss_exporter.plan.load import Load
+from fss_exporter.plan.mount_target_history import busiest
+from fss_exporter.plan.prometheus_api import Prometheus
+from fss_exporter.plan.purchase_answer import service_case, service_document, show_service, with_stated_latency
+from fss_exporter.plan.scenario import Case, Scenario, what_if
+from fss_exporter.plan.scrape_pair import between_scrapes
+from fss_exporter.plan.service_history import of_service
+from fss_exporter.plan.stated import as_job, stated_load
+
+SCHEMA = {"schema": "plan", "version": 1}
+"""First keys of the JSON output, described in docs/schemas/plan.json."""
 
 
 @click.command()
-@click.option("--reads", type=units.rate, metavar="RATE", help="Reads per second.")
-@click.option("--read-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --reads, e.g. 500MB/s.")
-@click.option("--read-size", type=units.size, metavar="SIZE", help="Bytes of a read.  [default: 1MiB]")
-@click.option("--writes", type=units.rate, metavar="RATE", help="Writes per second.")
-@click.option("--write-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --writes.")
-@click.option("--write-size", type=units.size, metavar="SIZE", help="Bytes of a write.  [default: 1MiB]")
-@click.option(
-    "--operation",
-    "operations",
-    multiple=True,
-    callback=operations_of,
-    metavar="NAME=RATE",
-    help="Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100; may be repeated.",
-)
-@click.option("--mountstats", nargs=2, type=click.Path(path_type=Path), metavar="BEFORE AFTER", help="A recorded load.")
-@click.option("--mountinfo", multiple=True, type=click.Path(path_type=Path), help="The mountinfo saved with them.")
-@seconds_option
-@click.option(
-    "--scrapes",
-    nargs=2,
-    type=click.Path(path_type=Path),
-    metavar="BEFORE AFTER",
-    help="Of an agent, /metrics saved twice; sizes where it counts them.",
-)
-@click.option(
-    "--prometheus",
-    metavar="URL",
-    help="The busiest five minutes of the last week, of clients or else of mount targets.",
-)
-@click.option(
-    "--address", help="Of a recorded load: only this mount target, or this file system or volume of --service."
-)
-@click.option(
-    "--concurrency", type=click.FloatRange(0, MOST_REQUESTS, min_open=True), help="Requests in flight, all clients."
-)
-@click.option("--latency", type=units.latency, metavar="TIME", help="Mean time of a request, e.g. 2ms.")
-@click.option("--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that mount it.")
-@click.option("--nconnect", type=click.IntRange(1, 16), default=1, show_default=True, help="Connections of each host.")
-@click.option("--client-bandwidth", type=units.bandwidth, metavar="RATE", help="Network of one host, e.g. 10Gbit/s.")
-@click.option("--network-rtt", type=units.latency, metavar="TIME", help="Round trip of the network, e.g. 300us.")
-@click.option(
-    "--tcp-window",
-    type=units.size,
-    default=str(DEFAULT_WINDOW_BYTES),
-    metavar="SIZE",
-    help="What one connection can have in flight.  [default: 3MiB, half of Linux' largest buffer]",
-)
-@click.option(
-    "--target",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=WARNING_RATIO,
-    show_default=True,
-    help="Share of every ceiling to stay at or below.",
-)
-@click.option("--what-if", "changes", multiple=True, metavar="NAME=VALUE", help="Answer again with one thing changed.")
+@plan_options
 @service_options
-@click.option("--volumes", type=click.IntRange(1, 1000), help="Such volumes in one self-managed storage server.")
-@click.option("--server-network", type=units.bandwidth, metavar="RATE", help="Its card towards the clients.")
 @shape_option
 @config_option
 @tables.output_option
@@ -92,70 +47,135 @@ def plan(
 ) -> None:
     """What a workload costs a mount target, what binds it first, and how many mount targets it needs.
 
-    The workload is stated in rates and sizes, or recorded: --mountstats, --scrapes or --prometheus. With
-    --concurrency and --latency but no rate, it is what that many requests in flight can do.
+    State the workload in rates and sizes, or take a recorded one: --mountstats, --scrapes or --prometheus. Sizes with
+    --concurrency and --latency but no rate ask how much so many requests in flight can do. --files or --bytes ask how
+    long a job takes.
 
-    With --service it is what to buy of another storage service for the reads and writes of the workload.
+    With --service the answer is the capacity to buy of another storage service for the reads and writes of the workload.
 
-    --what-if takes nconnect, clients, concurrency, latency, network-rtt, client-bandwidth, target or shape.
+    --what-if takes nconnect, clients, concurrency, latency, network-rtt, client-bandwidth, mount-targets, target or
+    shape.
     """
-    options = Options(**flags)  # type: ignore[arg-type]  # click has made the types
-    check(options)
-    other = chosen_by(service, kind, capacity)
-    if other is not None:
-        _answer_for(other, options, output)
+    inputs = PlanInputs(**flags)  # type: ignore[arg-type]  # click has made the types
+    check_inputs(inputs)
+    choice = service_choice(service, kind, capacity)
+    if choice is not None:
+        _answer_for_service(choice, inputs, output)
         return
-    ceilings = judge(shape, options.config_file)
-    of_shape = _of_shapes(ceilings, options.config_file)
-    loads = loads_of(options, ceilings, of_shape)
-    cases = [_case(name, load, of_shape, options) for name, load in _chosen(loads, options)]
+    if inputs.volumes is not None:
+        raise UsageError("--volumes and --server-network go with --service block-volume")
+    ceilings = judge(shape, inputs.config_file)
+    of_shape = _of_shapes(ceilings, inputs.config_file)
+    loads = _loads(inputs, ceilings, of_shape)
+    cases = [_case(name, load, of_shape, inputs) for name, load in _chosen(loads, inputs)]
     if output == "json":
-        click.echo(tables.as_json({"plans": [document(case) for case in cases]}))
+        click.echo(tables.as_json({**SCHEMA, "plans": [case_document(case) for case in cases]}))
         return
     for case in cases:
-        plan_report.show(tables.console(), case)
+        show_case(tables.console(), case)
 
 
-def _answer_for(other: Chosen, options: Options, output: str) -> None:
+def _answer_for_service(choice: ServiceChoice, inputs: PlanInputs, output: str) -> None:
     """What to buy of another service."""
-    if options.operations or options.changes:
-        raise UsageError("--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded")
-    found = loads_of_service(other, options, judge(NO_SHAPE, options.config_file))
-    questions = [plan_service.question_of(other, options, name, load) for name, load in _chosen(found, options)]
-    for question in questions:
-        plan_service.check(question)
+    if inputs.operations or inputs.changes:
+        raise UsageError(
+            "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
+            " --operation and --what-if"
+        )
+    if _is_given("shape"):
+        raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
+    inputs = with_stated_latency(inputs, choice)
+    found = _loads_of_service(choice, inputs, judge(NO_SHAPE, inputs.config_file))
+    cases = [service_case(choice, inputs, name, load) for name, load in _chosen(found, inputs)]
     if output == "json":
-        documents = [plan_service.document(question) for question in questions]
-        click.echo(tables.as_json(documents[0] if options.is_stated else {"plans": documents}))
+        documents = [service_document(case) for case in cases]
+        click.echo(tables.as_json({**SCHEMA, **(documents[0] if inputs.is_stated else {"plans": documents})}))
         return
-    for number, question in enumerate(questions):
+    for number, case in enumerate(cases):
         if number:
             click.echo()
-        plan_service.show(tables.console(), question)
+        show_service(tables.console(), case)
 
 
-def _chosen(loads: Mapping[str, Load], options: Options) -> list[tuple[str, Load]]:
-    """Those the flags are about."""
-    if options.address is not None and options.address not in loads:
-        raise UsageError(f"--address={options.address}: not in this load; it has {', '.join(sorted(loads)) or 'none'}")
-    return [(name, load) for name, load in loads.items() if options.address in {None, name}]
+def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]) -> Mapping[str, Load]:
+    """The workload by address; a stated workload has none."""
+    if inputs.mountstats is not None:
+        loads = _recorded(inputs.mountstats, inputs, ceilings)
+    elif inputs.scrapes is not None:
+        before, after = inputs.scrapes
+        loads = between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
+    elif inputs.prometheus is not None:
+        api = Prometheus(_api(inputs.prometheus))
+        loads = busiest(api, lambda address, shape: of_shape(shape).at(address), inputs.address)
+    else:
+        return {"": stated_load(inputs)}
+    return {name: as_job(load, inputs) for name, load in loads.items()} if inputs.is_job else loads
+
+
+def _loads_of_service(choice: ServiceChoice, inputs: PlanInputs, ceilings: Judge) -> Mapping[str, Load]:
+    """Loads of another service, by address or resource; a stated load has none.
+
+    Recorded mounts are those of the service. Without any, all mounts count, as if they moved there.
+    """
+    if inputs.mountstats is not None:
+        loads = _recorded(inputs.mountstats, inputs, ceilings, choice.service)
+    elif inputs.prometheus is not None:
+        api = Prometheus(_api(inputs.prometheus))
+        loads = of_service(api, choice.service.name, choice.ceilings, inputs.address)
+    elif inputs.is_stated:
+        largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
+        return {"": stated_load(inputs, largest)}
+    else:
+        return _loads(inputs, ceilings, lambda _: ceilings)
+    return {name: as_job(load, inputs) for name, load in loads.items()} if inputs.is_job else loads
+
+
+def _recorded(
+    files: tuple[Path, Path], inputs: PlanInputs, ceilings: Judge, service: Service | None = None
+) -> dict[str, Load]:
+    """By address; only the mounts of a service, where the service has some."""
+    between = saved_interval(*files, inputs.mountinfo, inputs.seconds, ceilings)
+    for line in between.notes:
+        tables.note(line)
+    every = traffic_between({}, between.accounts.mounts, between.seconds)
+    own = {key: load for key, load in every.items() if service is not None and key.service == service.name}
+    mounts: dict[str, list[Traffic]] = {}
+    for key, load in (own or every).items():
+        mounts.setdefault(key.address, []).append(load)
+    source = f"{files[0]} to {files[1]}, {between.seconds:g} s"
+    return {name: Load(source, together(loads)) for name, loads in mounts.items()}
+
+
+def _api(url: str) -> Callable[[str], str]:
+    base = check_url("--prometheus", url).rstrip("/")
+    return lambda path: get(f"{base}{path}", "application/json")
+
+
+def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:
+    """The loads of `--address`; all without it."""
+    if inputs.address is not None and inputs.address not in loads:
+        raise UsageError(f"--address={inputs.address}: not in this load; it has {', '.join(sorted(loads)) or 'none'}")
+    return [(name, load) for name, load in loads.items() if inputs.address in {None, name}]
+
+
+def _is_given(flag: str) -> bool:
+    return click.get_current_context().get_parameter_source(flag) is ParameterSource.COMMANDLINE
 
 
 def _of_shapes(ceilings: Judge, config_file: Path | None) -> Callable[[str], Judge]:
     """The ceilings of a mount target of a shape; those of --shape where it is given or the shape is not known."""
-    if click.get_current_context().get_parameter_source("shape") is ParameterSource.COMMANDLINE:
+    if _is_given("shape"):
         return lambda _: ceilings
     return cache(lambda shape: judge(shape, config_file) if shape in SHAPES else ceilings)
 
 
-def _case(name: str, load: Load, of_shape: Callable[[str], Judge], options: Options) -> Case:
-    closed = options.is_stated and not options.has_rates
-    own, clients = of_shape(load.shape), options.brought
+def _case(name: str, load: Load, of_shape: Callable[[str], Judge], inputs: PlanInputs) -> Case:
+    own, clients = of_shape(load.shape), inputs.hosts
     if load.connections and clients.count is None and clients.nconnect == 1:
         clients = replace(clients, count=round(load.connections))
-    scenario = Scenario(load.traffic, own.shape, own.at(name), clients, options.target, closed)
-    others = tuple(
-        (change, what_if(scenario, change, lambda shape: judge(shape, options.config_file).limits).answer())
-        for change in options.changes
+    scenario = Scenario(load, own.shape, own.at(name), clients, inputs.target, inputs.mount_targets)
+    changed = tuple(
+        (change, what_if(scenario, change, lambda shape: judge(shape, inputs.config_file).limits))
+        for change in inputs.changes
     )
-    return Case(name, load, scenario, scenario.answer(), others)
+    return Case(name, scenario, changed)

@@ -1,74 +1,22 @@
-"""The flags of `plan` as they belong together."""
+"""The flags of `plan`."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fss_exporter import units
-from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import Clients
+from fss_exporter.cli.saved_files import seconds_option
+from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES
+from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_exporter.plan.scenario import MOST_CLIENTS, MOST_MOUNT_TARGETS, MOST_REQUESTS
 
-_RECORDED = "--mountstats, --scrapes or --prometheus"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The flags of `plan`; rates per second, sizes in bytes, times in seconds."""
-
-    reads: float | None
-    read_bandwidth: float | None
-    read_size: int | None
-    writes: float | None
-    write_bandwidth: float | None
-    write_size: int | None
-    operations: Mapping[str, float]
-    mountstats: tuple[Path, Path] | None
-    mountinfo: tuple[Path, ...]
-    seconds: float | None
-    scrapes: tuple[Path, Path] | None
-    prometheus: str | None
-    address: str | None
-    concurrency: float | None
-    latency: float | None
-    clients: int | None
-    nconnect: int
-    client_bandwidth: float | None
-    network_rtt: float | None
-    tcp_window: int
-    target: float
-    changes: tuple[str, ...]
-    volumes: int | None
-    server_network: float | None
-    config_file: Path | None
-
-    @property
-    def has_rates(self) -> bool:
-        """Whether a rate is stated."""
-        rates = (self.reads, self.read_bandwidth, self.writes, self.write_bandwidth)
-        return bool(self.operations) or any(rate is not None for rate in rates)
-
-    @property
-    def is_stated(self) -> bool:
-        """Whether the workload is stated in flags."""
-        return self.has_rates or self.read_size is not None or self.write_size is not None
-
-    @property
-    def brought(self) -> Clients:
-        """What the clients bring along."""
-        return Clients(
-            count=self.clients,
-            nconnect=self.nconnect,
-            concurrency=self.concurrency,
-            latency_seconds=self.latency,
-            bandwidth=self.client_bandwidth,
-            network_rtt_seconds=self.network_rtt,
-            window_bytes=self.tcp_window,
-        )
+_PATH = click.Path(path_type=Path)
 
 
-def operations_of(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+def _operations_of(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """Rates by operation of `NAME=RATE`, for click."""
     found: dict[str, float] = {}
     for value in values:
@@ -79,28 +27,93 @@ def operations_of(_: click.Context, __: click.Parameter, values: tuple[str, ...]
     return found
 
 
-def check(options: Options) -> None:
-    """Whether the flags fit together.
+def _option(*names: str, **attributes: Any) -> Callable[..., Any]:
+    return click.option(*names, **attributes)
 
-    Raises:
-        UsageError: they do not.
-    """
-    recorded = (options.mountstats is not None, options.scrapes is not None, options.prometheus is not None)
-    if not options.is_stated and not any(recorded):
-        raise UsageError(f"no workload: give rates such as --reads 5000 --read-size 32k, {_RECORDED}")
-    if options.is_stated + sum(recorded) > 1:
-        raise UsageError(f"more than one workload: give rates, {_RECORDED}")
-    if options.mountstats is None and options.mountinfo:
-        raise UsageError("--mountinfo goes with --mountstats")
-    if options.mountstats is None and options.scrapes is None and options.seconds is not None:
-        raise UsageError("--seconds goes with --mountstats or --scrapes")
-    if options.is_stated and options.address is not None:
-        raise UsageError(f"--address goes with a recorded load: {_RECORDED}")
-    if options.reads is not None and options.read_bandwidth is not None:
-        raise UsageError("--reads and --read-bandwidth both state the reads: give one")
-    if options.writes is not None and options.write_bandwidth is not None:
-        raise UsageError("--writes and --write-bandwidth both state the writes: give one")
-    if options.volumes is not None and options.server_network is None:
-        raise UsageError("--volumes and --server-network speak of one self-managed server: give both")
-    if 0 in {options.read_size, options.write_size, options.tcp_window}:
-        raise UsageError("--read-size, --write-size and --tcp-window must be more than nothing")
+
+_WORKLOAD = (
+    _option("--reads", type=units.rate, metavar="RATE", help="Reads per second."),
+    _option("--read-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --reads, e.g. 500MB/s."),
+    _option("--read-size", type=units.size, metavar="SIZE", help="Bytes of a read.  [default: 1MiB]"),
+    _option("--writes", type=units.rate, metavar="RATE", help="Writes per second."),
+    _option("--write-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --writes."),
+    _option("--write-size", type=units.size, metavar="SIZE", help="Bytes of a write.  [default: 1MiB]"),
+    _option(
+        "--operation",
+        "operations",
+        multiple=True,
+        callback=_operations_of,
+        metavar="NAME=RATE",
+        help="Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100; may be repeated.",
+    ),
+    _option(
+        "--mix", is_flag=True, help="The rates are a mix: --concurrency and --latency say how much of it there is."
+    ),
+    _option(
+        "--files",
+        type=click.IntRange(1, MOST_REQUESTS),
+        metavar="N",
+        help="A job: the rates are operations of one file; how long do N files take?",
+    ),
+    _option(
+        "--bytes",
+        "total_bytes",
+        type=units.size,
+        metavar="SIZE",
+        help="A job: the workload is a mix; how long do so many bytes take?",
+    ),
+)
+_RECORDED = (
+    _option("--mountstats", nargs=2, type=_PATH, metavar="BEFORE AFTER", help="A recorded load."),
+    _option("--mountinfo", multiple=True, type=_PATH, help="The mountinfo saved with --mountstats."),
+    seconds_option,
+    _option("--scrapes", nargs=2, type=_PATH, metavar="BEFORE AFTER", help="/metrics of an agent, saved twice."),
+    _option(
+        "--prometheus",
+        metavar="URL",
+        help="The busiest five minutes of the last week, of clients or else of mount targets.",
+    ),
+    _option("--address", help="Of a recorded load: one mount target, or one file system or volume of --service."),
+)
+_CLIENTS = (
+    _option(
+        "--concurrency", type=click.FloatRange(0, MOST_REQUESTS, min_open=True), help="Requests in flight, all clients."
+    ),
+    _option("--latency", type=units.latency, metavar="TIME", help="Mean time of a request, e.g. 2ms."),
+    _option("--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that mount it."),
+    _option("--nconnect", type=click.IntRange(1, 16), default=1, show_default=True, help="Connections of each host."),
+    _option("--tls", is_flag=True, help="The connections are encrypted in transit."),
+    _option("--client-bandwidth", type=units.bandwidth, metavar="RATE", help="Network of one host, e.g. 10Gbit/s."),
+    _option("--network-rtt", type=units.latency, metavar="TIME", help="Round trip of the network, e.g. 300us."),
+    _option(
+        "--tcp-window",
+        type=units.size,
+        default=str(DEFAULT_WINDOW_BYTES),
+        metavar="SIZE",
+        help="Bytes that one connection can have in flight.  [default: 3MiB, half of Linux' largest buffer]",
+    ),
+)
+_SERVER = (
+    _option(
+        "--mount-targets",
+        type=click.IntRange(1, MOST_MOUNT_TARGETS),
+        metavar="N",
+        help="Spread the load over N mount targets, and show what 1, 2, 4 and 8 give.",
+    ),
+    _option(
+        "--target",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=WARNING_RATIO,
+        show_default=True,
+        help="Share of every ceiling to stay at or below.",
+    ),
+    _option("--what-if", "changes", multiple=True, metavar="NAME=VALUE", help="Answer again with one thing changed."),
+    _option("--volumes", type=click.IntRange(1, 1000), help="Block volumes in one self-managed storage server."),
+    _option("--server-network", type=units.bandwidth, metavar="RATE", help="Network of this server to the clients."),
+)
+
+
+def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds all flags that only `plan` has."""
+    options = (*_WORKLOAD, *_RECORDED, *_CLIENTS, *_SERVER)
+    return reduce(lambda decorated, option: option(decorated), reversed(options), command)

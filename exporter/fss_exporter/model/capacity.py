@@ -1,9 +1,9 @@
 """Capacity: what binds a workload first, how far one mount target can take it, and how many it needs.
 
-A mount target is bound by whichever of its ceilings is used up first; reads and writes add up by their costs (white
-paper "OCI File Storage Performance Characteristics", version 2.0, August 2023). A client is bound by its own network,
-by what its TCP connections can have in flight, and by latency: c requests in flight of t seconds each complete c/t a
-second (Little's law). Mount targets add up where the load is spread evenly over them; none of them helps a client.
+A mount target is bound by the ceiling that is used up first. Reads and writes add up by their costs (white paper "OCI
+File Storage Performance Characteristics", version 2.0, August 2023). A client is bound by its own network, by the window
+of its TCP connections, and by latency: c requests in flight of t seconds each complete c/t a second (Little's law).
+Several mount targets share a load evenly. They do not help a client.
 
 Formulas and worked examples: docs/cost-model.md.
 """
@@ -13,15 +13,21 @@ from dataclasses import dataclass
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.traffic import Traffic, times
-from fss_exporter.model.utilisation import IOPS, Use, fullest, uses
+from fss_exporter.model.traffic import Traffic, scaled, times
+from fss_exporter.model.utilisation import CONNECTIONS, IOPS, Use, fullest, uses
 
 LATENCY = "latency x concurrency"
 CLIENT_NETWORK = "client network"
 TCP_WINDOW = "TCP window / network RTT"
+BOTH_DIRECTIONS = "bandwidth, reads and writes together"
+ENCRYPTED_CONNECTIONS = "encrypted connections"
+CONNECTION_BOUNDS = frozenset((CONNECTIONS, ENCRYPTED_CONNECTIONS))
 
 DEFAULT_WINDOW_BYTES = 3 * 1024 * 1024
 """What one connection can have in flight: half of the largest receive buffer of Linux, tcp_rmem[2] = 6 MiB."""
+
+DEFAULT_MOUNT_TARGETS = 2
+"""Mount targets that a tenancy may have in one availability domain before the service limit is raised (white paper)."""
 
 _ROUNDING = 1e-9
 # Keeps 1.6 / 0.8 from being three mount targets.
@@ -29,16 +35,17 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """What the clients bring along, all of them together unless said otherwise; None where unknown.
+    """The hosts that mount a file system, all of them together unless said otherwise; None where unknown.
 
     Attributes:
-        count: how many hosts.
+        count: number of hosts.
         nconnect: TCP connections of each host to its mount target.
         concurrency: requests in flight at the same time.
         latency_seconds: mean time of a request.
-        bandwidth: bytes per second of one host's network, in each direction.
+        bandwidth: bytes per second of the network of one host, in each direction.
         network_rtt_seconds: round trip of the network alone.
-        window_bytes: what one connection can have in flight.
+        window_bytes: bytes that one connection can have in flight.
+        encrypted: whether the connections are encrypted in transit (TLS).
     """
 
     count: int | None = None
@@ -48,6 +55,7 @@ class Clients:
     bandwidth: float | None = None
     network_rtt_seconds: float | None = None
     window_bytes: int = DEFAULT_WINDOW_BYTES
+    encrypted: bool = False
 
     @property
     def connections(self) -> int | None:
@@ -64,7 +72,7 @@ class Clients:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The most of a workload that something can carry, its mix unchanged; all per second.
+    """The largest multiple of a workload that something can carry; all per second.
 
     Attributes:
         factor: times the workload.
@@ -81,18 +89,20 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """The answer.
+class Answer:
+    """What a workload needs.
 
     Attributes:
-        mount_target: every ceiling of one mount target and what the whole workload takes of it.
-        clients: every bound of the clients and what the whole workload takes of it.
+        mount_target: every ceiling of one mount target, and its share of the workload against the ceiling.
+        clients: every bound of the clients, and the workload against the bound.
         binds: the fullest of all; None where no bound is known.
         best: the most of this mix one mount target can carry; None where no ceiling is known.
-        attainable: the most of this mix these clients get out of `mount_targets` of them; None where nothing is known.
+        attainable: the most of this mix these clients get out of all mount targets; None where nothing is known.
         mount_targets: how many keep every known ceiling at or below the target; None where no ceiling is known.
         mount_targets_at_worst: the same with the upper bound of an estimate.
         target: share of a ceiling to stay at or below.
+        both_directions: reads and writes of the workload together against the one bandwidth of the white paper; None where
+            only one direction is used, or the ceilings of the directions differ.
     """
 
     mount_target: tuple[Use, ...]
@@ -103,6 +113,7 @@ class Plan:
     mount_targets: int | None
     mount_targets_at_worst: int | None
     target: float
+    both_directions: Use | None
 
     @property
     def client_bound(self) -> bool:
@@ -111,48 +122,68 @@ class Plan:
         return first is not None and (first.ratio or 0.0) > 1.0
 
 
-def plan(traffic: Traffic, limits: Limits, clients: Clients, target: float) -> Plan:
+def capacity_answer(
+    traffic: Traffic, limits: Limits, clients: Clients, target: float, mount_targets: int | None = None
+) -> Answer:
     """What a workload needs.
 
     Args:
         traffic: the whole workload.
         limits: ceilings of one mount target.
-        clients: what the clients bring along.
+        clients: the hosts.
         target: share of a ceiling to stay at or below, above 0 and up to 1.
+        mount_targets: how many share the load evenly; None for one, and for as many as it needs in `attainable`.
     """
-    server = uses(traffic, limits, clients.connections)
-    own = _client_uses(traffic, clients)
+    shared = mount_targets or 1
+    server = server_uses(traffic, limits, clients, shared)
+    own = client_uses(traffic, clients)
     first = fullest(server)
-    needed = _mount_targets(first, target)
-    return Plan(
+    whole = first.ratio * shared if first and first.ratio else None
+    needed = mount_targets_for(whole, target)
+    worst = fullest((*server, _worst_iops(scaled(traffic, 1 / shared), limits)))
+    return Answer(
         mount_target=server,
         clients=own,
         binds=fullest((*server, *own)),
-        best=_best(traffic, first.ratio if first else None),
-        attainable=_best(traffic, _tightest(first, fullest(own), needed)),
+        best=_best(traffic, whole),
+        attainable=_best(traffic, _tightest(whole, fullest(own), mount_targets or needed)),
         mount_targets=needed,
-        mount_targets_at_worst=_mount_targets(fullest((*server, _worst_iops(traffic, limits))), target),
+        mount_targets_at_worst=mount_targets_for(worst.ratio * shared if worst and worst.ratio else None, target),
         target=target,
+        both_directions=_both_directions(traffic, limits),
     )
 
 
-def _client_uses(traffic: Traffic, clients: Clients) -> tuple[Use, ...]:
+def server_uses(traffic: Traffic, limits: Limits, clients: Clients, mount_targets: int = 1) -> tuple[Use, ...]:
+    """Every ceiling of one mount target against its even share of a load."""
+    connections = None if clients.connections is None else clients.connections / mount_targets
+    found = uses(scaled(traffic, 1 / mount_targets), limits, connections)
+    if clients.encrypted:
+        found += (Use(ENCRYPTED_CONNECTIONS, "connections", connections, limits.encrypted_connections),)
+    return found
+
+
+def client_uses(traffic: Traffic, clients: Clients) -> tuple[Use, ...]:
+    """Every bound of the clients that the caller has stated, and the load against the bound."""
     operations = traffic.all_operations.operations
     # A network carries both directions at once, so the busier one counts.
     payload = max(traffic.read_bytes, traffic.written_bytes)
-    hosts, rtt = clients.count, clients.network_rtt_seconds
+    hosts, connections = clients.count, clients.connections
     found = []
     if clients.latency_seconds is not None:
         in_flight = operations * clients.latency_seconds
         found.append(Use(LATENCY, "requests in flight", in_flight, clients.concurrency))
     if clients.bandwidth is not None:
         found.append(Use(CLIENT_NETWORK, "B/s", payload, None if hosts is None else hosts * clients.bandwidth))
-    if rtt is not None:
-        connections = clients.connections
-        found.append(
-            Use(TCP_WINDOW, "B/s", payload, None if connections is None else connections * clients.window_bytes / rtt)
-        )
+    if clients.network_rtt_seconds is not None:
+        each = clients.window_bytes / clients.network_rtt_seconds
+        found.append(Use(TCP_WINDOW, "B/s", payload, None if connections is None else connections * each))
     return tuple(found)
+
+
+def mount_targets_for(ratio: float | None, target: float) -> int | None:
+    """Mount targets that keep a load of `ratio` times one mount target at or below `target`; None where not known."""
+    return None if ratio is None else max(1, math.ceil(ratio / target - _ROUNDING))
 
 
 def _worst_iops(traffic: Traffic, limits: Limits) -> Use:
@@ -160,17 +191,23 @@ def _worst_iops(traffic: Traffic, limits: Limits) -> Use:
     return Use(IOPS, "IOPS", None if iops is None else iops.upper, limits.iops)
 
 
-def _mount_targets(first: Use | None, target: float) -> int | None:
-    if first is None or first.ratio is None:
+def _both_directions(traffic: Traffic, limits: Limits) -> Use | None:
+    """The paper prints one bandwidth for a mount target and measured one direction at a time."""
+    ceiling = limits.read_bytes_per_second
+    if (
+        not (traffic.read_bytes and traffic.written_bytes)
+        or ceiling is None
+        or ceiling != limits.write_bytes_per_second
+    ):
         return None
-    return max(1, math.ceil(first.ratio / target - _ROUNDING))
+    return Use(BOTH_DIRECTIONS, "B/s", traffic.read_bytes + traffic.written_bytes, ceiling)
 
 
-def _tightest(server: Use | None, own: Use | None, mount_targets: int | None) -> float | None:
+def _tightest(whole: float | None, own: Use | None, mount_targets: int | None) -> float | None:
     """The highest share any bound is used to, with that many mount targets."""
     ratios = [own.ratio] if own is not None and own.ratio else []
-    if server is not None and server.ratio and mount_targets:
-        ratios.append(server.ratio / mount_targets)
+    if whole and mount_targets:
+        ratios.append(whole / mount_targets)
     return max(ratios, default=None)
 
 

@@ -3,14 +3,13 @@
 import math
 from dataclasses import dataclass
 
+from fss_exporter.model.capacity import BOTH_DIRECTIONS
 from fss_exporter.model.concurrency import Flow, in_flight_for
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.service import Ceilings, Kind, Service
+from fss_exporter.model.service import Ceilings, Service, ServiceType
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use, uses
-
-BANDWIDTH = "bandwidth, reads and writes together"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,11 @@ class ServiceLoad:
         """Bytes of both directions."""
         return self.read_bytes + self.written_bytes
 
+    def times(self, factor: float) -> "ServiceLoad":
+        """The load multiplied by a factor."""
+        every = (self.reads, self.writes, self.read_bytes, self.written_bytes)
+        return ServiceLoad(*(one * factor for one in every))
+
 
 def service_uses(load: ServiceLoad, ceilings: Ceilings) -> tuple[Use, ...]:
     """Every ceiling that is known, and what the load takes of it."""
@@ -39,7 +43,7 @@ def service_uses(load: ServiceLoad, ceilings: Ceilings) -> tuple[Use, ...]:
         Use(IOPS, "IOPS", load.operations, ceilings.iops),
         Use(READ_BANDWIDTH, "B/s", load.read_bytes, ceilings.read_bytes_per_second),
         Use(WRITE_BANDWIDTH, "B/s", load.written_bytes, ceilings.write_bytes_per_second),
-        Use(BANDWIDTH, "B/s", load.payload, ceilings.bytes_per_second),
+        Use(BOTH_DIRECTIONS, "B/s", load.payload, ceilings.bytes_per_second),
     )
     return tuple(use for use in found if use.limit is not None)
 
@@ -69,7 +73,7 @@ class Offer:
         capacity_bytes: how much of it at least; None where no capacity bears the load, 0 where it does not matter.
     """
 
-    kind: Kind
+    kind: ServiceType
     capacity_bytes: float | None
 
 
@@ -92,14 +96,14 @@ def offers(load: ServiceLoad, service: Service, target: float) -> list[Offer]:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """Little's law for one load.
+class InFlight:
+    """Requests in flight for one load (Little's law).
 
     Attributes:
         latency_seconds: of a request.
-        size_bytes: mean payload of one.
+        size_bytes: mean payload of a request.
         needed: requests that have to be in flight.
-        most: requests the service takes at a time; None where unpublished.
+        most: requests that the service takes at a time; None where unpublished.
     """
 
     latency_seconds: float
@@ -108,30 +112,36 @@ class Pace:
     most: int | None
 
     @property
-    def reachable(self) -> float | None:
-        """Bytes per second with as many requests in flight as the service takes; None where that is unpublished."""
-        return None if self.most is None else Flow(self.most, self.latency_seconds, self.size_bytes).bytes_per_second
+    def reachable(self) -> Flow | None:
+        """The most with as many requests in flight as the service takes; None where unpublished."""
+        return None if self.most is None else Flow(self.most, self.latency_seconds, self.size_bytes)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the load needs more requests in flight than the service takes."""
+        return self.most is not None and self.needed > self.most * (1 + 1e-9)
 
 
-def pace(load: ServiceLoad, kind: Kind | None, latency_seconds: float | None) -> Pace | None:
-    """The requests a load keeps in flight; None where neither the caller nor the service tells a latency.
-
-    Where no latency is given it is the one the service states of a write of the size at hand, or of the next size above.
-    """
+def in_flight(load: ServiceLoad, kind: ServiceType | None, latency_seconds: float | None) -> InFlight | None:
+    """The requests that a load keeps in flight; None where neither the caller nor the service states a latency."""
     if not load.operations or not load.payload:
         return None
     size = load.payload / load.operations
-    if latency_seconds is None and kind is not None and load.writes:
-        stated = [seconds for bytes_, seconds in sorted(kind.write_latency.items()) if bytes_ >= size]
-        latency_seconds = stated[0] if stated else None
-    if latency_seconds is None:
+    latency = latency_of(load, kind, latency_seconds)
+    if latency is None:
         return None
-    return Pace(
-        latency_seconds, size, in_flight_for(load.payload, latency_seconds, size), kind.in_flight if kind else None
-    )
+    needed = in_flight_for(load.payload, latency, size)
+    return InFlight(latency, size, needed, kind.in_flight if kind else None)
 
 
-def clients_needed(load: ServiceLoad, kind: Kind) -> int | None:
+def latency_of(load: ServiceLoad, kind: ServiceType | None, latency_seconds: float | None) -> float | None:
+    """The stated latency of a request, else the latency that the service states for WRITEs of the mean size."""
+    if latency_seconds is None and kind is not None and load.writes and load.payload:
+        return kind.stated_latency(load.payload / load.operations)
+    return latency_seconds
+
+
+def clients_needed(load: ServiceLoad, kind: ServiceType) -> int | None:
     """Clients it takes if each reaches what one client was seen to reach; None where nobody has said so."""
     one = kind.one_client
     if one is None:

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 
 
-class Source(NamedTuple):
+class Citation(NamedTuple):
     """Where a figure is from, and of when it is."""
 
     document: str
@@ -17,7 +17,7 @@ class Source(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CapacityCeiling:
     """A ceiling that grows with the capacity up to an end.
 
     Attributes:
@@ -27,7 +27,7 @@ class Line:
         most: where it ends; None where no end is stated.
     """
 
-    source: Source
+    source: Citation
     per_unit: float | None = None
     unit_bytes: float = 1.0
     most: float | None = None
@@ -68,12 +68,17 @@ class Ceilings:
     write_bytes_per_second: float | None = None
     bytes_per_second: float | None = None
 
+    def times(self, count: int) -> "Ceilings":
+        """Ceilings of `count` of them together."""
+        every = (self.iops, self.read_bytes_per_second, self.write_bytes_per_second, self.bytes_per_second)
+        return Ceilings(*(None if one is None else one * count for one in every))
+
 
 @dataclass(frozen=True, slots=True)
 class OneClient:
     """What one client was seen to reach: objectives, not ceilings. Operations of 4 KiB, bytes of 1 MiB each."""
 
-    source: Source
+    source: Citation
     read_iops: float
     write_iops: float
     read_bytes_per_second: float
@@ -81,7 +86,7 @@ class OneClient:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ServiceType:
     """What is bought of a service.
 
     Attributes:
@@ -90,17 +95,24 @@ class Kind:
         in_flight: requests the service takes at a time; None where unpublished.
         one_client: what one client was seen to reach.
         write_latency: stated seconds by size of the WRITE in bytes.
+        remark: other figures that a document prints, with source and date.
     """
 
     name: str
-    iops: Line | None = None
-    read: Line | None = None
-    write: Line | None = None
-    both: Line | None = None
+    iops: CapacityCeiling | None = None
+    read: CapacityCeiling | None = None
+    write: CapacityCeiling | None = None
+    both: CapacityCeiling | None = None
     least_bytes: float = 0.0
     in_flight: int | None = None
     one_client: OneClient | None = None
     write_latency: Mapping[int, float] = field(default_factory=dict)
+    remark: str = ""
+
+    def stated_latency(self, size_bytes: float) -> float | None:
+        """Seconds that the service states for a WRITE of this size, or of the next larger stated size."""
+        stated = [seconds for size, seconds in sorted(self.write_latency.items()) if size >= size_bytes]
+        return stated[0] if stated else None
 
     def ceilings(self, capacity_bytes: float | None) -> Ceilings:
         """Its ceilings at a capacity; None for one that is not known."""
@@ -126,14 +138,16 @@ class Service:
         title: as people call it.
         cost: how operations are counted.
         kinds: what can be bought, by name.
-        server_suffixes: ends of the names its mount targets go by.
+        server_suffixes: ends of the names of its mount targets.
+        client_rules: what the service recommends to its clients, a sentence each.
     """
 
     name: str
     title: str
     cost: CostRule
-    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    kinds: Mapping[str, ServiceType] = field(default_factory=dict)
     server_suffixes: tuple[str, ...] = ()
+    client_rules: tuple[str, ...] = ()
 
     def prices(self, operation: str) -> bool:
         """Whether the cost of an NFS operation is counted."""
@@ -143,6 +157,26 @@ class Service:
         """Ceilings of a kind at a capacity; none for a kind that is not in the table."""
         found = self.kinds.get(kind)
         return Ceilings() if found is None else found.ceilings(capacity_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceChoice:
+    """A service, and what was bought of it as far as the operator says.
+
+    Attributes:
+        service: the service.
+        kind: its type; None where the operator names none.
+        capacity_bytes: the capacity; None where the operator names none.
+    """
+
+    service: Service
+    kind: ServiceType | None = None
+    capacity_bytes: float | None = None
+
+    @property
+    def ceilings(self) -> Ceilings:
+        """Its ceilings, as far as type and capacity determine them."""
+        return Ceilings() if self.kind is None else self.kind.ceilings(self.capacity_bytes)
 
 
 _PRICED: Final[Mapping[CostRule, frozenset[str]]] = MappingProxyType(

@@ -27,7 +27,6 @@ class Ticker:
         interval_s: seconds between two looks.
         clock: a monotonic clock, seconds.
         cpu_clock: CPU time of the calling thread, seconds.
-        accounts: what the readings are added to.
     """
 
     def __init__(
@@ -36,10 +35,9 @@ class Ticker:
         interval_s: float,
         clock: Callable[[], float] = time.monotonic,
         cpu_clock: Callable[[], float] = time.thread_time,
-        accounts: Accounts | None = None,
     ) -> None:
         self.lock = threading.Lock()
-        self.accounts = accounts or Accounts()
+        self.accounts = Accounts()
         self.reading: Reading | None = None
         self.skipped: Counter[str] = Counter()
         self.ticks = 0

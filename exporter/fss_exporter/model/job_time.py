@@ -1,0 +1,53 @@
+"""How long a job takes: a number of files or bytes in place of a rate.
+
+A bound that a job uses n times over in one second holds the job up for n seconds. Requests complete in rounds: 250 requests
+with 125 of them in flight take two rounds of one latency each.
+"""
+
+import math
+from dataclasses import dataclass
+
+from fss_exporter.model.capacity import CONNECTION_BOUNDS, LATENCY, Clients
+from fss_exporter.model.utilisation import Use
+
+
+@dataclass(frozen=True, slots=True)
+class JobTime:
+    """Time of a job.
+
+    Attributes:
+        seconds: from start to end.
+        binds: the bound that sets the time.
+        operations: requests of the job.
+    """
+
+    seconds: float
+    binds: Use
+    operations: float
+
+    @property
+    def operations_per_second(self) -> float:
+        """Mean rate of the job."""
+        return self.operations / self.seconds
+
+
+def job_time(found: tuple[Use, ...], operations: float, clients: Clients) -> JobTime | None:
+    """Time of a job; None where no bound is known.
+
+    Args:
+        found: all bounds against the whole job, as if the job took one second.
+        operations: requests of the job.
+        clients: concurrency and latency, where they are known.
+    """
+    times = [
+        JobTime(seconds, use, operations)
+        for use in found
+        if use.resource not in CONNECTION_BOUNDS and (seconds := _seconds(use, operations, clients))
+    ]
+    return max(times, key=lambda time: time.seconds, default=None)
+
+
+def _seconds(use: Use, operations: float, clients: Clients) -> float:
+    if use.resource == LATENCY and clients.concurrency and clients.latency_seconds:
+        return math.ceil(operations / clients.concurrency - 1e-9) * clients.latency_seconds
+    return use.ratio or 0.0

@@ -1,0 +1,206 @@
+"""The answer of `plan` in sentences."""
+
+from collections.abc import Iterator
+
+from fss_exporter import units
+from fss_exporter.model.capacity import (
+    BOTH_DIRECTIONS,
+    CONNECTION_BOUNDS,
+    DEFAULT_MOUNT_TARGETS,
+    LATENCY,
+    Answer,
+    Best,
+    Clients,
+    mount_targets_for,
+)
+from fss_exporter.model.distance import OTHER_REGION_SECONDS, distance_advice
+from fss_exporter.model.operations import NLM_IO_OPERATIONS
+from fss_exporter.model.utilisation import Use
+from fss_exporter.plan.scenario import Scenario
+
+NO_CACHE = (
+    "a mount target does not cache files that other mount targets export too. Serial, latency-bound work gets slower."
+    " Spread the clients evenly"
+)
+PARALLEL_TOOLS = (
+    "latency binds: run more requests at a time, with parallel tools (partar for tar, parcp for cp, parrm for rm) or"
+    " more processes. More mount targets do not help"
+)
+
+
+def sentences(scenario: Scenario) -> Iterator[str]:
+    """The answer for one scenario, one sentence each."""
+    answer = scenario.answer()
+    if scenario.load.is_job:
+        yield from _job(scenario)
+    else:
+        yield from _rate(scenario, answer)
+    yield from _both_directions(answer)
+    yield from _connections(answer, scenario.clients)
+    yield from _latency(scenario, answer)
+    locks = scenario.load.traffic.lock_iops
+    if locks:
+        calls = units.number(locks / NLM_IO_OPERATIONS)
+        yield f"not included: about {units.number(locks)} IOPS of locks ({calls} calls/s, estimated)"
+
+
+def _rate(scenario: Scenario, answer: Answer) -> Iterator[str]:
+    if answer.binds is None:
+        yield "binds first: no ceiling of this shape is published or given, so nothing is judged"
+    else:
+        yield f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)} of it"
+    if answer.best is not None:
+        judged = "" if _judged_by_all(answer) else ", by the ceilings that are known"
+        yield f"the most of this mix one mount target carries{judged}: {best_text(answer.best)}"
+    yield from _mount_targets(scenario, answer)
+    if answer.client_bound and answer.attainable is not None:
+        yield f"more mount targets do not help the clients: they get {best_text(answer.attainable)}"
+    in_flight = scenario.load.traffic.all_operations.execute_seconds
+    if in_flight:
+        yield f"in flight on average (Little's law): {units.number(in_flight)} requests"
+
+
+def _mount_targets(scenario: Scenario, answer: Answer) -> Iterator[str]:
+    needed, worst, given = answer.mount_targets, answer.mount_targets_at_worst, scenario.mount_targets
+    if needed is None:
+        return
+    more = f" ({worst} if the upper bound is right)" if worst is not None and worst > needed else ""
+    all_known = _judged_by_all(answer)
+    share = units.percent(answer.target)
+    yield f"mount targets for at most {share} of every ceiling{'' if all_known else ' that is known'}: {needed}{more}"
+    if given is not None:
+        yield f"{given} given: {'enough' if given >= needed else f'{needed - given} too few'}"
+    if not all_known:
+        unknown = ", ".join(use.resource for use in answer.mount_target if use.limit is None)
+        yield f"not judged, because no document states a ceiling: {unknown}"
+    count = max(needed, given or 1)
+    if count > 1:
+        yield f"scaling out costs: {NO_CACHE}"
+    if count > DEFAULT_MOUNT_TARGETS:
+        yield (
+            f"{count} mount targets: the service limit is {DEFAULT_MOUNT_TARGETS} in each availability domain by default;"
+            " request a higher limit of File Storage mount-target-count first"
+        )
+
+
+def _both_directions(answer: Answer) -> Iterator[str]:
+    use = answer.both_directions
+    if use is None or use.ratio is None or use.ratio <= answer.target:
+        return
+    needed = mount_targets_for(use.ratio, answer.target)
+    yield (
+        f"{BOTH_DIRECTIONS}: {amount(use.demand, 'B/s')} are {units.percent(use.ratio)} of {amount(use.limit, 'B/s')}. The"
+        " white paper prints one bandwidth and measured one direction at a time; that each direction has all of it is an"
+        f" assumption. If both directions share it, {needed} mount targets are needed"
+    )
+
+
+def _connections(answer: Answer, clients: Clients) -> Iterator[str]:
+    for use in answer.mount_target:
+        if use.resource not in CONNECTION_BOUNDS or use.limit is None or clients.count is None:
+            continue
+        if use.resource == "connections" and clients.nconnect == 1 and (use.ratio or 0) < answer.target:
+            continue
+        yield (
+            f"{use.resource}: {clients.count:,} clients x nconnect {clients.nconnect} = {clients.connections:,}; one mount"
+            f" target takes {use.limit:,.0f}, so {use.limit // clients.nconnect:,.0f} such clients (the white paper counts"
+            " clients, the service's metric counts connections)"
+        )
+
+
+def _latency(scenario: Scenario, answer: Answer) -> Iterator[str]:
+    clients, time = scenario.clients, scenario.job_time()
+    bound = time.binds if time else answer.binds
+    if bound is not None and bound.resource == LATENCY:
+        yield PARALLEL_TOOLS
+    rtt = clients.network_rtt_seconds
+    advice = distance_advice(rtt) if rtt else ""
+    if rtt and advice:
+        where = "another region" if rtt > OTHER_REGION_SECONDS else "another availability domain"
+        yield (
+            f"a round trip of {units.milliseconds(rtt)} ms is {where}: one request at a time completes at most"
+            f" {units.number(1 / rtt)} a second. White paper: {advice}"
+        )
+
+
+def _job(scenario: Scenario) -> Iterator[str]:
+    time = scenario.job_time()
+    if time is None:
+        yield "time: not known, because no ceiling, no latency and no network of the clients is known"
+        return
+    iops = scenario.load.traffic.iops
+    cost = f", {units.number(iops.point / time.seconds)} IOPS" if iops else ""
+    yield (
+        f"time: {units.duration(time.seconds)}, set by {time.binds.resource};"
+        f" {units.number(time.operations_per_second)} operations/s{cost} on average"
+    )
+
+
+def differences(before: Scenario, after: Scenario) -> list[str]:
+    """What a change changes; unchanged figures are left out."""
+    was, now = before.answer(), after.answer()
+    old = {use.resource: use for use in (*was.mount_target, *was.clients)}
+    lines = []
+    for use in (*now.mount_target, *now.clients):
+        one = old.get(use.resource)
+        if one is None or (one.demand, one.limit) != (use.demand, use.limit):
+            then = "" if one is None else f"{units.percent(one.ratio)} to "
+            lines.append(
+                f"{use.resource}: {then}{units.percent(use.ratio)} "
+                f"({amount(use.demand, use.unit)} of {amount(use.limit, use.unit)})"
+            )
+    if before.load.is_job:
+        lines = _time_difference(before, after)
+    else:
+        lines += _changed_results(was, now)
+    if not lines:
+        missing = "" if was.clients else "; give --clients with --network-rtt or --latency to let it matter"
+        return [f"nothing changes{missing}"]
+    return lines
+
+
+def _time_difference(before: Scenario, after: Scenario) -> list[str]:
+    was, now = before.job_time(), after.job_time()
+    if was is None or now is None or (was.seconds == now.seconds and was.binds.resource == now.binds.resource):
+        return []
+    return [f"time: {units.duration(was.seconds)} to {units.duration(now.seconds)}, set by {now.binds.resource}"]
+
+
+def _changed_results(before: Answer, after: Answer) -> list[str]:
+    lines = []
+    names = tuple(one.binds.resource if one.binds else "nothing known" for one in (before, after))
+    if names[0] != names[1]:
+        lines.append(f"binds first: {names[1]} in place of {names[0]}")
+    if before.mount_targets != after.mount_targets:
+        was, now = ("unknown" if one.mount_targets is None else one.mount_targets for one in (before, after))
+        lines.append(f"mount targets: {now} in place of {was}")
+    return lines
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A figure with its unit; bytes as MB/s."""
+    if value is None:
+        return units.NOT_KNOWN
+    return f"{units.megabytes(value)} MB/s" if unit == "B/s" else f"{units.number(value)} {unit}"
+
+
+def best_text(best: Best) -> str:
+    """Rates of the most that something carries."""
+    parts = (
+        f"{units.number(best.operations)} operations/s" if best.operations else "",
+        f"{units.number(best.iops.point)} IOPS" if best.iops else "",
+        f"{units.megabytes(best.read_bytes)} MB/s read",
+        f"{units.megabytes(best.written_bytes)} MB/s written",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _judged_by_all(answer: Answer) -> bool:
+    """Whether every ceiling of the mount target is known."""
+    return all(use.limit is not None for use in answer.mount_target)
+
+
+def style_of(use: Use, warning: float, critical: float) -> str:
+    """Colour of a row."""
+    ratio = use.ratio
+    return "" if ratio is None or ratio < warning else "red" if ratio >= critical else "yellow"

@@ -1,0 +1,159 @@
+"""The answer of `plan` as tables, with the sentences below."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rich.console import Console
+
+from fss_exporter import units
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.model.utilisation import Use, fullest
+from fss_exporter.plan.answer_sentences import amount, differences, sentences, style_of
+from fss_exporter.plan.load import Load
+from fss_exporter.plan.scenario import Case, Scenario
+from fss_exporter.tables import Column, Row, say, show as show_table
+
+_USES = (
+    Column("bound", left=True),
+    Column("wanted"),
+    Column("ceiling", 2),
+    Column("share"),
+    Column("", 1, left=True),
+)
+_SCALING = (
+    Column("mount targets"),
+    Column("share of the fullest ceiling"),
+    Column("IOPS, all of them", 3),
+    Column("MB/s, all of them", 2),
+    Column("clients on each", 1),
+    Column("binds first", 4, left=True),
+)
+
+
+def show_case(out: Console, case: Case) -> None:
+    """Print one answer."""
+    scenario = case.scenario
+    load = scenario.load
+    name = f"mount target {case.address}, " if case.address else ""
+    title = f"{'Job' if load.is_job else 'Workload'}: {name}{load.source}"
+    if load.remark:
+        say(out, title, "bold", hanging=2)
+        say(out, load.remark, hanging=2)
+    else:
+        show_table(out, _operation_columns(load), _operation_rows(load.traffic), title)
+    for line in size_lines(load):
+        say(out, line, hanging=2)
+    say(out, "")
+    _show_bounds(out, scenario)
+    if scenario.mount_targets is not None and not load.is_job:
+        show_table(out, _SCALING, list(_scaling_rows(scenario)), "The same load on more mount targets, spread evenly")
+        say(out, "")
+    for line in sentences(scenario):
+        say(out, line, hanging=2)
+    for change, other in case.changed:
+        say(out, "")
+        say(out, f"What if {change}", "bold")
+        for line in differences(scenario, other):
+            say(out, line, hanging=2)
+    say(out, "")
+
+
+def size_lines(load: Load) -> Iterator[str]:
+    """Sizes of READs and WRITEs that exact mode counted, a sentence for each."""
+    for operation, classes in load.sizes.items():
+        shares = ", ".join(f"{one.share:.0%} up to {one.up_to_bytes / 1024:,.0f} KiB" for one in classes)
+        yield f"{operation} sizes, counted: {shares}"
+
+
+def _operation_columns(load: Load) -> tuple[Column, ...]:
+    rate, cost = ("operations", "I/O operations") if load.is_job else ("ops/s", "IOPS")
+    return (
+        Column("operation", left=True),
+        Column(rate, 1),
+        Column("KiB/op", 2),
+        Column("IOPS each", 3),
+        Column(cost),
+        Column("IOPS bounds", 4),
+        Column("share of the cost", 2),
+    )
+
+
+def _operation_rows(traffic: Traffic) -> list[Row]:
+    every = traffic.all_operations
+    whole = every.iops.point if every.iops else 0.0
+    sizes = {READ: traffic.mean_read_bytes, WRITE: traffic.mean_written_bytes}
+    by_cost = sorted(traffic.operations.items(), key=lambda item: -(item[1].iops.point if item[1].iops else 0))
+    rows = [_operation_row(name, rate, sizes.get(name), whole) for name, rate in by_cost if rate.operations]
+    iops = units.number(every.iops.point) if every.iops else units.NOT_KNOWN
+    return [*rows, Row(("total", units.number(every.operations), "", "", iops, _bounds(every), ""), "bold")]
+
+
+def _operation_row(name: str, rate: OperationTraffic, size: float | None, whole: float) -> Row:
+    cost = rate.iops
+    return Row(
+        (
+            name,
+            units.number(rate.operations),
+            units.kibibytes(size) if size else "",
+            units.number(cost.point / rate.operations) if cost else units.NOT_KNOWN,
+            units.number(cost.point) if cost else units.NOT_KNOWN,
+            _bounds(rate),
+            units.percent(cost.point / whole) if cost and whole else units.NOT_KNOWN,
+        )
+    )
+
+
+def _bounds(rate: OperationTraffic) -> str:
+    cost = rate.iops
+    return f"{units.number(cost.lower)} to {units.number(cost.upper)}" if cost and cost.lower != cost.upper else ""
+
+
+def _show_bounds(out: Console, scenario: Scenario) -> None:
+    answer, load = scenario.answer(), scenario.load
+    count = scenario.mount_targets or 1
+    of = f"each of {count} mount targets" if count > 1 else "one mount target"
+    binds = answer.binds
+    if load.is_job:
+        time = scenario.job_time()
+        binds = time.binds if time else None
+    rows = [_use_row(use, binds, is_job=load.is_job) for use in (*answer.mount_target, *answer.clients)]
+    columns = list(_USES)
+    if load.is_job:
+        columns[1:4] = [Column("whole job"), Column("ceiling, a second", 2), Column("takes")]
+    show_table(out, columns, rows, f"Against {of} of shape {scenario.shape}")
+    say(out, "")
+
+
+def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:
+    ratio = use.ratio
+    remark = "binds first" if use == binds else "not judged" if ratio is None else ""
+    demand, limit = amount(use.demand, use.unit), amount(use.limit, use.unit)
+    if is_job:
+        is_rate = use.unit != "connections"
+        demand = demand.replace("/s", "").replace("IOPS", "I/O operations").replace(" in flight", " x s in flight")
+        time = units.duration(ratio) if ratio is not None and is_rate else units.NOT_KNOWN
+        return Row((use.resource, demand, limit, time, remark if is_rate else ""))
+    return Row(
+        (use.resource, demand, limit, units.percent(ratio), remark), style_of(use, WARNING_RATIO, CRITICAL_RATIO)
+    )
+
+
+def _scaling_rows(scenario: Scenario) -> Iterator[Row]:
+    """1, 2, 4, 8 mount targets and the number given."""
+    given = scenario.mount_targets or 1
+    for count in sorted({1, 2, 4, 8, given}):
+        answer = replace(scenario, mount_targets=count).answer()
+        first, best, hosts = fullest(answer.mount_target), answer.attainable, scenario.clients.count
+        yield Row(
+            (
+                str(count),
+                units.percent(first.ratio if first else None),
+                units.number(best.iops.point if best and best.iops else None),
+                units.megabytes(best.read_bytes + best.written_bytes if best else None),
+                units.NOT_KNOWN if hosts is None else units.number(hosts / count),
+                answer.binds.resource if answer.binds else units.NOT_KNOWN,
+            ),
+            "bold" if count == given else "",
+        )

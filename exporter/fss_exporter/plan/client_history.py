@@ -1,0 +1,111 @@
+"""The busiest five minutes of a week, from a Prometheus that scrapes the clients."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.service import Ceilings
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.plan.busiest import busiest_moment, ended
+from fss_exporter.plan.load import Load, SizeShare
+from fss_exporter.plan.prometheus_api import Prometheus, selector
+
+_COST = "fss_client_estimated_io_operations"
+_READ = "fss_client_read_bytes_total"
+_WRITTEN = "fss_client_written_bytes_total"
+_SIZES = "fss_client_io_size_bytes"
+
+
+def of_clients(
+    prometheus: Prometheus, limits: Callable[[str], Limits | Ceilings], address: str | None
+) -> dict[str, Load]:
+    """The five minutes in which the clients of each mount target had it nearest to a ceiling, by address.
+
+    Args:
+        prometheus: the API.
+        limits: ceilings of an address.
+        address: only this one; None for all.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    loads = {}
+    for where, history in _histories(prometheus, address).items():
+        at = busiest_moment(history, limits(where))
+        loads[where] = Load(ended(at), _load(prometheus, where, at), _sizes(prometheus, where, at))
+    return loads
+
+
+def _histories(prometheus: Prometheus, address: str | None) -> dict[str, dict[float, Traffic]]:
+    """Traffic of each five minutes by address and end, as far as ceilings are about it."""
+    of = selector("address", address)
+    figures: dict[str, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for name in (f"{_COST}_total", _READ, _WRITTEN):
+        for labels, values in prometheus.week(f"sum by (address) (rate({name}{of}[5m]))"):
+            for moment, value in values:
+                figures[labels.get("address", "")][moment][name] = value
+    return {
+        where: {at: _rough(values) for at, values in moments.items()} for where, moments in figures.items() if where
+    }
+
+
+def _rough(values: dict[str, float]) -> Traffic:
+    iops = values.get(f"{_COST}_total", 0.0)
+    every = OperationTraffic(iops, Bounds(iops, iops, iops))  # as a service counts them that counts READs and WRITEs
+    return Traffic({READ: every}, values.get(_READ, 0.0), values.get(_WRITTEN, 0.0))
+
+
+def _load(prometheus: Prometheus, address: str, at: float) -> Traffic:
+    of = selector("address", address)
+
+    def by_operation(name: str) -> dict[str, float]:
+        found = prometheus.at(f"sum by (operation) (rate({name}{of}[5m]))", at)
+        return {labels.get("operation", ""): value for labels, value in found}
+
+    def whole(name: str) -> float | None:
+        return by_operation(name).get("")
+
+    point, lower, upper = (by_operation(f"{_COST}{part}_total") for part in ("", "_lower_bound", "_upper_bound"))
+    execute = by_operation("fss_client_execute_seconds_total")
+    rtt = by_operation("fss_client_rtt_seconds_total")
+    return Traffic(
+        operations={
+            name: OperationTraffic(
+                operations=rate,
+                iops=Bounds(lower.get(name, point[name]), point[name], upper.get(name, point[name]))
+                if name in point
+                else None,
+                rtt_seconds=rtt.get(name, 0.0),
+                execute_seconds=execute.get(name, 0.0),
+            )
+            for name, rate in by_operation("fss_client_operations_total").items()
+            if rate or name in {READ, WRITE}
+        },
+        read_bytes=whole(_READ) or 0.0,
+        written_bytes=whole(_WRITTEN) or 0.0,
+        lock_iops=whole("fss_client_estimated_lock_io_operations_total"),
+    )
+
+
+def _sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:
+    """Classes of sizes that occur, by operation, as far as clients are in exact mode."""
+    of = selector("address", address)
+    counts: dict[str, dict[float, float]] = defaultdict(dict)
+    for labels, value in prometheus.at(f"sum by (operation, le) (rate({_SIZES}_bucket{of}[5m]))", at):
+        counts[labels.get("operation", "")][float(labels.get("le", "nan"))] = value
+    return {
+        operation: tuple(_classes(sorted(buckets.items())))
+        for operation, buckets in sorted(counts.items())
+        if buckets.get(math.inf)
+    }
+
+
+def _classes(buckets: list[tuple[float, float]]) -> Iterator[SizeShare]:
+    whole, before = buckets[-1][1], 0.0
+    for bound, count in buckets:
+        if count > before:
+            yield SizeShare(bound, (count - before) / whole)
+        before = count

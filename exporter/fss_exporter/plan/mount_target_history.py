@@ -1,0 +1,131 @@
+"""The busiest five minutes of a week of mount targets: from clients, or from a poller where no client is scraped."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final
+
+from fss_exporter.errors import SourceError
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.plan.busiest import LimitsOf, busiest_moment, ended
+from fss_exporter.plan.client_history import of_clients
+from fss_exporter.plan.load import Load
+from fss_exporter.plan.prometheus_api import Prometheus, selector
+
+_MEASURED: Final = "fss_mount_target_iops"
+_ESTIMATED: Final = "fss_mount_target_estimated_iops"
+_READ: Final = "fss_mount_target_read_bytes_per_second"
+_WRITTEN: Final = "fss_mount_target_write_bytes_per_second"
+_CONNECTIONS: Final = "fss_mount_target_connections"
+
+EVERYTHING: Final = "all operations"
+"""Stands for what OCI does not split by operation."""
+
+
+Target = tuple[str, str]
+"""OCID and name."""
+
+
+def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
+    """The five minutes in which each mount target was nearest to a ceiling, by address.
+
+    Args:
+        prometheus: the API.
+        limits: ceilings of a mount target.
+        address: only this mount target; None for all.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of that week.
+    """
+    loads = of_clients(prometheus, lambda where: limits(where, ""), address) or published(prometheus, limits, address)
+    if not loads:
+        of = f" with address {address}" if address else ""
+        raise SourceError(
+            f"Prometheus has no fss_client_ and no fss_mount_target_ metrics of the last week{of}; "
+            "are the clients, or is a poller, scraped?"
+        )
+    return loads
+
+
+def published(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
+    """The busiest five minutes of each mount target that a poller sees, by address, or by name where it has none.
+
+    Args:
+        prometheus: the API.
+        limits: ceilings of a mount target.
+        address: only this mount target; None for all.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    known = _inventory(prometheus, address)
+    loads = {}
+    for target, history in _histories(prometheus).items():
+        info = known.get(target, {})
+        if address is None or info:
+            where, shape = info.get("address") or target[1], info.get("shape", "")
+            at = busiest_moment({moment: _traffic(one) for moment, one in history.items()}, limits(where, shape))
+            loads[where] = _load(prometheus, target[0], history[at], at, shape)
+    return loads
+
+
+def _inventory(prometheus: Prometheus, address: str | None) -> dict[Target, Mapping[str, str]]:
+    query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
+    return {_target(labels): labels for labels, _ in prometheus.at(query, prometheus.now)}
+
+
+def _target(labels: Mapping[str, str]) -> Target:
+    return labels.get("mount_target_id", ""), labels.get("mount_target", "")
+
+
+def _histories(prometheus: Prometheus) -> dict[Target, dict[float, dict[str, float]]]:
+    """Figures by mount target and end of the five minutes, as far as ceilings are about them and bandwidth is known."""
+    figures: dict[Target, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN):
+        for labels, values in prometheus.week(_mean(name)):
+            for moment, value in values:
+                figures[_target(labels)][moment][name] = value
+    whole = {
+        target: {moment: one for moment, one in moments.items() if {_READ, _WRITTEN} <= one.keys()}
+        for target, moments in figures.items()
+    }
+    return {target: moments for target, moments in whole.items() if moments}
+
+
+def _mean(name: str, mount_target_id: str | None = None) -> str:
+    """Several pollers may look at one mount target; they see the same."""
+    of = selector("mount_target_id", mount_target_id)
+    return f"max by (mount_target_id, mount_target) (avg_over_time({name}{of}[5m]))"
+
+
+def _traffic(figures: Mapping[str, float]) -> Traffic:
+    """With bounds as far as the figures have them."""
+    point = figures.get(_MEASURED, figures.get(_ESTIMATED))
+    if point is None:
+        cost = None
+    elif _MEASURED in figures:
+        cost = Bounds(point, point, point)
+    else:
+        bounds = (figures.get(f"{_ESTIMATED}_{which}_bound", point) for which in ("lower", "upper"))
+        cost = Bounds(next(bounds), point, next(bounds))
+    # How many operations the cost is of is not published.
+    whole = OperationTraffic(0.0, cost)
+    return Traffic({EVERYTHING: whole}, figures[_READ], figures[_WRITTEN])
+
+
+def _load(prometheus: Prometheus, mount_target_id: str, figures: Mapping[str, float], at: float, shape: str) -> Load:
+    more = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
+    also = {name: value for name in more for _, value in prometheus.at(_mean(name, mount_target_id), at)}
+    if _MEASURED in figures:
+        remark = "IOPS as OCI measured them"
+    elif _ESTIMATED in figures:
+        remark = "IOPS estimated from requests OCI publishes, which leave out LOOKUP, ACCESS and others: it may be more"
+    else:
+        remark = "IOPS not known: OCI published neither them nor requests"
+    return Load(
+        ended(at),
+        _traffic({**also, **figures}),
+        shape=shape,
+        connections=also.get(_CONNECTIONS),
+        remark=f"{remark}; no split by operation is published",
+    )

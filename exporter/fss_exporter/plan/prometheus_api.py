@@ -1,0 +1,76 @@
+"""Queries to the HTTP API of a Prometheus."""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from fss_exporter.errors import SourceError
+
+WEEK_S = 7 * 86400
+STEP_S = 300
+
+
+class Series(NamedTuple):
+    """One series: its labels, and its values by epoch second; NaN and infinity are 0."""
+
+    labels: Mapping[str, str]
+    values: tuple[tuple[float, float], ...]
+
+
+class Prometheus:
+    """One Prometheus.
+
+    Args:
+        get: returns the text of a path with its query.
+        now: end of the week, epoch seconds; None for now.
+    """
+
+    def __init__(self, get: Callable[[str], str], now: float | None = None) -> None:
+        self._get = get
+        self.now = time.time() if now is None else now
+
+    def week(self, query: str) -> Iterator[Series]:
+        """Every five minutes of the week.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        span = {"query": query, "start": self.now - WEEK_S, "end": self.now, "step": STEP_S}
+        for series in _result(self._get(f"/api/v1/query_range?{urlencode(span)}")):
+            values = ((float(moment), _number(value)) for moment, value in series["values"])
+            yield Series(series["metric"], tuple(values))
+
+    def at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], float]]:
+        """Labels and values at a moment, epoch seconds.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        for series in _result(self._get(f"/api/v1/query?{urlencode({'query': query, 'time': moment})}")):
+            yield series["metric"], _number(series["value"][1])
+
+
+def selector(label: str, value: str | None) -> str:
+    """`{label="value"}` that the value cannot leave; nothing for None."""
+    return "" if value is None else f"{{{label}={json.dumps(value, ensure_ascii=False)}}}"
+
+
+def _result(text: str) -> list[Any]:
+    try:
+        document = json.loads(text)
+        if document["status"] != "success":
+            raise SourceError(f"Prometheus refuses the query: {document.get('error', 'no reason given')}")
+        result = document["data"]["result"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}; is this the right URL?") from error
+    if not isinstance(result, list):
+        raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}; is this the right URL?")
+    return result
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else 0.0

@@ -1,0 +1,152 @@
+"""A workload with all it runs on, and `--what-if NAME=VALUE`: the same with one thing changed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+
+from fss_exporter import units
+from fss_exporter.errors import UsageError
+from fss_exporter.model.capacity import Answer, Clients, capacity_answer, client_uses, server_uses
+from fss_exporter.model.job_time import JobTime, job_time
+from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.traffic import scaled
+from fss_exporter.plan.load import Load
+
+MOST_CLIENTS = 1_000_000
+MOST_REQUESTS = 1_000_000_000
+MOST_MOUNT_TARGETS = 1000
+"""Larger figures are typing errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A workload, and what it runs on.
+
+    Attributes:
+        load: the whole workload.
+        shape: name of the shape of the mount targets.
+        limits: ceilings of one mount target.
+        clients: the hosts.
+        target: share of a ceiling to stay at or below.
+        mount_targets: how many share the load evenly; None where the answer says how many it needs.
+    """
+
+    load: Load
+    shape: str
+    limits: Limits
+    clients: Clients
+    target: float
+    mount_targets: int | None = None
+
+    def answer(self) -> Answer:
+        """What the workload needs."""
+        return capacity_answer(self.load.traffic, self.limits, self.clients, self.target, self.mount_targets)
+
+    def job_time(self) -> JobTime | None:
+        """How long a job takes; None for a workload that is a rate, or where no bound is known."""
+        if not self.load.is_job:
+            return None
+        traffic = self.load.traffic
+        found = (
+            *server_uses(traffic, self.limits, self.clients, self.mount_targets or 1),
+            *client_uses(traffic, self.clients),
+        )
+        return job_time(found, traffic.all_operations.operations, self.clients)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One workload with its answer.
+
+    Attributes:
+        address: of the recorded mount target; empty for a stated workload.
+        scenario: the workload and what it runs on.
+        changed: what-if scenarios by the change, as the operator wrote it.
+    """
+
+    address: str
+    scenario: Scenario
+    changed: tuple[tuple[str, Scenario], ...]
+
+
+def _whole(text: str, most: int = MOST_CLIENTS) -> int:
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+    if not digits or not 0 < int(text) <= most:
+        raise click.BadParameter(f"{text!r} is not a whole number from 1 to {most:,}")
+    return int(text)
+
+
+def _connections(text: str) -> int:
+    count = _whole(text)
+    if count > 16:
+        raise click.BadParameter(f"{count} is more than the 16 connections Linux makes")
+    return count
+
+
+def _above_zero(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= MOST_REQUESTS:
+        raise click.BadParameter(f"{text!r} is not a number above zero, up to {MOST_REQUESTS:,}")
+    return value
+
+
+def _ratio(text: str) -> float:
+    value = _above_zero(text)
+    if value > 1:
+        raise click.BadParameter(f"{text!r} is not a share above 0 and up to 1")
+    return value
+
+
+_OF_CLIENTS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "nconnect": ("nconnect", _connections),
+    "clients": ("count", _whole),
+    "concurrency": ("concurrency", _above_zero),
+    "latency": ("latency_seconds", units.latency),
+    "network-rtt": ("network_rtt_seconds", units.latency),
+    "client-bandwidth": ("bandwidth", units.bandwidth),
+}
+_KNOWN = ", ".join((*_OF_CLIENTS, "mount-targets", "target", "shape"))
+
+
+def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits]) -> Scenario:
+    """The scenario with one thing changed.
+
+    Args:
+        scenario: before the change.
+        change: `name=value`.
+        limits_of: ceilings of a shape.
+
+    Raises:
+        UsageError: the name is not known, or the value does not fit.
+    """
+    name, equals, value = change.partition("=")
+    if not equals:
+        raise UsageError(f"--what-if {change}: write it like nconnect=16")
+    try:
+        if name in _OF_CLIENTS:
+            attribute, read = _OF_CLIENTS[name]
+            return _with(scenario, replace(scenario.clients, **{attribute: read(value)}))
+        if name == "mount-targets":
+            return replace(scenario, mount_targets=_whole(value, MOST_MOUNT_TARGETS))
+        if name == "target":
+            return replace(scenario, target=_ratio(value))
+    except click.BadParameter as wrong:
+        raise UsageError(f"--what-if {change}: {wrong.message}") from wrong
+    if name == "shape":
+        if value not in SHAPES:
+            raise UsageError(f"--what-if {change}: not a shape; known are {', '.join(SHAPES)}")
+        return replace(scenario, shape=value, limits=limits_of(value))
+    raise UsageError(f"--what-if {change}: known are {_KNOWN}")
+
+
+def _with(scenario: Scenario, clients: Clients) -> Scenario:
+    before, after = scenario.clients.highest_rate, clients.highest_rate
+    if not scenario.load.follows_latency or before is None or after is None:
+        return replace(scenario, clients=clients)
+    load = replace(scenario.load, traffic=scaled(scenario.load.traffic, after / before))
+    return replace(scenario, clients=clients, load=load)

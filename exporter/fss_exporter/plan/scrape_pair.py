@@ -1,0 +1,73 @@
+"""The workload between two saved scrapes of an agent, with sizes of READs and WRITEs where the agent counts them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.size_classes import Class, classes_io_operations
+from fss_exporter.model.traffic import OperationTraffic, Traffic, together
+from fss_exporter.nfs.scraped import RESTARTED, read_totals, went_back
+from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, Histogram, read_sizes
+from fss_exporter.nfs.traffic import traffic
+from fss_exporter.plan.load import Load, SizeShare
+
+
+def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: float | None) -> dict[str, Load]:
+    """The workload by address.
+
+    Args:
+        names: of the two files, for messages.
+        texts: `/metrics` of one agent, earlier and later.
+        seconds: between the scrapes; None to take the time from the scrapes.
+
+    Raises:
+        UsageError: the texts are not two scrapes of one agent in this order.
+    """
+    try:
+        return _between(names, texts, seconds)
+    except SourceError as error:
+        raise UsageError(str(error)) from error
+
+
+def _between(names: tuple[str, str], texts: tuple[str, str], seconds: float | None) -> dict[str, Load]:
+    old, new = map(read_totals, names, texts)
+    before, after = map(read_sizes, names, texts)
+    if went_back(old.totals, new.totals):
+        raise UsageError(f"{names[0]}, {names[1]}: {RESTARTED}; or is the later one given first?")
+    passed = seconds or after.seconds - before.seconds
+    if passed <= 0:
+        raise UsageError(f"{names[0]}, {names[1]}: the scrapes do not say how far apart they are: give --seconds")
+    mounts: dict[str, list[Traffic]] = {}
+    for key, rates in traffic(old.totals, new.totals, passed).items():
+        mounts.setdefault(key.address, []).append(rates)
+    source = f"{names[0]} to {names[1]}, {passed:g} s"
+    loads = {address: Load(source, together(found)) for address, found in mounts.items()}
+    for (address, operation), histogram in after.histograms.items():
+        earlier = before.histograms.get((address, operation), NO_HISTOGRAM)
+        load = loads.get(address, Load(source, Traffic({}, 0.0, 0.0)))
+        loads[address] = _with_sizes(load, operation, histogram, earlier, passed)
+    return loads
+
+
+def _with_sizes(load: Load, operation: str, histogram: Histogram, earlier: Histogram, seconds: float) -> Load:
+    classes, payload = histogram.since(earlier, seconds)
+    if not classes:
+        return load
+    sizes = {**load.sizes, operation: _shares(classes)}
+    known = load.traffic.operations.get(operation)
+    if known is not None and known.operations:
+        # What exact mode has charged for each size is nearer to the truth than its class can be.
+        return replace(load, sizes=sizes)
+    rate = OperationTraffic(sum(one.operations for one in classes), classes_io_operations(operation, classes, payload))
+    traffic = replace(load.traffic, operations={**load.traffic.operations, operation: rate})
+    if operation == READ:
+        traffic = replace(traffic, read_bytes=payload)
+    elif operation == WRITE:
+        traffic = replace(traffic, written_bytes=payload)
+    return replace(load, traffic=traffic, sizes=sizes)
+
+
+def _shares(classes: Sequence[Class]) -> tuple[SizeShare, ...]:
+    whole = sum(one.operations for one in classes)
+    return tuple(SizeShare(one.up_to_bytes, one.operations / whole) for one in classes)

@@ -1,0 +1,73 @@
+"""A workload stated in flags: rates, a mix that latency and concurrency drive, or a job of files or bytes."""
+
+from dataclasses import replace
+
+from fss_exporter.errors import UsageError
+from fss_exporter.model.traffic import Traffic, scaled
+from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES, Transfers, workload
+from fss_exporter.plan.inputs import PlanInputs
+from fss_exporter.plan.load import Load
+
+_DEFAULT_SIZE = LARGEST_TRANSFER_BYTES
+
+
+def stated_load(inputs: PlanInputs, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> Load:
+    """The workload of the flags.
+
+    Args:
+        inputs: the flags.
+        cap_bytes: the largest transfer of the client (rsize and wsize).
+
+    Raises:
+        UsageError: an operation has no known cost, or a rate is missing.
+    """
+    reads, writes = _transfers(inputs)
+    try:
+        traffic = workload(reads, writes, inputs.operations, cap_bytes)
+    except ValueError as wrong:
+        raise UsageError(f"--operation: {wrong}") from wrong
+    if inputs.is_job:
+        return as_job(Load("as stated", traffic), inputs)
+    if inputs.has_rates and not inputs.mix:
+        return Load("as stated", traffic)
+    highest = inputs.hosts.highest_rate
+    if highest is None:
+        raise UsageError("no rate: give --reads, --writes or --operation, or --concurrency and --latency")
+    factor = highest / traffic.all_operations.operations
+    return Load("as stated", scaled(traffic, factor), follows_latency=True)
+
+
+def as_job(load: Load, inputs: PlanInputs) -> Load:
+    """The load as the job of `--files` or `--bytes`: its traffic becomes all operations and bytes of the job.
+
+    Raises:
+        UsageError: `--bytes` of a load that moves none.
+    """
+    factor = inputs.files or (inputs.total_bytes or 0) / _payload(load.traffic)
+    return replace(load, traffic=scaled(load.traffic, factor), is_job=True)
+
+
+def _payload(traffic: Traffic) -> float:
+    payload = traffic.read_bytes + traffic.written_bytes
+    if not payload:
+        raise UsageError("--bytes: the load reads and writes nothing; give --read-size or --write-size")
+    return payload
+
+
+def _transfers(inputs: PlanInputs) -> tuple[Transfers | None, Transfers | None]:
+    """Reads and writes with their rates; one of each a second where only sizes are stated."""
+    if inputs.has_rates:
+        return (
+            _of_rate(inputs.reads, inputs.read_bandwidth, inputs.read_size or _DEFAULT_SIZE),
+            _of_rate(inputs.writes, inputs.write_bandwidth, inputs.write_size or _DEFAULT_SIZE),
+        )
+    return (
+        None if inputs.read_size is None else Transfers(1.0, inputs.read_size),
+        None if inputs.write_size is None else Transfers(1.0, inputs.write_size),
+    )
+
+
+def _of_rate(per_second: float | None, bandwidth: float | None, size: int) -> Transfers | None:
+    if bandwidth is not None:
+        per_second = bandwidth / size
+    return None if per_second is None else Transfers(per_second, size)

@@ -1,0 +1,118 @@
+"""docs/services.md says what the table of services says."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.rules.pack import promtool
+
+from fss_exporter.config import Settings
+from fss_exporter.model.service import CapacityCeiling
+from fss_exporter.model.services import GB, GIB, SERVICES, TB
+from fss_exporter.oci.iam import NEEDS
+from fss_exporter.oci.neighbours import BLOCK, LUSTRE, metrics_of
+
+PAGE = Path(__file__).parents[2] / "docs/services.md"
+UNITS = {1000 * GIB: "1,000 GiB", TB: "TB", GB: "GB"}
+
+
+def _amount(value: float, unit: str) -> str:
+    if unit == "B/s" and not value % (1 << 20):
+        return f"{value / (1 << 20):,g} MiB/s"
+    return f"{value / 1e6:,g} MB/s" if unit == "B/s" else f"{value:,g} IOPS"
+
+
+def _line(line: CapacityCeiling | None, unit: str) -> str:
+    if line is None:
+        return ""
+    most = "" if line.most is None else _amount(line.most, unit)
+    if line.per_unit is None:
+        return most
+    grows = f"{_amount(line.per_unit, unit)} per {UNITS[int(line.unit_bytes)]}"
+    return f"{grows}, up to {most}" if most else grows
+
+
+def rows() -> Iterator[str]:
+    """The table of ceilings."""
+    yield "| service | type | IOPS | bandwidth | source |"
+    yield "|---|---|---|---|---|"
+    for service in SERVICES.values():
+        for kind in service.kinds.values():
+            lines = [line for line in (kind.iops, kind.both, kind.read, kind.write) if line is not None]
+            each = [
+                text
+                for text, line in (("{} both", kind.both), ("{} read", kind.read), ("{} written", kind.write))
+                if line is not None
+                for text in [text.format(_line(line, "B/s"))]
+            ]
+            sources = "; ".join(dict.fromkeys(f"{line.source.document} ({line.source.dated})" for line in lines))
+            sources += f"; {kind.remark}" if kind.remark else ""
+            yield f"| `{service.name}` | `{kind.name}` | {_line(kind.iops, 'IOPS')} | {'; '.join(each)} | {sources} |"
+
+
+def test_the_table_of_ceilings_is_the_models() -> None:
+    shown = re.search(r"<!-- kinds.*?-->\n(.*?)\n<!-- end of kinds -->", PAGE.read_text(), re.DOTALL)
+
+    assert shown is not None
+    assert shown[1].splitlines() == list(rows()), "write it anew: python -m tests.artefacts.test_services_page"
+
+
+def test_every_service_has_a_row() -> None:
+    assert set(re.findall(r"^\| `([\w-]+)` \| (?!`)", PAGE.read_text(), re.MULTILINE)) == set(SERVICES)
+
+
+def test_the_configurations_shown_are_correct() -> None:
+    shown = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+    assert len(shown) == 2
+    for text in shown:
+        Settings.model_validate(yaml.safe_load(text))
+
+
+def test_the_query_shown_tells_what_is_read_from_each_kind_of_service(tmp_path: Path) -> None:
+    (query,) = re.findall(r"```promql\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    mount = 'address="10.9.0.5", server="x.nas.aliyuncs.com", export="/share", service="apsara-nas"'
+    series = {
+        **{f'fss_client_read_bytes_total{{instance="{host}", {mount}}}': "0+120x10" for host in ("web", "db")},
+        **{f'fss_client_service_info{{instance="{host}", {mount}, kind="capacity"}}': "1x10" for host in ("web", "db")},
+    }
+    expected = {"labels": '{service="apsara-nas", kind="capacity"}', "value": 4}
+    case = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "promql_expr_test": [{"expr": query, "eval_time": "10m", "exp_samples": [expected]}],
+    }
+    path = tmp_path / "test.yml"
+    path.write_text(yaml.safe_dump({"tests": [case]}))
+
+    fine, said = promtool("test", "rules", path)
+
+    assert fine, said
+
+
+def test_the_number_of_queries_is_told() -> None:
+    counted = f"({len(metrics_of(['lustre']))} and {len(metrics_of(['block-volume']))})"
+
+    assert counted in PAGE.read_text()
+
+
+@pytest.mark.parametrize("operation", ["ListLustreFileSystems", "ListVolumes", "ListBootVolumes"])
+def test_the_policies_are_those_the_calls_need(operation: str) -> None:
+    need = NEEDS[operation]
+
+    assert f"to {need.verb} {need.resource} in tenancy\n" in PAGE.read_text()
+
+
+@pytest.mark.parametrize("namespace", [LUSTRE, BLOCK])
+def test_the_policies_allow_the_metrics_of_each_namespace(namespace: str) -> None:
+    need = NEEDS["SummarizeMetricsData"]
+
+    assert f"to {need.verb} {need.resource} in tenancy where {need.condition(namespace)}\n" in PAGE.read_text()
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text()
+    begin, end = text.index("-->\n", text.index("<!-- kinds")) + 4, text.index("<!-- end of kinds")
+    PAGE.write_text(text[:begin] + "\n".join(rows()) + "\n" + text[end:])

@@ -1,0 +1,260 @@
+"""`fss-exporter plan --prometheus`: the busiest minutes of a week, of clients or of mount targets."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+
+import pytest
+from tests import processes
+from tests.cli.prompt import Answer, ask
+
+from fss_exporter.errors import SourceError
+from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.purchase import ServiceLoad, service_load
+from fss_exporter.model.service import Ceilings
+from fss_exporter.plan import prometheus_api as prometheus
+from fss_exporter.plan.answer_tables import size_lines
+from fss_exporter.plan.busiest import LimitsOf
+from fss_exporter.plan.load import Load
+from fss_exporter.plan.mount_target_history import busiest as busiest_of
+from fss_exporter.plan.service_history import of_service
+
+NOW = 1_790_000_000
+QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
+
+
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
+    """A real Prometheus with two hours of some mount targets, days ago: one quiet hour and one busy hour."""
+    folder = tmp_path_factory.mktemp("week")
+    (folder / "history.om").write_text("".join((*_history(), *_published(), *_other_services(), "# EOF\n")))
+    promtool = processes.require("promtool", "prometheus")
+    subprocess.run(
+        [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
+        check=True,
+        capture_output=True,
+    )
+    flags = ("--storage.tsdb.retention.time=100y",)
+    with processes.prometheus("global: {}\n", folder, *flags) as server:
+        yield server
+
+
+def _history() -> Iterator[str]:
+    mount = 'server="s",export="/a"'
+    lines = [
+        ("fss_client_operations", ',operation="READ"', {QUIET: 10, BUSY: 500}),
+        ("fss_client_estimated_io_operations", ',operation="READ"', {QUIET: 400, BUSY: 16_500}),
+        ("fss_client_estimated_io_operations_lower_bound", ',operation="READ"', {QUIET: 300, BUSY: 16_000}),
+        ("fss_client_estimated_io_operations_upper_bound", ',operation="READ"', {QUIET: 500, BUSY: 17_000}),
+        ("fss_client_execute_seconds", ',operation="READ"', {QUIET: 1, BUSY: 4}),
+        ("fss_client_rtt_seconds", ',operation="READ"', {QUIET: 1, BUSY: 3}),
+        ("fss_client_read_bytes", "", {QUIET: 10 << 20, BUSY: 500 << 20}),
+        ("fss_client_written_bytes", "", {QUIET: 0, BUSY: 0}),
+    ]
+    for name, labels, per_second in lines:
+        yield f"# TYPE {name} counter\n"
+        for address in ("10.0.0.1", "10.0.0.2"):
+            value = 0.0
+            for start in (QUIET, BUSY):
+                for minute in range(60):
+                    yield f'{name}_total{{address="{address}",{mount}{labels}}} {value} {start + minute * 60}\n'
+                    value += per_second[start] * 60 * (0.5 if address == "10.0.0.2" else 1)
+    yield "# TYPE fss_client_io_size_bytes_bucket gauge\n"
+    for bound, share in (("32768.0", 0.25), ("65536.0", 0.25), ("1.048576e+06", 1.0), ("+Inf", 1.0)):
+        for minute in range(60):
+            value = 500 * share * 60 * minute
+            labels = f'address="10.0.0.1",operation="READ",le="{bound}"'
+            yield f"fss_client_io_size_bytes_bucket{{{labels}}} {value} {BUSY + minute * 60}\n"
+
+
+def _published() -> Iterator[str]:
+    """Of three mount targets no client is scraped: one is measured, one estimated, one never had its bandwidth polled."""
+    targets = {"measured": ("10.0.0.3", "hpmt-20"), "estimated": ("", "standard"), "new": ("10.0.0.5", "hpmt-999")}
+    labels = {name: f'mount_target="{name}",mount_target_id="ocid1.{name}",region="r"' for name in targets}
+    yield "# TYPE fss_mount_target_info gauge\n"
+    for name, (address, shape) in targets.items():
+        yield f'fss_mount_target_info{{{labels[name]},address="{address}",shape="{shape}"}} 1 {BUSY}\n'
+    figures: dict[str, dict[str, float]] = {
+        "fss_mount_target_iops": {"measured": 30_000, "new": 5},
+        "fss_mount_target_estimated_iops": {"measured": 20_000, "estimated": 40_000},
+        "fss_mount_target_estimated_iops_lower_bound": {"measured": 19_000, "estimated": 38_000},
+        "fss_mount_target_estimated_iops_upper_bound": {"measured": 21_000, "estimated": 45_000},
+        "fss_mount_target_read_bytes_per_second": {"measured": 2e9, "estimated": 1e8},
+        "fss_mount_target_write_bytes_per_second": {"measured": 5e8, "estimated": 2e8},
+        "fss_mount_target_connections": {"measured": 40},
+    }
+    for metric, values in figures.items():
+        yield f"# TYPE {metric} gauge\n"
+        for name, value in values.items():
+            for start, share in ((QUIET, 0.1), (BUSY, 1.0)):
+                for minute in range(60):
+                    yield f"{metric}{{{labels[name]}}} {value * share} {start + minute * 60}\n"
+
+
+def _other_services() -> Iterator[str]:
+    """A Lustre file system of 40 TB at 125 MB/s per TB, near its 5 GB/s in the busy hour; the clients of 10.0.0.2 use a NAS."""
+    labels = 'service="lustre",resource="render",resource_id="ocid1.lustrefilesystem.render",region="r"'
+    figures = {
+        "fss_service_read_operations_per_second": 700.0,
+        "fss_service_write_operations_per_second": 300.0,
+        "fss_service_read_bytes_per_second": 3.2e9,
+        "fss_service_write_bytes_per_second": 1.2e9,
+    }
+    for name, value in figures.items():
+        yield f"# TYPE {name} gauge\n"
+        for start, share in ((QUIET, 0.1), (BUSY, 1.0)):
+            for minute in range(60):
+                yield f"{name}{{{labels}}} {value * share} {start + minute * 60}\n"
+    yield "# TYPE fss_service_bytes_per_second_limit gauge\n"
+    yield f"fss_service_bytes_per_second_limit{{{labels}}} 5e9 {BUSY}\n"
+    yield "# TYPE fss_client_service_info gauge\n"
+    yield f'fss_client_service_info{{address="10.0.0.2",server="s",export="/a",service="apsara-nas",kind=""}} 1 {BUSY}\n'
+
+
+def of_shape(_: str, shape: str) -> Limits:
+    return SHAPES[shape or "standard"].limits if shape in {"", *SHAPES} else Limits()
+
+
+def busiest(
+    get: Callable[[str], str], limits: LimitsOf, address: str | None, now: float | None = None
+) -> dict[str, Load]:
+    return busiest_of(prometheus.Prometheus(get, now), limits, address)
+
+
+def asked(week: processes.Prometheus) -> Callable[[str], str]:
+    return lambda path: processes.get(f"{week.url}{path}")
+
+
+def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus) -> None:
+    loads = busiest(asked(week), of_shape, None, NOW)
+    assert set(loads) == {"10.0.0.1", "10.0.0.2"}
+    load = loads["10.0.0.1"].traffic
+    assert load.operations["READ"].operations == pytest.approx(500)
+    assert load.iops == pytest.approx((16_000, 16_500, 17_000))
+    assert load.read_bytes == pytest.approx(500 << 20)
+    assert load.operations["READ"].execute_seconds == pytest.approx(4)
+    assert loads["10.0.0.2"].traffic.read_bytes == pytest.approx(250 << 20)
+
+
+def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prometheus) -> None:
+    loads = busiest(asked(week), of_shape, None, NOW)
+
+    classes: list[object] = [tuple(one) for one in loads["10.0.0.1"].sizes["READ"]]
+    assert classes == [(32768, pytest.approx(0.25)), (1048576, pytest.approx(0.75))]
+    assert loads["10.0.0.2"].sizes == {}
+
+    assert list(size_lines(loads["10.0.0.1"])) == ["READ sizes, counted: 25% up to 32 KiB, 75% up to 1,024 KiB"]
+
+
+def test_one_mount_target_of_the_week_can_be_chosen(week: processes.Prometheus) -> None:
+    assert set(busiest(asked(week), of_shape, "10.0.0.2", NOW)) == {"10.0.0.2"}
+
+
+@pytest.mark.parametrize("named", [None, "render", "ocid1.lustrefilesystem.render"])
+def test_the_busiest_minutes_of_a_file_system_of_another_service_are_planned(
+    week: processes.Prometheus, named: str | None
+) -> None:
+    loads = of_service(prometheus.Prometheus(asked(week), NOW), "lustre", Ceilings(), named)
+
+    assert set(loads) == {named or "render"}
+    assert service_load(loads[named or "render"].traffic) == ServiceLoad(700, 300, 3.2e9, 1.2e9)
+
+
+def test_clients_of_another_service_are_planned_without_those_of_mount_targets(week: processes.Prometheus) -> None:
+    api = prometheus.Prometheus(asked(week), NOW)
+
+    assert set(of_service(api, "apsara-nas", Ceilings(), None)) == {"10.0.0.2"}
+
+
+def test_a_service_without_metrics_is_a_failure(week: processes.Prometheus) -> None:
+    with pytest.raises(SourceError, match="nothing of block-volume called db of the last week"):
+        of_service(prometheus.Prometheus(asked(week), NOW), "block-volume", Ceilings(), "db")
+
+
+def test_a_week_without_metrics_is_a_failure(week: processes.Prometheus) -> None:
+    with pytest.raises(
+        SourceError, match=r"no fss_client_ and no fss_mount_target_ metrics of the last week with address 10\.9\.9\.9"
+    ):
+        busiest(asked(week), of_shape, "10.9.9.9", NOW)
+    answer = ask("plan", "--prometheus", week.url)
+    assert answer.code == 1
+    assert "are the clients, or is a poller, scraped?" in answer.err
+
+
+def test_an_address_cannot_leave_its_quotes(week: processes.Prometheus) -> None:
+    with pytest.raises(SourceError, match="no fss_client_ and no"):
+        busiest(asked(week), of_shape, '10.0.0.1"} or {__name__=~".+', NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "<html>", "[]", "{}", '{"status":"success"}', '{"status":"success","data":{"result":7}}', "[" * 100_000],
+)
+def test_another_page_than_prometheus_is_a_failure(text: str) -> None:
+    with pytest.raises(SourceError, match="not an answer of the Prometheus API"):
+        busiest(lambda _: text, of_shape, None, NOW)
+
+
+def test_a_refused_query_tells_the_reason() -> None:
+    refusal = json.dumps({"status": "error", "error": "query processing would load too many samples"})
+    with pytest.raises(SourceError, match="too many samples"):
+        busiest(lambda _: refusal, of_shape, None, NOW)
+
+
+def test_no_prometheus_there_is_a_failure() -> None:
+    answer: Answer = ask("plan", "--prometheus", "http://127.0.0.1:1")
+    assert answer.code == 1
+    assert "no answer" in answer.err
+
+
+def without_clients(week: processes.Prometheus) -> Callable[[str], str]:
+    """As where only a poller is scraped."""
+    return lambda path: processes.get(f"{week.url}{path.replace('fss_client_', 'fss_nobody_')}")
+
+
+def test_without_clients_the_week_is_that_of_the_mount_targets(week: processes.Prometheus) -> None:
+    loads = busiest(without_clients(week), of_shape, None, NOW)
+    assert set(loads) == {"10.0.0.3", "estimated"}, (
+        "without an address it goes by its name, without bandwidth not at all"
+    )
+    measured, estimated = loads["10.0.0.3"], loads["estimated"]
+    assert measured.traffic.iops == pytest.approx((30_000, 30_000, 30_000))
+    assert (measured.traffic.read_bytes, measured.traffic.written_bytes) == pytest.approx((2e9, 5e8))
+    assert measured.shape == "hpmt-20"
+    assert measured.connections == pytest.approx(40)
+    assert "as OCI measured them" in measured.remark
+    assert estimated.traffic.iops == pytest.approx((38_000, 40_000, 45_000))
+    assert "leave out LOOKUP, ACCESS and others: it may be more" in estimated.remark
+
+
+def test_a_mount_target_without_clients_can_be_chosen_by_its_address(week: processes.Prometheus) -> None:
+    assert set(busiest(asked(week), of_shape, "10.0.0.3", NOW)) == {"10.0.0.3"}
+
+
+def at_prompt(week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch, *flags: str) -> Answer:
+    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+    return ask("plan", "--prometheus", week.url, "--address", "10.0.0.3", *flags)
+
+
+def test_what_a_poller_sees_is_planned_by_its_shape(
+    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = at_prompt(week, monkeypatch)
+    assert answer.code == 0, answer.err
+    assert "IOPS as OCI measured them; no split by operation is published" in answer.out
+    assert "Against one mount target of shape hpmt-20" in answer.out
+    assert "binds first: read bandwidth, at 80.0 % of it" in answer.out
+    assert "operations/s" not in answer.out
+    assert "connections      40.0 connections" in answer.out
+
+
+def test_a_shape_that_is_asked_for_replaces_the_one_it_has(
+    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = at_prompt(week, monkeypatch, "--shape", "standard", "--output", "json", "--what-if", "shape=hpmt-40")
+    (only,) = answer.document["plans"]
+    assert (only["shape"], only["mount_targets"]) == ("standard", 3)
+    assert (only["operations"], only["iops"]["point"]) == (None, 30_000)
+    assert only["best_of_one_mount_target"]["operations_per_second"] is None
+    assert only["what_if"][0]["mount_targets"] == 1

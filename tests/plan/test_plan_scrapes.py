@@ -1,0 +1,106 @@
+"""`plan --scrapes`: the metrics of an agent, saved twice, as a workload."""
+
+from pathlib import Path
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.registry import CollectorRegistry
+from tests.cli.prompt import ask
+from tests.nfs.exact.host import KIB, Host, Mount
+
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.ticker import Ticker
+
+SECONDS = 10
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Path, Path]:
+    """Two scrapes of an agent that counts, ten seconds apart: 20 READs of 64 KiB and 10 of 1 MiB, 30 WRITEs of 4 KiB."""
+    host = Host(Mount(40), Mount(41))
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now)
+    registry = CollectorRegistry()
+    registry.register(NfsCollector(ticker))
+    paths = tmp_path / "before.prom", tmp_path / "after.prom"
+    host.call(40, READ, 512 * KIB)
+    ticker.tick()
+    host.now += 1
+    ticker.tick()
+    paths[0].write_bytes(generate_latest(registry))
+    for second in range(SECONDS):
+        host.call(40, READ, 64 * KIB)
+        host.call(41, READ, 64 * KIB)
+        host.call(41, READ, 1024 * KIB)
+        for _ in range(3):
+            host.call(40, WRITE, 4 * KIB)
+        host.mounts[40].operations["GETATTR"] += 5 * (second >= 0)
+        host.now += 1
+        ticker.tick()
+    paths[1].write_bytes(generate_latest(registry))
+    return paths
+
+
+def bare(path: Path) -> None:
+    """Only the histogram, as where somebody keeps nothing else."""
+    lines = (line for line in path.read_text().splitlines() if "fss_client_io_size_bytes" in line)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_the_load_is_everything_between_the_scrapes_and_its_cost_what_was_counted(saved: tuple[Path, Path]) -> None:
+    (plan,) = ask("plan", "--scrapes", *saved, "--output", "json").document["plans"]
+
+    assert plan["address"] == "10.0.0.3"
+    assert plan["operations"]["READ"]["iops"] == {"lower": 39, "point": 39, "upper": 39}
+    assert plan["operations"]["WRITE"]["iops"]["point"] == 12
+    assert {name for name, rate in plan["operations"].items() if rate["per_second"]} == {"READ", "WRITE", "OTHER"}
+    assert [one["up_to_bytes"] for one in plan["counted_sizes"]["READ"]] == [64 * KIB, 1024 * KIB]
+
+
+def test_a_bare_histogram_is_a_workload_exact_to_its_classes(saved: tuple[Path, Path]) -> None:
+    for path in saved:
+        bare(path)
+    (plan,) = ask("plan", "--scrapes", *saved, "--seconds", SECONDS, "--output", "json").document["plans"]
+
+    assert plan["operations"]["WRITE"] == {"per_second": 3, "iops": {"lower": 12, "point": 12, "upper": 12}}
+    # The READs of 1 MiB are in a class that begins behind 512 KiB.
+    assert plan["operations"]["READ"] == {"per_second": 3, "iops": {"lower": 24, "point": 39, "upper": 39}}
+    assert plan["read_bytes_per_second"] == 2 * 64 * KIB + 1024 * KIB
+
+
+def test_the_sizes_are_said(saved: tuple[Path, Path]) -> None:
+    assert "READ sizes, counted: 67% up to 64 KiB, 33% up to 1,024 KiB" in ask("plan", "--scrapes", *saved).out
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda before, after: (after, before), "or is the later one given first"),
+        (lambda before, _: (before, before), "give --seconds"),
+        (lambda before, after: (before, after.parent / "none"), "cannot be read"),
+        (lambda before, _: (before, Path("/dev/null")), "no fss_client_ metrics"),
+    ],
+)
+def test_what_is_no_pair_of_scrapes_is_refused(saved: tuple[Path, Path], change: object, why: str) -> None:
+    assert callable(change)
+    answer = ask("plan", "--scrapes", *change(*saved))
+
+    assert answer.code == 2
+    assert why in " ".join(answer.err.split())
+
+
+def test_a_histogram_that_went_back_is_refused(saved: tuple[Path, Path]) -> None:
+    for path in saved:
+        bare(path)
+    answer = ask("plan", "--scrapes", *reversed(saved), "--seconds", SECONDS)
+
+    assert answer.code == 2
+    assert "fss_client_io_size_bytes went back" in answer.err
+
+
+def test_transfers_no_kernel_makes_are_refused(saved: tuple[Path, Path]) -> None:
+    saved[1].write_text("\n".join(line for line in saved[1].read_text().splitlines() if "e+06" not in line) + "\n")
+    answer = ask("plan", "--scrapes", *saved)
+
+    assert answer.code == 2
+    assert "more than 524288 bytes, which no kernel makes" in " ".join(answer.err.split())

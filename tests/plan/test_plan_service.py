@@ -1,0 +1,248 @@
+"""`plan --service` and `fio --service`: other storage services at the prompt."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.prompt import RECORDINGS, ROOT, ask
+
+from fss_exporter.model.services import SERVICES
+
+SERVER = "0a1b.cn-hangzhou.nas.aliyuncs.com"
+REPORT = ROOT / "tests/fixtures/fio/nogroup.json"
+NAS = ("--service", "apsara-nas", "--type", "capacity")
+VOLUME = ("--service", "block-volume", "--type", "vpu-20", "--capacity", "400GB")
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (("plan", "--reads", "5", "--type", "capacity"), "go with --service"),
+        (("plan", "--reads", "5", "--service", "nfs"), "is not one of"),
+        (("plan", "--reads", "5", "--service", "lustre", "--type", "fast"), "lustre has mbps-per-tb-125"),
+        (("plan", "--reads", "5", *NAS, "--capacity", "0"), "more than nothing"),
+        (("plan", "--reads", "5", *NAS, "--capacity", "big"), "is not a size"),
+        (("plan", *NAS), "no workload"),
+        (("plan", "--operation", "GETATTR=5", *NAS), "reads and writes"),
+        (("plan", "--reads", "5", "--what-if", "nconnect=2", *NAS), "reads and writes"),
+        (("plan", "--reads", "5", "--volumes", "4"), "give both"),
+        (("plan", "--reads", "5", *NAS, "--server-network", "25Gbit/s"), "give both"),
+        (("plan", "--reads", "5", *NAS, "--volumes", "4", "--server-network", "25Gbit/s"), "say what volumes"),
+        (("plan", "--reads", "5", *NAS, "--shape", "standard"), "--shape is about mount targets"),
+        (("plan", "--reads", "5", *NAS, "--tls"), "--tls is about mount targets"),
+        (("plan", "--reads", "5", *NAS, "--mount-targets", "2"), "--mount-targets is about OCI"),
+        (("plan", "--reads", "5", *NAS, "--concurrency", "2"), "--concurrency needs --latency"),
+        (("plan", "--reads", "5", *NAS, "--client-bandwidth", "1Gbit/s"), "need --clients"),
+        (("plan", "--reads", "5", *NAS, "--network-rtt", "1ms"), "need --clients"),
+        (("plan", "--reads", "5", *NAS, "--nconnect", "4"), "--nconnect needs --network-rtt"),
+        (("plan", "--reads", "5", "--volumes", "4", "--server-network", "1Gbit/s"), "go with --service"),
+        (("fio", str(REPORT), "--capacity", "1TB"), "go with --service"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_flags_that_do_not_fit_together_are_refused(flags: tuple[str, ...], why: str) -> None:
+    answer = ask(*flags)
+
+    assert answer.code == 2
+    assert why in answer.err
+
+
+def test_capacity_to_buy_for_a_bandwidth_with_the_numbers_of_littles_law() -> None:
+    found = ask(
+        "plan", *NAS, "--capacity", "1000GiB", "--write-bandwidth", "300MiB/s", "--target", "1", "--output", "json"
+    )
+
+    document = found.document
+    assert document["offers"] == [{"type": "capacity", "capacity_bytes": pytest.approx(2000 * 1024**3)}]
+    assert document["share"] == {"bandwidth, reads and writes together": pytest.approx(2.0)}
+    assert document["in_flight"] == pytest.approx(30.0)
+    assert (document["in_flight_limit"], document["clients"]) == (128, 2)
+
+
+def test_the_answer_shows_its_numbers() -> None:
+    out = ask("plan", *NAS, "--write-bandwidth", "300MiB/s").out
+
+    assert "300/s x 100.00 ms = 30.0 requests" in out
+    assert "the service takes 128 at a time" in out
+
+
+def refused(*flags: str) -> str:
+    """Why a load cannot be had."""
+    answer = ask("plan", *flags, "--output", "json").document
+    assert not answer["possible"]
+    (why,) = answer["obstacles"]
+    assert isinstance(why, str)
+    return why
+
+
+def test_a_serial_writer_cannot_have_what_its_latency_does_not_give() -> None:
+    flags = ("--write-bandwidth", "1MiB/s", "--write-size", "4k", "--concurrency", "1")
+    why = refused(*NAS, *flags)
+    assert why == refused(*NAS, *flags, "--latency", "10ms")
+    assert why == "1 in flight at 10.00 ms complete 100 a second, 0.41 MB/s. The load needs 2.6 at a time"
+    out = ask("plan", *NAS, *flags).out
+    assert f"no: {why}" in out
+    assert "parallel tools (partar for tar" in out
+
+
+def test_concurrency_alone_says_what_can_be_had() -> None:
+    flags = ("--write-size", "4k", "--concurrency", "1", "--output", "json")
+    answer = ask("plan", *NAS, *flags).document
+    assert answer["operations_per_second"] == pytest.approx(100)
+    assert answer["possible"]
+
+
+def test_more_requests_than_the_service_takes_are_a_no_and_not_a_purchase() -> None:
+    flags = ("--writes", "20000", "--write-size", "4k")
+    why = refused(*NAS, *flags)
+    assert why == (
+        "the service takes 128 requests at a time: 128 in flight at 10.00 ms complete 12,800 a second, 52.43 MB/s."
+        " The load needs 200 at a time"
+    )
+    out = ask("plan", *NAS, *flags).out
+    assert "capacity  none: it takes 128 requests at a time" in out
+    found = ask("plan", "--service", "apsara-nas", *flags, "--latency", "10ms", "--output", "json").document
+    offers = {one["type"]: one["capacity_bytes"] for one in found["offers"]}
+    assert offers["capacity"] is None
+    assert offers["performance"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (("--clients", "1", "--client-bandwidth", "1Gbit/s"), "client network: 200.00 MB/s of 125.00 MB/s"),
+        (("--clients", "1", "--network-rtt", "80ms"), "TCP window / network RTT: 200.00 MB/s of 39.32 MB/s"),
+    ],
+)
+def test_clients_that_cannot_carry_it_are_a_no(flags: tuple[str, ...], why: str) -> None:
+    assert refused("--service", "lustre", "--read-bandwidth", "200MB/s", *flags) == why
+
+
+def test_volumes_are_judged_together() -> None:
+    flags = ("--service", "block-volume", "--type", "vpu-20", "--capacity", "800GB", "--read-bandwidth", "2GB/s")
+    answer = ask("plan", *flags, "--volumes", "16", "--server-network", "25Gbit/s", "--output", "json").document
+    assert answer["share"]["bandwidth, reads and writes together"] == pytest.approx(2e9 / (16 * 480e6))
+    (offer,) = answer["offers"]
+    assert offer["capacity_bytes"] == pytest.approx(2e9 / 16 / 0.8 / 0.6e6 * 1e9)
+    shown = ask("plan", *flags, "--volumes", "16", "--server-network", "25Gbit/s").out
+    assert "of what you have (16 x OCI Block Volume, vpu-20, 800 GB): 26.0 %" in " ".join(shown.split())
+    assert "35,000 IOPS and 480 MB/s" in shown
+
+
+def test_a_self_managed_servers_bound_is_told() -> None:
+    flags = ("--service", "block-volume", "--type", "vpu-10", "--capacity", "800GB", "--read-bandwidth", "5GB/s")
+    out = " ".join(ask("plan", *flags, "--volumes", "16", "--server-network", "25Gbit/s").out.split())
+
+    assert "16 x 384.00 MB/s of volumes and 3,125.00 MB/s of network: 3,125.00 MB/s; it takes 2 such servers" in out
+
+
+def test_a_report_is_read_against_the_ceiling_of_its_service() -> None:
+    (group,) = ask("fio", REPORT, *VOLUME, "--output", "json").document["groups"]
+
+    measured = sum(job["read"]["operations_per_second"] for job in group["jobs"])
+    assert group["mount_target_iops"]["point"] == pytest.approx(measured)
+    assert group["share"]["IOPS"] == pytest.approx(measured / 30_000)
+    assert group["iops_limit"] == 30_000
+    assert group["pace"] == "above the ceiling"
+    assert "IOPS of the service" in ask("fio", REPORT, *VOLUME).out
+
+
+@pytest.mark.parametrize(
+    ("service", "kind", "capacity", "bears"),
+    [
+        ("apsara-nas", "capacity", "10000GiB", 1500 * (1 << 20)),
+        ("lustre", "mbps-per-tb-250", "40TB", 10e9),
+        ("block-volume", "vpu-10", "1TB", 480e6),
+    ],
+)
+def test_a_report_of_each_service_is_held_against_the_bandwidth_it_bears(
+    service: str, kind: str, capacity: str, bears: float
+) -> None:
+    flags = ("--service", service, "--type", kind, "--capacity", capacity, "--output", "json")
+    (group,) = ask("fio", REPORT, *flags).document["groups"]
+
+    payload = sum(job[way]["bytes_per_second"] for job in group["jobs"] for way in ("read", "write") if job[way])
+    assert group["share"]["bandwidth, reads and writes together"] == pytest.approx(payload / bears)
+
+
+def test_a_report_of_a_service_without_known_ceilings_has_figures_and_no_verdict() -> None:
+    (group,) = ask("fio", REPORT, "--service", "lustre", "--output", "json").document["groups"]
+
+    assert group["share"] == {}
+    assert group["model_error_ratio"] is None
+
+
+class TestARecordedLoad:
+    """Two looks at one host whose mount is a NAS, and what another service has to bear for it."""
+
+    @pytest.fixture
+    def looks(self, tmp_path: Path) -> tuple[Path, Path]:
+        def look(name: str) -> Path:
+            text = (RECORDINGS / f"k_mixed/{name}.txt").read_text()
+            path = tmp_path / f"{name}.txt"
+            path.write_text(text.replace("10.80.1.10:/export/a", f"{SERVER}:/share"))
+            return path
+
+        return look("before"), look("after")
+
+    @pytest.fixture
+    def configuration(self, tmp_path: Path) -> Path:
+        path = tmp_path / "services.yml"
+        path.write_text(
+            f"services:\n  - server: {SERVER}\n    service: apsara-nas\n    type: capacity\n    capacity: 1000GiB\n"
+        )
+        return path
+
+    def test_is_not_held_against_a_mount_target(self, looks: tuple[Path, Path]) -> None:
+        (target,) = ask("iostat", "--from", looks[0], "--to", looks[1], "--output", "json").document["mount_targets"]
+
+        assert target["estimated_iops"]["point"] > 0
+        assert target["share"] == {}
+
+    def test_is_held_against_the_ceiling_the_configuration_tells(
+        self, looks: tuple[Path, Path], configuration: Path
+    ) -> None:
+        flags = ("--from", looks[0], "--to", looks[1], "--config.file", configuration, "--output", "json")
+        (target,) = ask("iostat", *flags).document["mount_targets"]
+
+        payload = target["read_bytes_per_second"] + target["written_bytes_per_second"]
+        assert target["share"] == {"bandwidth, reads and writes together": pytest.approx(payload / (150 << 20))}
+
+    def test_is_counted_by_the_rule_of_the_service_the_configuration_tells(
+        self, looks: tuple[Path, Path], configuration: Path
+    ) -> None:
+        configuration.write_text(configuration.read_text().replace(SERVER, "other.example"))
+        address = configuration.with_name("address.yml")
+        address.write_text("services:\n  - export: /share\n    service: none\n")
+        flags = ("--from", looks[0], "--to", looks[1], "--output", "json", "--config.file")
+
+        (by_name,) = ask("iostat", *flags, configuration).document["mount_targets"]
+        (uncounted,) = ask("iostat", *flags, address).document["mount_targets"]
+        assert by_name["estimated_iops"] is not None
+        assert uncounted["estimated_iops"] is None
+
+    def test_is_what_to_buy_for_with_the_latency_that_was_measured(self, looks: tuple[Path, Path]) -> None:
+        seen = ask("iostat", "--from", looks[0], "--to", looks[1], "--by", "operation", "--output", "json")
+        (target,) = seen.document["mount_targets"]
+        counted = [one for one in target["operations"] if one["operation"] in {"READ", "WRITE"}]
+
+        (plan,) = ask("plan", *NAS, "--mountstats", *looks, "--output", "json").document["plans"]
+
+        operations = sum(one["operations_per_second"] for one in counted)
+        waits = sum(one["operations_per_second"] * one["mean_rtt_seconds"] for one in counted)
+        payload = target["read_bytes_per_second"] + target["written_bytes_per_second"]
+        assert plan["name"] == target["address"] == "10.80.1.10"
+        assert plan["operations_per_second"] == pytest.approx(operations)
+        assert plan["in_flight"] == pytest.approx(waits)
+        (offer,) = plan["offers"]
+        assert offer["capacity_bytes"] == pytest.approx(payload / 0.8 / (150 << 20) * 1000 * 1024**3)
+
+    def test_of_mount_targets_can_move_to_another_service(self) -> None:
+        folder = RECORDINGS / "k_mixed"
+        looks = (folder / "before.txt", folder / "after.txt")
+        (plan,) = ask("plan", "--service", "lustre", "--mountstats", *looks, "--output", "json").document["plans"]
+
+        assert plan["name"] == "10.80.1.10"
+        assert {offer["type"] for offer in plan["offers"]} == set(SERVICES["lustre"].kinds)
+        shown = ask("plan", "--service", "lustre", "--mountstats", *looks)
+        assert f"10.80.1.10: {looks[0]}" in shown.out.replace("\n", "")
+        assert len(shown.err.splitlines()) == len(set(shown.err.splitlines())), "a note is told once"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.exact_recordings import cost, load_all as load_exact
+from tests.exact_recordings import cost, load_all as load_exact, totals
 from tests.mixes import errors
 from tests.recordings import METADATA, RECORDINGS, Recording, load_all
 
@@ -118,7 +118,7 @@ def exact_table() -> str:
         estimated = recording.accounts(Path(), exact=False)
         locks = sum(sum(server["nlm"].values()) for server in recording.truth["by_server"].values())
         if locks:
-            seen = sum(counted.counted.locks.values()) if counted.counted else 0
+            seen = sum(totals(counted).locks.values())
             lines.append(f"| {_short(recording.kernel)} | {recording.name}, lock calls | {locks} | {seen} | | | | | |")
         for operation, packets in recording.cost.items():
             if not packets:

@@ -16,6 +16,8 @@ from tests.nfs.exact.kernel import ROOT, Playback
 
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.exact.counted_costs import CountedCosts
+from fss_exporter.nfs.exact.counted_totals import CountedTotals
 from fss_exporter.nfs.exact.reader import ExactReader
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -68,17 +70,28 @@ class ExactRecording:
         chosen = looks or self.looks
         # Setting up takes a second reading, after the triggers.
         remaining = iter((chosen[0], *chosen) if exact else chosen)
-        kernel, mounts, accounts, at = Playback(), parse_mountinfo(self.mountinfo), Accounts(), [0.0]
+        kernel, mounts, at = Playback(), parse_mountinfo(self.mountinfo), [0.0]
 
         def read() -> Reading:
             look = next(remaining)
             kernel.now, at[0] = look.tables, look.at
             return join(parse_mountstats(look.mountstats), mounts)
 
-        source = ExactReader(read, (ROOT,), sysfs, files=kernel).read if exact else read
+        reader = ExactReader(read, (ROOT,), sysfs, files=kernel)
+        accounts = Accounts(CountedCosts(lambda: reader.counts) if exact else None)
         for _ in chosen:
-            accounts.apply(source(), at[0])
+            accounts.apply(reader.read() if exact else read(), at[0])
         return accounts
+
+    def counted(self, sysfs: Path) -> CountedTotals:
+        """Everything the kernel counted, look by look."""
+        return totals(self.accounts(sysfs))
+
+
+def totals(accounts: Accounts) -> CountedTotals:
+    """What accounts in exact mode have counted beside the costs."""
+    assert isinstance(accounts.costs, CountedCosts)
+    return accounts.costs.totals
 
 
 def cost(accounts: Accounts, operation: str) -> tuple[float, float, float]:

@@ -18,7 +18,7 @@ from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.services import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
-from fss_exporter.places import Document, mistakes_of, read_document
+from fss_exporter.yaml_lines import Document, mistakes_of, read_document
 
 
 def _seconds(value: object) -> object:

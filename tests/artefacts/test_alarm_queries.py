@@ -26,7 +26,7 @@ from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import fit, pack, subjects
 from fss_exporter.oci.alarms.other_services import OTHER_CEILINGS, OtherCeiling
 from fss_exporter.oci.mql import Comparison, Query
-from fss_exporter.oci.neighbours import NEIGHBOURS
+from fss_exporter.oci.service_metrics import SERVICE_METRICS
 
 BY_KEY = {alarm.key: alarm for alarm in PACK}
 
@@ -197,7 +197,7 @@ class TestOtherThresholds:
 
     def test_no_gauge_is_summed_up(self) -> None:
         counts = {"KerberosErrors", "LdapConnectionErrors", "LdapRequestErrors"}
-        counts |= {name for name, metric in NEIGHBOURS.items() if metric.statistic == "sum"}
+        counts |= {name for name, metric in SERVICE_METRICS.items() if metric.statistic == "sum"}
         for alarm in PACK:
             for text in all_queries(alarm):
                 for query in mql.queries(mql.parse(text)):

@@ -12,7 +12,7 @@ from fss_exporter.config import Settings
 from fss_exporter.model.service import CapacityCeiling
 from fss_exporter.model.services import GB, GIB, SERVICES, TB
 from fss_exporter.oci.iam import NEEDS
-from fss_exporter.oci.neighbours import BLOCK, LUSTRE, metrics_of
+from fss_exporter.oci.service_metrics import BLOCK, LUSTRE, metrics_of
 
 PAGE = Path(__file__).parents[2] / "docs/services.md"
 UNITS = {1000 * GIB: "1,000 GiB", TB: "TB", GB: "GB"}

@@ -73,7 +73,7 @@ def test_open_metrics_is_the_librarys_to_the_byte(some: list[PrometheusFamily]) 
 
 
 def test_the_wrong_number_of_label_values_is_refused() -> None:
-    with pytest.raises(ValueError, match="1 label values for 5 labels"):
+    with pytest.raises(ValueError, match="1 label values for 6 labels"):
         family(CATALOGUE["fss_client_operations_total"]).add_metric(("10.0.0.3",), 1)
 
 

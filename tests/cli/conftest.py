@@ -10,7 +10,7 @@ from tests.cli.alarms_operator import Operator
 from fss_exporter.cli import account_options
 from fss_exporter.demo.region import Account, Region, small
 from fss_exporter.doctor import network
-from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.call_budget import Budget
 
 
 @cache

@@ -12,7 +12,7 @@ from fss_exporter.config import Settings, load
 from fss_exporter.demo.region import Region, small
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.discovery import Found, http_sd, sharing_an_address
-from fss_exporter.oci.inventory import MountTarget
+from fss_exporter.oci.oci_inventory import MountTarget
 
 Flags = tuple[str, ...]
 NAMES = sorted(target.name for target in small().mount_targets)

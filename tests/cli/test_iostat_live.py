@@ -122,7 +122,7 @@ def scrapes(monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
 
 
 def metrics(reads: int) -> str:
-    labels = 'address="10.0.0.1",server="10.0.0.1",export="/a",service="oci-fss",operation="READ"'
+    labels = 'address="10.0.0.1",server="10.0.0.1",export="/a",service="oci-fss",class="read",operation="READ"'
     return f"# TYPE fss_client_operations_total counter\nfss_client_operations_total{{{labels}}} {reads}\n"
 
 
@@ -163,7 +163,7 @@ def test_what_the_kernel_counts_is_told_as_exact() -> None:
         host.call(40, "READ", 33 * 1024)
         return host.reader.read()
 
-    (report,) = command._local(read, 0.05, 1)
+    (report,) = command._local(read, 0.05, 1, host.costs)
     assert report.counted
     (traffic,) = report.traffic.values()
     iops = traffic.operations["READ"].iops
@@ -173,14 +173,14 @@ def test_what_the_kernel_counts_is_told_as_exact() -> None:
 
 def test_what_is_estimated_is_not_told_as_exact() -> None:
     host = Host(kernel=Kernel(hist=False))
-    (report,) = command._local(host.reader.read, 0.05, 1)
+    (report,) = command._local(host.reader.read, 0.05, 1, host.costs)
 
     assert not report.counted
 
 
 def interrupted(host: Host, number: signal.Signals) -> None:
     with click.Context(command.iostat).scope():
-        for _ in command._counted(Exact(host.reader, required=True), 0.05, None):
+        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, None):
             assert host.kernel.instances
             signal.raise_signal(number)
 

@@ -15,7 +15,7 @@ import yaml
 
 from fss_exporter.cli.assets import write
 from fss_exporter.config import load
-from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.metric_table import METRICS
 
 ROOT = Path(__file__).parents[2]
 SCALING = (ROOT / "docs/scaling.md").read_text()

@@ -18,13 +18,13 @@ from pathlib import Path
 import circuitbreaker
 from fss_exporter.cli.cloud import build_poller, view_of
 from fss_exporter.config import load
-from fss_exporter.oci.collector import OciCollector
-from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.snapshot_collector import OciCollector
+from fss_exporter.oci.self_metrics import SelfMetrics
 
 now, samples = 0.0, int(sys.argv[3])
 clock = circuitbreaker.monotonic = lambda: now
 settings = load(None, {"oci.config_file": sys.argv[1], "oci.endpoint": sys.argv[2]})
-ledger = Ledger()
+ledger = SelfMetrics()
 poller = None
 for number, line in enumerate(sys.stdin):
     now = float(line)

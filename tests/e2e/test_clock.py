@@ -13,8 +13,8 @@ from fss_exporter.cli.cloud import build_poller, view_of
 from fss_exporter.config import load
 from fss_exporter.demo.clients import ClientMount, Clients
 from fss_exporter.demo.region import Region, small
-from fss_exporter.oci.collector import OciCollector
-from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.snapshot_collector import OciCollector
 
 A_DAY_S = 86_400.0
 
@@ -81,7 +81,7 @@ class Poller:
             "oci.endpoint": region.url,
             "oci.services": (),
         }
-        settings, ledger = load(None, flags), Ledger()
+        settings, ledger = load(None, flags), SelfMetrics()
         self.poller, budget = build_poller(settings, ledger, now=self.wall, clock=true, wait=true.wait)
         self._collector = OciCollector(self.poller, ledger, budget=budget, view=view_of(settings), now=self.wall)
 

@@ -15,8 +15,8 @@ def reading(*records: str, info: str | None = None) -> Reading:
 
 
 def accounts(*readings: Reading) -> Accounts:
-    """Fed with one reading a second; operations that begin to happen count as themselves at once."""
-    result = Accounts(announce_s=0)
+    """Fed with one reading a second."""
+    result = Accounts()
     for second, one in enumerate(readings):
         result.apply(one, float(second))
     return result

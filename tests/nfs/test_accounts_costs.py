@@ -1,4 +1,4 @@
-"""What the operations of a mount cost, its locks, and the connections and the peak of its server."""
+"""What the operations of a mount cost, its locks, and the peak of its server."""
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -76,23 +76,6 @@ def test_locks_cost_four_where_they_go_to_the_server(local_lock: str, expected: 
     )
 
     assert result.mounts[KEY].lock_io_operations == expected
-
-
-def test_connections_of_a_server_are_counted_once_however_many_mounts_it_has() -> None:
-    second: Names = {"mount_point": "/mnt/b", "device": "10.0.0.3:/b"}
-    info = mountinfo() + mountinfo(superblock="0:41", **second)
-    result = accounts(
-        reading(mountstats({}, sends=100), mountstats({}, sends=100, **second), info=info),
-        reading(mountstats({}, sends=130, age=1001), mountstats({}, sends=130, age=1001, **second), info=info),
-    )
-
-    assert (result.connections.sends, result.connections.receives) == ({"10.0.0.3": 30}, {"10.0.0.3": 30})
-
-
-def test_connections_of_an_unknown_kind_have_no_counts_which_is_not_zero() -> None:
-    result = accounts(reading(mountstats({}, xprt=("quic 1 2 3",))))
-
-    assert (result.connections.sends, result.connections.receives) == ({}, {})
 
 
 def test_the_peak_is_the_highest_tick_of_the_last_minute_over_all_mounts_of_the_address() -> None:

@@ -11,6 +11,7 @@ from tests.processes import require
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
 from fss_exporter.errors import SourceError
+from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -38,10 +39,13 @@ def families(collector: NfsCollector) -> dict[str, list[tuple[dict[str, str], fl
 
 
 def test_the_collector_exports_every_client_row_of_the_catalogue_and_nothing_else() -> None:
-    elsewhere = {"fss_exporter_build_info", "fss_collector_success", "fss_collector_duration_seconds"}
     exported = {line.split()[2] for line in scrape().splitlines() if line.startswith("# TYPE")}
 
-    assert exported == {metric.name for metric in (*CLIENT, *EXPORTER)} - elsewhere
+    assert exported == {
+        metric.name
+        for metric in (*CLIENT, *EXPORTER)
+        if not metric.name.startswith(("fss_exporter_", "fss_collector_"))
+    }
 
 
 def test_every_sample_has_the_labels_of_its_row() -> None:
@@ -212,3 +216,55 @@ def test_a_host_without_other_services_has_no_series_of_them() -> None:
     found = families(NfsCollector(_ticked(reading())))
 
     assert not {name for name in found if "service" in name or "limit" in name or "objective" in name}
+
+
+def two_looks(before: str, after: str) -> dict[str, list[tuple[dict[str, str], float]]]:
+    looks = [join(parse_mountstats(text), parse_mountinfo(mountinfo())) for text in (before, after)]
+    return families(NfsCollector(_ticked(*looks)))
+
+
+def by_class(exported: dict[str, list[tuple[dict[str, str], float]]], name: str) -> dict[str, float]:
+    return {labels["class"]: value for labels, value in exported[name]}
+
+
+def test_every_series_of_a_mount_is_there_at_zero_from_its_first_sight() -> None:
+    exported = families(NfsCollector(_ticked(reading())))
+
+    assert len(exported["fss_client_operations"]) == 22
+    assert {labels["class"] for labels, _ in exported["fss_client_operations"]} == set(OPERATION_CLASSES)
+    for name in (
+        "estimated_io_operations",
+        "rtt_seconds",
+        "queue_seconds",
+        "execute_seconds",
+        "retransmissions",
+        "errors",
+    ):
+        assert by_class(exported, f"fss_client_{name}") == dict.fromkeys(OPERATION_CLASSES, 0)
+    for name in ("lower", "upper"):
+        assert by_class(exported, f"fss_client_estimated_io_operations_{name}_bound") == {"read": 0, "write": 0}
+    assert sum(len(series) for name, series in exported.items() if name.startswith("fss_client_")) <= 70
+
+
+def test_a_class_is_the_sum_of_its_operations() -> None:
+    after = mountstats({"READ": 5, "LOOKUP": 3, "GETATTR": 2, "RENAME": 4}, age=1001)
+    exported = two_looks(mountstats({}), after)
+
+    assert by_class(exported, "fss_client_estimated_io_operations") == {
+        "read": 10, "write": 0, "metadata_read": 8, "metadata_write": 32
+    }  # fmt: skip
+    assert by_class(exported, "fss_client_rtt_seconds") == {
+        "read": 0.01, "write": 0, "metadata_read": 0.01, "metadata_write": 0.008
+    }  # fmt: skip
+    counted = {labels["operation"]: value for labels, value in exported["fss_client_operations"] if value}
+    assert counted == {"READ": 5, "LOOKUP": 3, "GETATTR": 2, "RENAME": 4}
+
+
+def test_errors_of_operations_on_a_name_are_expected_and_errors_of_all_others_are_not() -> None:
+    after = mountstats({"LOOKUP": 9, "REMOVE": 9, "GETATTR": 9, "COMMIT": 9}, age=1001)
+    for name, errors in (("LOOKUP", 1), ("REMOVE", 2), ("GETATTR", 4), ("COMMIT", 8)):
+        after = after.replace(f"{name}: 9 9 0 936 1008 9 18 36 0", f"{name}: 9 9 0 936 1008 9 18 36 {errors}")
+    exported = two_looks(mountstats({}), after)
+
+    assert by_class(exported, "fss_client_errors") == {"read": 0, "write": 0, "metadata_read": 5, "metadata_write": 10}
+    assert [value for _, value in exported["fss_client_unexpected_errors"]] == [12]

@@ -6,11 +6,11 @@ from tests.nfs.records import mountinfo, mountstats
 from fss_exporter.model.service import Ceilings
 from fss_exporter.model.services import TB
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.services import BY_NAME, Claim, Services
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, join
-from fss_exporter.nfs.totals import MountTotals
 
 NAS = "0a1b2c-xyz.cn-hangzhou.nas.aliyuncs.com"
 NAS_CAPACITY = Claim("apsara-nas", "capacity", 10_000 * 1024**3, server="*.nas.aliyuncs.com")
@@ -58,7 +58,7 @@ def counted(device: str, fstype: str, services: Services = BY_NAME) -> MountTota
         info = mountinfo(device=device, fstype=fstype)
         return join(parse_mountstats(stats), parse_mountinfo(info), services=services)
 
-    accounts = Accounts(announce_s=0)
+    accounts = Accounts()
     accounts.apply(look(1000, {"READ": 5, "WRITE": 1, "GETATTR": 1, "OPEN": 1}, 0), 0.0)
     accounts.apply(look(1001, {"READ": 105, "WRITE": 21, "GETATTR": 51, "OPEN": 9, "CLOSE": 3}, 100 << 20), 1.0)
     (totals,) = accounts.mounts.values()
@@ -70,7 +70,7 @@ def test_a_read_or_write_of_apsara_nas_counts_one_whatever_its_size_and_all_else
     totals = counted(f"{NAS}:/share", fstype)
 
     costs = {name: one.cost for name, one in totals.operations.items() if one.cost is not None}
-    assert {name: cost.point for name, cost in costs.items()} == {"READ": 100, "WRITE": 20, "OTHER": 0}
+    assert {name: cost.point for name, cost in costs.items()} == {"READ": 100, "WRITE": 20}
     assert all(cost.lower == cost.point == cost.upper for cost in costs.values())
     assert totals.operations["GETATTR"].operations == 50
     assert totals.lock_io_operations is None

@@ -12,8 +12,8 @@ from fss_exporter.demo.region import Account, Region, small
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.neighbours import NEIGHBOURS
-from fss_exporter.oci.publish import NAMESPACE as PUBLISHED_NAMESPACE
+from fss_exporter.oci.service_metrics import SERVICE_METRICS
+from fss_exporter.oci.utilization_publisher import NAMESPACE as PUBLISHED_NAMESPACE
 
 MQL = Path(__file__).parents[2] / "mql"
 MEDIA = next(target.id for target in small().mount_targets if target.name == "mt-media")
@@ -48,7 +48,7 @@ def sdk() -> Iterator[Clients]:
 def test_a_shipped_query_draws_streams_with_every_dimension_it_groups_by(sdk: Clients, text: str) -> None:
     end = datetime.fromtimestamp(NOW, UTC)
     (metric, *_) = mql.metrics(mql.parse(text))
-    namespace = NEIGHBOURS[metric.name].namespace if metric.name in NEIGHBOURS else NAMESPACE
+    namespace = SERVICE_METRICS[metric.name].namespace if metric.name in SERVICE_METRICS else NAMESPACE
     streams = sdk.summarize(
         text, namespace=namespace, start_time=end - timedelta(hours=2), end_time=end, resolution="1m"
     )

@@ -19,9 +19,9 @@ from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
 from fss_exporter.oci.alarms.plan import Plan, plan, removal
 from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
-from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.call_budget import Budget
 from fss_exporter.oci.client import Credentials, Reach, Session
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.tag_filter import Tags
 
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
 SCOPE = Scope(STORAGE, STORAGE, small().topics)

@@ -18,8 +18,8 @@ from fss_exporter.oci.alarms.other_services import OTHER_CEILINGS
 from fss_exporter.oci.alarms.plan import plan
 from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import watched
-from fss_exporter.oci.inventory import Neighbour
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.oci_inventory import ServiceResource
+from fss_exporter.oci.tag_filter import Tags
 
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "other-services")
 SERVICES = ("lustre", "block-volume")
@@ -27,11 +27,11 @@ TENANCY = small()
 SCOPE = Scope(TENANCY.id, TENANCY.id, TENANCY.topics, in_subtree=True, name="fss-other")
 
 
-def store(service: str, kind: str, capacity_gb: float, name: str = "one") -> Neighbour:
-    return Neighbour(f"ocid1.{service}.oc1..{name}", name, "c", "z", "ACTIVE", service, kind, capacity_gb * 1e9)
+def store(service: str, kind: str, capacity_gb: float, name: str = "one") -> ServiceResource:
+    return ServiceResource(f"ocid1.{service}.oc1..{name}", name, "c", "z", "ACTIVE", service, kind, capacity_gb * 1e9)
 
 
-def wanted(*stores: Neighbour) -> dict[str, pack.Alarm]:
+def wanted(*stores: ServiceResource) -> dict[str, pack.Alarm]:
     return {alarm.key: alarm for alarm in desired(PACK, SCOPE, Estate(stores=stores))}
 
 
@@ -137,7 +137,9 @@ class TestInARegion:
     def test_the_alarms_fire_for_those_that_are_near_their_ceilings(self, region: Region) -> None:
         """render: 4.4 of 5 GB/s on average; db-data is asked for more IOPS than it has; db-boot does next to nothing."""
         session = session_in(region)
-        stores = watched(session, TENANCY.id, in_subtree=True, tags=Tags(), services=SERVICES).neighbours.values()
+        stores = watched(
+            session, TENANCY.id, in_subtree=True, tags=Tags(), services=SERVICES
+        ).service_resources.values()
         service = Alarms(session, "config_file")
         apply(
             plan(desired(PACK, SCOPE, Estate(stores=tuple(stores))), *survey(service, TENANCY.id, "fss-other")), service

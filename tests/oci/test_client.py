@@ -23,10 +23,10 @@ from fss_exporter.errors import (
     Unreachable,
     UsageError,
 )
-from fss_exporter.oci.budget import Budget, Stopped
+from fss_exporter.oci.call_budget import Budget, Stopped
 from fss_exporter.oci.client import Access, Reach, Session, read_credentials
 from fss_exporter.oci.client.network import NetworkClient
-from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.self_metrics import SelfMetrics
 
 SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")
 LIST = ("file_storage", "list_mount_targets")
@@ -62,12 +62,12 @@ def waits() -> Waits:
 
 
 @pytest.fixture
-def ledger() -> Ledger:
-    return Ledger()
+def ledger() -> SelfMetrics:
+    return SelfMetrics()
 
 
 @pytest.fixture
-def make(region: Region, tmp_path: Path, waits: Waits, ledger: Ledger) -> Make:
+def make(region: Region, tmp_path: Path, waits: Waits, ledger: SelfMetrics) -> Make:
     def session(url: str = "", config: Path | None = None, **options: Any) -> Session:
         path = config or region.account.write_config(tmp_path, region.tenancy.region)
         reach = Reach(dict.fromkeys(SERVICES, url or region.url), **{"read_timeout_seconds": 5.0} | options)
@@ -90,7 +90,7 @@ def listed(session: Session, region: Region) -> list[Any]:
     return [row for page in session.pages(*LIST, storage, zone, limit=1) for row in page]
 
 
-def outcomes(ledger: Ledger) -> dict[str, float]:
+def outcomes(ledger: SelfMetrics) -> dict[str, float]:
     found = ledger.sums().get("fss_oci_api_requests_total", {})
     return {outcome: number for (_, _, outcome), number in found.items() if number}
 
@@ -114,7 +114,7 @@ def test_answers_are_plain_json_of_all_pages(make: Make, region: Region) -> None
     ],
 )
 def test_each_fault_is_one_of_our_errors_after_a_bounded_number_of_attempts(
-    make: Make, region: Region, ledger: Ledger, *, fault: str, error: type[CloudError], attempts: int
+    make: Make, region: Region, ledger: SelfMetrics, *, fault: str, error: type[CloudError], attempts: int
 ) -> None:
     region.add_fault(fault)
     with pytest.raises(error) as caught:
@@ -199,7 +199,7 @@ def test_too_many_streams_is_an_error_of_its_own(regions: Callable[..., Region],
         )
 
 
-def test_one_clients_open_circuit_leaves_the_others_alone(make: Make, region: Region, ledger: Ledger) -> None:
+def test_one_clients_open_circuit_leaves_the_others_alone(make: Make, region: Region, ledger: SelfMetrics) -> None:
     region.add_fault("429:List*")
     session = make()
     for _ in range(5):

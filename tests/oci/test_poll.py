@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from tests.oci.world import MOUNT_TARGETS, World
 
-from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.metric_table import METRICS
 
 
 def test_counters_never_go_down_and_are_seen_at_zero_first(world: World) -> None:

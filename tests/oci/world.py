@@ -8,8 +8,8 @@ from fss_exporter.catalogue import Family
 from fss_exporter.cli.cloud import build_poller, view_of
 from fss_exporter.config import load
 from fss_exporter.demo.region import Region
-from fss_exporter.oci.collector import OciCollector
-from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.snapshot_collector import OciCollector
 
 MIDNIGHT = 1_795_000_020 // 60 * 60.0
 SECONDS_INTO_THE_MINUTE = 20.0
@@ -38,7 +38,7 @@ class World:
     def __init__(self, region: Region, clock: Clock, folder: Path, **settings: Any) -> None:
         self.region = region
         self.clock = clock
-        self.ledger = Ledger()
+        self.ledger = SelfMetrics()
         config = region.account.write_config(folder, region.tenancy.region)
         flags = {"oci.config_file": str(config), "oci.endpoint": region.url, "oci.services": ()}
         self.settings = load(None, flags | {f"oci.{name}": value for name, value in settings.items()})

@@ -9,6 +9,7 @@ from tests.cli.prompt import ask
 from tests.nfs.exact.host import KIB, Host, Mount
 
 from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.ticker import Ticker
 
@@ -19,7 +20,7 @@ SECONDS = 10
 def saved(tmp_path: Path) -> tuple[Path, Path]:
     """Two scrapes of an agent that counts, ten seconds apart: 20 READs of 64 KiB and 10 of 1 MiB, 30 WRITEs of 4 KiB."""
     host = Host(Mount(40), Mount(41))
-    ticker = Ticker(host.reader.read, 1.0, lambda: host.now)
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
     registry = CollectorRegistry()
     registry.register(NfsCollector(ticker))
     paths = tmp_path / "before.prom", tmp_path / "after.prom"
@@ -53,7 +54,7 @@ def test_the_load_is_everything_between_the_scrapes_and_its_cost_what_was_counte
     assert plan["address"] == "10.0.0.3"
     assert plan["operations"]["READ"]["iops"] == {"lower": 39, "point": 39, "upper": 39}
     assert plan["operations"]["WRITE"]["iops"]["point"] == 12
-    assert {name for name, rate in plan["operations"].items() if rate["per_second"]} == {"READ", "WRITE", "OTHER"}
+    assert {name for name, rate in plan["operations"].items() if rate["per_second"]} == {"READ", "WRITE", "GETATTR"}
     assert [one["up_to_bytes"] for one in plan["counted_sizes"]["READ"]] == [64 * KIB, 1024 * KIB]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fss_exporter.cli.account_flags import account_places
 from fss_exporter.config import Settings, load
-from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.call_budget import Budget
 
 if TYPE_CHECKING:
     from fss_exporter.oci.client import Credentials, Session

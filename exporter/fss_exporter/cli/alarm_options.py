@@ -20,9 +20,9 @@ from fss_exporter.oci.alarms.desired import Estate, Scope, Target
 from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
-from fss_exporter.oci.inventory import MountTarget
-from fss_exporter.oci.neighbours import NAMESPACES
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.service_metrics import NAMESPACES
+from fss_exporter.oci.tag_filter import Tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ def estate_of(options: Options, settings: Settings, session: Session, scope: Sco
     return replace(
         planned_estate(options, settings),
         targets=tuple(_target(target, settings) for target in found.mount_targets.values()),
-        stores=tuple(found.neighbours.values()),
+        stores=tuple(found.service_resources.values()),
         replications={
             one.id: one.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS for one in found.replications.values()
         },

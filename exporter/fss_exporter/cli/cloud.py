@@ -11,20 +11,20 @@ from fss_exporter.cli.runtime import Part
 from fss_exporter.config import Oci, Settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
-from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.call_budget import Budget
 from fss_exporter.oci.client import Access, Credentials, Reach, Session, read_credentials
-from fss_exporter.oci.collector import OciCollector, View
 from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.metric_poller import Poller
+from fss_exporter.oci.metric_queries import Queries
+from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.neighbours import DISCOVERED, metrics_of
-from fss_exporter.oci.poller import Poller
-from fss_exporter.oci.publish import Publisher
-from fss_exporter.oci.queries import Queries
-from fss_exporter.oci.region import Pace, RegionPoller
-from fss_exporter.oci.survey import Survey
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.region_poller import Pace, RegionPoller
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.service_metrics import DISCOVERED, metrics_of
+from fss_exporter.oci.snapshot_collector import OciCollector, View
+from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.oci.window import newest_complete
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def mount_target_settings(settings: Settings) -> MountTargetSettings:
 
 def build_poller(
     settings: Settings,
-    ledger: Ledger,
+    ledger: SelfMetrics,
     *,
     now: Callable[[], float] = time.time,
     clock: Callable[[], float] = time.monotonic,
@@ -107,7 +107,7 @@ def build_poller(
 def _region_poller(
     oci: Oci,
     session: Session,
-    ledger: Ledger,
+    ledger: SelfMetrics,
     *,
     start: int,
     now: Callable[[], float],
@@ -116,7 +116,7 @@ def _region_poller(
     survey_complaints, query_complaints = Complaints(session.region), Complaints(session.region)
     tags = Tags(oci.include.tags, oci.exclude.tags)
     asked, unasked = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
-    survey = Survey(
+    survey = InventoryRefresh(
         session, oci.compartments, tags, now=now, complain=survey_complaints.note, services=asked, unasked=unasked
     )
     queries = Queries(
@@ -141,7 +141,7 @@ def _region_poller(
 
 
 def build_publisher(
-    settings: Settings, poller: Poller, budget: Budget, ledger: Ledger, *, now: Callable[[], float] = time.time
+    settings: Settings, poller: Poller, budget: Budget, ledger: SelfMetrics, *, now: Callable[[], float] = time.time
 ) -> Publisher:
     """What posts utilization after each poll; its calls are accounted for like the poller's."""
 
@@ -179,7 +179,7 @@ class Cloud:
     def __init__(self, load: Callable[[], Settings]) -> None:
         self._load = load
         self._settings = load()
-        self._ledger = Ledger()
+        self._ledger = SelfMetrics()
         self._poller, budget = build_poller(self._settings, self._ledger)
         self._publisher = self._publisher_for(self._settings, budget)
         self.source = OciCollector(

@@ -17,8 +17,8 @@ from fss_exporter.config import Settings
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.discovery import Found, found_in, http_sd, sharing_an_address
-from fss_exporter.oci.survey import Survey
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.tag_filter import Tags
 from fss_exporter.tables import Column, Row
 from fss_exporter.terminal_text import printable_lines
 
@@ -72,7 +72,7 @@ def _ask(session: Session, settings: Settings) -> tuple[list[Found], list[str]]:
 
     oci = settings.oci
     tags = Tags(oci.include.tags, oci.exclude.tags)
-    survey = Survey(session, oci.compartments, tags, now=time.time, complain=complain)
+    survey = InventoryRefresh(session, oci.compartments, tags, now=time.time, complain=complain)
     try:
         with tables.progress(f"listing {session.region}") as step:
             for _ in survey.steps():

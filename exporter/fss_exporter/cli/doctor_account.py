@@ -13,7 +13,7 @@ from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.subscriptions import OPERATION, ask_subscriptions
 from fss_exporter.errors import CloudError, UsageError
 from fss_exporter.oci.client import Session
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.tag_filter import Tags
 
 
 def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:

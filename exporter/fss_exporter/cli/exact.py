@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fss_exporter.errors import UsageError
+from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.reader import ExactReader
 from fss_exporter.nfs.exact.tracefs import PLACES, Unavailable
 from fss_exporter.nfs.superblocks import Reading
@@ -15,9 +16,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A source of readings that has to be opened and closed."""
+    """A source of readings that has to be opened and closed, and the costs that go with its readings."""
 
     reader: ExactReader
+    costs: CountedCosts
     required: bool
 
     def open(self) -> None:
@@ -47,4 +49,5 @@ def exact(
         address_map: mount-target address by TLS forwarder address.
     """
     places = PLACES if tracefs is None else (tracefs,)
-    return Exact(ExactReader(read, places, sysfs, address_map), required=mode == "on")
+    reader = ExactReader(read, places, sysfs, address_map)
+    return Exact(reader, CountedCosts(lambda: reader.counts), required=mode == "on")

@@ -3,7 +3,7 @@
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,11 +24,12 @@ from fss_exporter.cli.saved_files import saved_interval, seconds_option
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.rates import snapshot, traffic
 from fss_exporter.nfs.saved import since_mount
-from fss_exporter.nfs.scraped import RESTARTED, read_totals, went_back
-from fss_exporter.nfs.superblocks import Reading, SeriesKey
-from fss_exporter.nfs.traffic import snapshot, traffic
+from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
+from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 from fss_exporter.units import interval as interval_type
 
 _TICK_S = 1.0
@@ -131,7 +132,7 @@ def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Repo
         signal.signal(number, _end)
     click.get_current_context().call_on_close(source.reader.close)
     source.open()
-    return _local(source.reader.read, interval, count)
+    return _local(source.reader.read, interval, count, source.costs)
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
@@ -143,30 +144,37 @@ def _files(before: Path, after: Path, options: Options, ceilings: Judge) -> Repo
     between = saved_interval(before, after, options.mountinfo, options.seconds, ceilings)
     rates = traffic({}, between.accounts.mounts, between.seconds)
     source = f"{before} to {after}"
-    return Report(source, None, between.seconds, rates, _mount_points(between.reading), between.notes)
+    return Report(source, None, between.seconds, rates, _mount_points(between.accounts.superblocks), between.notes)
 
 
-def _local(read: Callable[[], Reading], interval: float | None, count: int | None) -> Iterator[Report]:
+def _local(
+    read: Callable[[], Reading], interval: float | None, count: int | None, counted: CountedCosts | None = None
+) -> Iterator[Report]:
     reading = read()
     if interval is None:
         yield _since_mount(reading)
         return
-    accounts = Accounts()
+    accounts = Accounts(counted)
     began = time.monotonic()
     accounts.apply(reading, began)
     done = 0
     while count is None or done < count:
-        old, last, estimated = snapshot(accounts.mounts), began, _estimated_seconds(accounts)
+        old, last, estimated = snapshot(accounts.mounts), began, _estimated_seconds(counted)
         # Sizes are told apart by what one tick holds, so a long interval is read in short ones.
         for due in _ticks(last, interval):
             time.sleep(max(0.0, due - time.monotonic()))
             reading, began = read(), time.monotonic()
             accounts.apply(reading, began)
         rates = traffic(old, accounts.mounts, began - last)
-        counted = _estimated_seconds(accounts) == estimated
-        notes = () if done or accounts.counted is not None else _could_be_counted(together(rates.values()))
+        notes = () if done or counted is not None else _could_be_counted(together(rates.values()))
         yield Report(
-            "this host", datetime.now(UTC), began - last, rates, _mount_points(reading), notes, counted=counted
+            "this host",
+            datetime.now(UTC),
+            began - last,
+            rates,
+            _mount_points(accounts.superblocks),
+            notes,
+            counted=_estimated_seconds(counted) == estimated,
         )
         done += 1
 
@@ -178,9 +186,9 @@ def _could_be_counted(every: Traffic) -> tuple[str, ...]:
     return (_COUNT_THEM,)
 
 
-def _estimated_seconds(accounts: Accounts) -> float:
-    """How long READs and WRITEs were not counted by size; not a number where nobody counts."""
-    return math.nan if accounts.counted is None else sum(one.estimated for one in accounts.counted.seconds.values())
+def _estimated_seconds(counted: CountedCosts | None) -> float:
+    """How long READs and WRITEs were not counted by size; not a number without exact mode."""
+    return math.nan if counted is None else sum(one.estimated for one in counted.totals.seconds.values())
 
 
 def _ticks(start: float, interval: float) -> Iterator[float]:
@@ -198,23 +206,23 @@ def _since_mount(reading: Reading) -> Report:
     notes = (
         ("means since each mount, whose estimate is coarse: give an INTERVAL for what happens now",) if rates else ()
     )
-    return Report("this host since mount", datetime.now(UTC), None, rates, _mount_points(reading), notes)
+    return Report("this host since mount", datetime.now(UTC), None, rates, _mount_points(reading.superblocks), notes)
 
 
-def _mount_points(reading: Reading) -> MountPoints:
+def _mount_points(superblocks: Iterable[Superblock]) -> MountPoints:
     points: dict[SeriesKey, tuple[str, ...]] = {}
-    for superblock in reading.superblocks:
+    for superblock in superblocks:
         points[superblock.key] = (*points.get(superblock.key, ()), *(mount.mount_point for mount in superblock.mounts))
     return points
 
 
 def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
-    old, last = read_totals(url, get(url, "text/plain")), time.monotonic()
+    old, last = read_scrape(url, get(url, "text/plain")), time.monotonic()
     done = 0
     while count is None or done < count:
         time.sleep(interval)
-        new, now = read_totals(url, get(url, "text/plain")), time.monotonic()
-        if went_back(old.totals, new.totals):
+        new, now = read_scrape(url, get(url, "text/plain")), time.monotonic()
+        if went_back(old, new):
             if count == 1:
                 raise SourceError(f"{url}: {RESTARTED}")
             tables.note(f"{url}: {RESTARTED}; this interval is left out")
@@ -223,7 +231,7 @@ def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
                 url,
                 datetime.now(UTC),
                 now - last,
-                traffic(old.totals, new.totals, now - last),
+                traffic_between(old, new, now - last),
                 new.mount_points,
                 (),
                 counted=new.estimated_seconds == old.estimated_seconds,

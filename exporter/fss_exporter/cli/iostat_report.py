@@ -12,7 +12,7 @@ from fss_exporter import units
 from fss_exporter.cli.ceilings import Judge
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.purchase import uses_of
 from fss_exporter.model.service import Ceilings
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
@@ -22,7 +22,8 @@ from fss_exporter.nfs.superblocks import SeriesKey
 from fss_exporter.tables import Column, Row, say, show as show_table
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
-GROUPINGS = ("mount", "mount-target", "operation")
+_LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
+GROUPINGS = ("mount", "mount-target", "operation", "class")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ SORTS: Mapping[str, Callable[[str, Traffic], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One line below a mount target: a mount or an operation."""
+    """One line below a mount target: a mount, an operation or a class."""
 
     name: str
     key: SeriesKey | None
@@ -174,20 +175,21 @@ def _targets(report: Report, sort: str) -> list[tuple[str, Traffic]]:
 
 def _parts(report: Report, address: str, layout: Layout) -> list[_Part]:
     mounts = {key: traffic for key, traffic in report.traffic.items() if key.address == address}
-    if layout.by == "operation":
-        parts = list(_operations(together(mounts.values())))
+    if layout.by in ("operation", "class"):
+        parts = list(_operations(together(mounts.values()), layout.by))
     else:
         parts = [_Part(_mount_name(key, report.mount_points), key, traffic) for key, traffic in mounts.items()]
     parts.sort(key=lambda part: SORTS[layout.sort](part.name, part.traffic))
     return parts[: layout.limit]
 
 
-def _operations(traffic: Traffic) -> Iterator[_Part]:
-    for name, rate in traffic.operations.items():
+def _operations(traffic: Traffic, by: str) -> Iterator[_Part]:
+    for name, rate in (traffic.operations if by == "operation" else traffic.by_class).items():
         if rate.operations:
-            read = traffic.read_bytes if name == READ else 0.0
-            written = traffic.written_bytes if name == WRITE else 0.0
-            yield _Part(name, None, Traffic({name: rate}, read, written))
+            operation = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(name, name)
+            read = traffic.read_bytes if operation == READ else 0.0
+            written = traffic.written_bytes if operation == WRITE else 0.0
+            yield _Part(name, None, Traffic({operation: rate}, read, written))
 
 
 def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
@@ -211,7 +213,9 @@ def document(report: Report, ceilings: Judge, layout: Layout) -> dict[str, Any]:
                 "address": address,
                 **_figures(traffic, _limits(report, ceilings, address)),
                 **(
-                    {} if layout.by == "mount-target" else {f"{layout.by}s": _listed(report, address, ceilings, layout)}
+                    {}
+                    if layout.by == "mount-target"
+                    else {_LISTS[layout.by]: _listed(report, address, ceilings, layout)}
                 ),
             }
             for address, traffic in _targets(report, layout.sort)
@@ -224,7 +228,7 @@ def _listed(report: Report, address: str, ceilings: Judge, layout: Layout) -> li
     return [
         {
             **(
-                {"operation": part.name}
+                {layout.by: part.name}
                 if part.key is None
                 else {
                     "server": part.key.server,

@@ -19,7 +19,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service import Service, ServiceChoice
 from fss_exporter.model.traffic import Traffic, together
-from fss_exporter.nfs.traffic import traffic as traffic_between
+from fss_exporter.nfs.rates import traffic as traffic_between
 from fss_exporter.plan.answer_json import case_document
 from fss_exporter.plan.answer_tables import show_case
 from fss_exporter.plan.inputs import PlanInputs, check_inputs

@@ -169,6 +169,7 @@ def _settings(options: Options) -> "Settings | None":
 
 def _nfs(options: Options, settings: "Settings | None") -> Part:
     from fss_exporter.cli.services import services_of  # noqa: PLC0415  # a poller does not need it
+    from fss_exporter.nfs.accounts import Accounts  # noqa: PLC0415
     from fss_exporter.nfs.collector import NfsCollector  # noqa: PLC0415
     from fss_exporter.nfs.procfs import Procfs  # noqa: PLC0415
     from fss_exporter.nfs.ticker import Ticker  # noqa: PLC0415
@@ -192,7 +193,7 @@ def _nfs(options: Options, settings: "Settings | None") -> Part:
     from fss_exporter.cli.exact import exact  # noqa: PLC0415  # only where it is asked for
 
     counted = exact(options.exact, read, options.tracefs, options.sysfs, address_map)
-    ticker = Ticker(counted.reader.read, options.tick_s)
+    ticker = Ticker(counted.reader.read, options.tick_s, accounts=Accounts(counted.costs))
 
     def start() -> None:
         counted.open()

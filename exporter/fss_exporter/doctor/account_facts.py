@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Self
 
 from fss_exporter.errors import NotAuthorized, Unreachable
-from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.metric_table import METRICS
 
 
 class Outcome(Enum):

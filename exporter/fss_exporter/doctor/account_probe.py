@@ -8,10 +8,10 @@ from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionF
 from fss_exporter.doctor.lag import measure
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
-from fss_exporter.oci.inventory import Inventory
+from fss_exporter.oci.inventory_refresh import Calls, InventoryRefresh
+from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.scopes import Scope
-from fss_exporter.oci.survey import Calls, Survey
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.tag_filter import Tags
 
 
 class Probe:
@@ -21,7 +21,7 @@ class Probe:
         session: where to ask.
         compartments: OCIDs or names; empty for all.
         tags: which resources are wanted.
-        services: neighbouring services that are polled as well.
+        services: services that are polled as well.
         now: epoch seconds.
         step: told after every call.
         pause: waits so many seconds.
@@ -96,7 +96,7 @@ class Probe:
             return None
 
     def _survey(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
-        survey = Survey(
+        survey = InventoryRefresh(
             self._session,
             self._compartments,
             self._tags,

@@ -8,10 +8,10 @@ from typing import Any, Final
 from fss_exporter.doctor.account_facts import MetricFacts
 from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.metric import OciMetric
-from fss_exporter.oci.metrics import METRICS
+from fss_exporter.oci.inventory_refresh import Calls
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.oci_metric import OciMetric
 from fss_exporter.oci.scopes import Scope
-from fss_exporter.oci.survey import Calls
 
 ASKED_MINUTES: Final = 15
 _VALUES_AT_MOST: Final = 50

@@ -5,7 +5,7 @@ from typing import Final
 
 from fss_exporter.doctor.account_facts import Subscription, Subscriptions, Tried
 from fss_exporter.errors import CloudError
-from fss_exporter.oci.survey import Calls
+from fss_exporter.oci.inventory_refresh import Calls
 
 OPERATION: Final = "ListRegionSubscriptions"
 

@@ -39,6 +39,10 @@ class Bounds(NamedTuple):
     point: float
     upper: float
 
+    def plus(self, other: "Bounds") -> "Bounds":
+        """The cost of both."""
+        return Bounds(self.lower + other.lower, self.point + other.point, self.upper + other.upper)
+
 
 @dataclass(frozen=True, slots=True)
 class Wire:
@@ -56,7 +60,7 @@ class Wire:
     errors: int = 0
 
 
-NOTHING = Bounds(0.0, 0.0, 0.0)
+NO_COST = Bounds(0.0, 0.0, 0.0)
 
 
 def read_wire(received_bytes: int, errors: int = 0) -> Wire:
@@ -84,7 +88,7 @@ def estimate_reads(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wi
     if count < 0 or size_cap_bytes <= 0:
         raise ValueError(f"{count} operations of at most {size_cap_bytes} bytes")
     if count == 0:
-        return NOTHING
+        return NO_COST
     seen = min(max(payload_bytes, 0), count * size_cap_bytes)
     least, likely, most = _payload(count, seen, size_cap_bytes, wire)
     blocks = _likely_blocks(count, likely, seen, size_cap_bytes, wire)

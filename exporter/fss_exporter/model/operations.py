@@ -1,15 +1,54 @@
-"""What one NFS or lock operation costs a mount target.
+"""NFS and lock operations: what each costs a mount target, and the class each belongs to.
 
-Source of every row: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 2.
+Source of every cost: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 2.
 READ and WRITE depend on their size: `transfers.py`. NULL is not in the table and costs nothing here.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
-READ = "READ"
-WRITE = "WRITE"
+READ: Final = "READ"
+WRITE: Final = "WRITE"
+
+READ_CLASS: Final = "read"
+WRITE_CLASS: Final = "write"
+METADATA_READ: Final = "metadata_read"
+METADATA_WRITE: Final = "metadata_write"
+
+OPERATION_CLASSES: Mapping[str, str] = MappingProxyType(
+    {
+        READ_CLASS: "READ: payload from the server; compares with the read latency that OCI publishes.",
+        WRITE_CLASS: "WRITE: payload to the server; compares with OCI's write latency.",
+        METADATA_READ: "Operations that change nothing, such as LOOKUP, ACCESS and READDIRPLUS; compares with OCI's GETATTR latency.",
+        METADATA_WRITE: "Operations that change a file or directory, such as CREATE, REMOVE and COMMIT; compares with OCI's "
+        "SETATTR, CREATE and REMOVE latencies.",
+    }
+)
+"""Every class of operations with its definition."""
+
+_METADATA_WRITES: Final = frozenset(
+    "COMMIT CREATE LINK MKDIR MKNOD REMOVE RENAME RMDIR SETATTR SYMLINK "
+    # NFSv4: OPEN creates files; the others change a file, its attributes or its layout.
+    "OPEN SETACL SETXATTR REMOVEXATTR ALLOCATE DEALLOCATE CLONE COPY LAYOUTCOMMIT".split()
+)
+_TRANSFERS: Final = MappingProxyType({READ: READ_CLASS, "READ_PLUS": READ_CLASS, WRITE: WRITE_CLASS})
+
+
+def class_of(operation: str) -> str:
+    """Class of an NFSv3 or NFSv4 procedure; an unknown procedure is a `metadata_read`."""
+    if operation in _TRANSFERS:
+        return _TRANSFERS[operation]
+    return METADATA_WRITE if operation in _METADATA_WRITES else METADATA_READ
+
+
+FAIL_IN_ORDINARY_WORK: Final = frozenset(
+    "LOOKUP CREATE MKDIR MKNOD SYMLINK LINK REMOVE RMDIR RENAME "
+    # NFSv4: names that are not there, locks that are held, attributes that are not set.
+    "OPEN OPEN_NOATTR LOOKUPP LOCK LOCKT GETACL GETXATTR REMOVEXATTR LISTXATTRS SECINFO TEST_STATEID LAYOUTGET".split()
+)
+"""Operations whose errors say nothing: a name that is not there or is there already. All others work on an open file handle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +68,7 @@ def _table(*rows: tuple[int | None, str]) -> Mapping[str, Operation]:
     return MappingProxyType({name: Operation(name, cost) for cost, names in rows for name in names.split()})
 
 
-NFS3_OPERATIONS = _table(
+NFS3_OPERATIONS: Final = _table(
     (0, "NULL"),
     (1, "ACCESS COMMIT FSINFO FSSTAT GETATTR READLINK PATHCONF"),
     (2, "LOOKUP READDIR SETATTR"),

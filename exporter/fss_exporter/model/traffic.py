@@ -1,19 +1,20 @@
-"""What went over a mount or a mount target: rates by operation, and what follows from them.
+"""Rates of a mount or a mount target, by operation and class, and means that follow from them.
 
-Everything is per second, so that mounts looked at over unlike times can be added up.
+Every figure is per second, so that mounts observed for different times can be added up.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Final
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.operations import READ, WRITE, class_of
 
 
 @dataclass(frozen=True, slots=True)
 class OperationTraffic:
-    """One operation, per second.
+    """One operation, or several, per second. A figure that is not known is None.
 
     Attributes:
         operations: completed.
@@ -28,27 +29,33 @@ class OperationTraffic:
 
     operations: float
     iops: Bounds | None = None
-    retransmissions: float = 0.0
-    timeouts: float = 0.0
+    retransmissions: float | None = None
+    timeouts: float | None = None
     errors: float | None = None
-    queue_seconds: float = 0.0
-    rtt_seconds: float = 0.0
-    execute_seconds: float = 0.0
+    queue_seconds: float | None = None
+    rtt_seconds: float | None = None
+    execute_seconds: float | None = None
 
     @property
     def mean_queue_seconds(self) -> float | None:
         """Mean time before transmission; None without operations."""
-        return self.queue_seconds / self.operations if self.operations else None
+        return self._mean(self.queue_seconds)
 
     @property
     def mean_rtt_seconds(self) -> float | None:
         """Mean time from transmission to reply; None without operations."""
-        return self.rtt_seconds / self.operations if self.operations else None
+        return self._mean(self.rtt_seconds)
 
     @property
     def mean_execute_seconds(self) -> float | None:
         """Mean time from start to end; None without operations."""
-        return self.execute_seconds / self.operations if self.operations else None
+        return self._mean(self.execute_seconds)
+
+    def _mean(self, seconds: float | None) -> float | None:
+        return seconds / self.operations if seconds is not None and self.operations else None
+
+
+_FIGURES: Final = tuple(one.name for one in fields(OperationTraffic) if one.name not in ("operations", "iops"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +67,24 @@ class Traffic:
         read_bytes: payload of READs, bytes per second.
         written_bytes: payload of WRITEs, bytes per second.
         lock_iops: estimated mount-target I/O operations of locks per second, not part of the other; None if not counted.
+        classes: by class, where the source tells classes apart from operations; else empty.
     """
 
     operations: Mapping[str, OperationTraffic] = field(default_factory=dict)
     read_bytes: float = 0.0
     written_bytes: float = 0.0
     lock_iops: float | None = None
+    classes: Mapping[str, OperationTraffic] = field(default_factory=dict)
+
+    @property
+    def by_class(self) -> Mapping[str, OperationTraffic]:
+        """Figures by class; added up from the operations where the source tells no classes."""
+        return self.classes or _grouped((class_of(name), rate) for name, rate in self.operations.items())
 
     @property
     def all_operations(self) -> OperationTraffic:
         """All operations added up."""
-        return added(self.operations.values())
+        return added((self.classes or self.operations).values())
 
     @property
     def iops(self) -> Bounds | None:
@@ -89,64 +103,68 @@ class Traffic:
 
 
 def added(rates: Iterable[OperationTraffic]) -> OperationTraffic:
-    """Several operations, or one of several mounts, as one."""
+    """Several operations, or one of several mounts, as one. What is not known of some of them is the sum of the others."""
     rates = tuple(rates)
-    costs = [rate.iops for rate in rates if rate.iops is not None]
-    errors = [rate.errors for rate in rates if rate.errors is not None]
-    return OperationTraffic(
-        operations=sum(rate.operations for rate in rates),
-        iops=Bounds(*map(sum, zip(*costs, strict=True))) if costs else None,
-        retransmissions=sum(rate.retransmissions for rate in rates),
-        timeouts=sum(rate.timeouts for rate in rates),
-        errors=sum(errors) if errors else None,
-        queue_seconds=sum(rate.queue_seconds for rate in rates),
-        rtt_seconds=sum(rate.rtt_seconds for rate in rates),
-        execute_seconds=sum(rate.execute_seconds for rate in rates),
-    )
+    return _combined(rates, sum, sum(rate.operations for rate in rates))
 
 
 def together(traffics: Iterable[Traffic]) -> Traffic:
     """Several mounts as one."""
     traffics = tuple(traffics)
-    operations: dict[str, list[OperationTraffic]] = defaultdict(list)
-    for traffic in traffics:
-        for name, rate in traffic.operations.items():
-            operations[name].append(rate)
     locks = [traffic.lock_iops for traffic in traffics if traffic.lock_iops is not None]
+    some_tell_classes = any(traffic.classes for traffic in traffics)
     return Traffic(
-        operations={name: added(rates) for name, rates in operations.items()},
+        operations=_grouped(pair for traffic in traffics for pair in traffic.operations.items()),
         read_bytes=sum(traffic.read_bytes for traffic in traffics),
         written_bytes=sum(traffic.written_bytes for traffic in traffics),
         lock_iops=sum(locks) if locks else None,
+        classes=_grouped(pair for traffic in traffics for pair in traffic.by_class.items())
+        if some_tell_classes
+        else {},
     )
 
 
 def scaled(traffic: Traffic, factor: float) -> Traffic:
     """The same mix, `factor` times as much of it."""
+
+    def more(rates: Mapping[str, OperationTraffic]) -> dict[str, OperationTraffic]:
+        return {
+            name: _combined((rate,), lambda values: values[0] * factor, rate.operations * factor)
+            for name, rate in rates.items()
+        }
+
     return Traffic(
-        operations={name: _times(rate, factor) for name, rate in traffic.operations.items()},
+        operations=more(traffic.operations),
         read_bytes=traffic.read_bytes * factor,
         written_bytes=traffic.written_bytes * factor,
         lock_iops=None if traffic.lock_iops is None else traffic.lock_iops * factor,
-    )
-
-
-def _times(rate: OperationTraffic, factor: float) -> OperationTraffic:
-    return OperationTraffic(
-        operations=rate.operations * factor,
-        iops=None if rate.iops is None else times(rate.iops, factor),
-        retransmissions=rate.retransmissions * factor,
-        timeouts=rate.timeouts * factor,
-        errors=None if rate.errors is None else rate.errors * factor,
-        queue_seconds=rate.queue_seconds * factor,
-        rtt_seconds=rate.rtt_seconds * factor,
-        execute_seconds=rate.execute_seconds * factor,
+        classes=more(traffic.classes),
     )
 
 
 def times(bounds: Bounds, factor: float) -> Bounds:
     """Bounds scaled by a factor."""
     return Bounds(*(value * factor for value in bounds))
+
+
+def _grouped(rates: Iterable[tuple[str, OperationTraffic]]) -> dict[str, OperationTraffic]:
+    groups: dict[str, list[OperationTraffic]] = defaultdict(list)
+    for name, rate in rates:
+        groups[name].append(rate)
+    return {name: added(group) for name, group in groups.items()}
+
+
+def _combined(
+    rates: Sequence[OperationTraffic], combine: Callable[[Sequence[float]], float], operations: float
+) -> OperationTraffic:
+    """Figure by figure; a figure that no rate knows stays unknown."""
+    costs = [rate.iops for rate in rates if rate.iops is not None]
+    figures = {}
+    for name in _FIGURES:
+        known = [value for rate in rates if (value := getattr(rate, name)) is not None]
+        figures[name] = combine(known) if known else None
+    iops = Bounds(*map(combine, zip(*costs, strict=True))) if costs else None
+    return OperationTraffic(operations, iops, **figures)
 
 
 def _ratio(payload: float, rate: OperationTraffic | None) -> float | None:

@@ -1,55 +1,73 @@
-"""What this host has done to each mount since the exporter started.
+"""The accounts: what this host did to each mount since the exporter started.
 
-Kernel counters belong to a superblock and go back to zero when it dies; these accounts add up the differences between
-readings and never go down. A difference is only taken between two readings of one life of one superblock. The past of
-a superblock first seen old never enters; one born since the last reading counts from zero.
+Kernel counters belong to a superblock and go back to zero when the superblock dies. The accounts add up the differences
+between readings and never go down. A difference is only taken between two readings of one life of one superblock. A
+superblock that is already old when first seen brings none of its past; one born since the last reading counts from zero.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from fss_exporter.nfs.advances import NO_ADVANCE, Advances
-from fss_exporter.nfs.connections import Connections
-from fss_exporter.nfs.counted import Counts, Transfers, exact_cost
-from fss_exporter.nfs.counted_totals import CountedTotals
-from fss_exporter.nfs.differences import Difference
+from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
+from fss_exporter.nfs.estimated_costs import CostSource, EstimatedCosts, TransferChange
+from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.peaks import Peaks
-from fss_exporter.nfs.records import NfsRecord
+from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
-from fss_exporter.nfs.totals import MountTotals
 from fss_exporter.nfs.unanswered import Unanswered
 
-ANNOUNCE_SECONDS = 300.0
-"""How long OTHER stands for an operation that begins to happen: longer than anybody's scrape interval."""
+_REMOTE_LOCKS: Final = frozenset(("none", "flock"))
+_NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 
-_NOT_COUNTED: Mapping[str, Transfers] = {}
+_AGE_SLACK_S: Final = 2.0
+# Ages are whole seconds, and the kernel prints them a moment after the reading begins.
 
 
 class _Baseline(NamedTuple):
-    """The last good reading of a superblock, `at` seconds of a monotonic clock."""
+    """The last good reading of a superblock, begun `at` and ended `until` seconds of a monotonic clock."""
 
     superblock: Superblock
     at: float
+    until: float
+
+
+class _Start(NamedTuple):
+    """What the next difference of a superblock begins with.
+
+    Attributes:
+        record: the earlier record; None for zero.
+        at: when it was read, seconds of a monotonic clock.
+        key: the name under which the superblock counts.
+    """
+
+    record: NfsRecord | None
+    at: float
+    key: SeriesKey
 
 
 class Accounts:
-    """Totals by mount, fed with one reading a tick. Not thread-safe; it knows no clock but the one passed in.
+    """Totals by mount, fed with one reading a tick. Not thread-safe; the only clock is the one passed in.
 
     Args:
-        announce_s: how long OTHER stands for an operation that begins to happen.
+        costs: what knows the cost of READs and WRITEs; by default an estimate.
+
+    Attributes:
+        mounts: totals by key.
+        superblocks: those of the last reading, under the names they count by.
+        costs: as passed in.
+        unanswered: how long requests to each address have waited.
+        peaks: the highest tick of the last minute by address.
     """
 
-    def __init__(self, announce_s: float = ANNOUNCE_SECONDS) -> None:
-        self._announce_s = announce_s
+    def __init__(self, costs: CostSource | None = None) -> None:
         self.mounts: dict[SeriesKey, MountTotals] = {}
-        self.connections = Connections()
+        self.superblocks: tuple[Superblock, ...] = ()
+        self.costs: CostSource = costs or EstimatedCosts()
         self.unanswered = Unanswered()
         self.peaks = Peaks()
-        self.counted: CountedTotals | None = None
         self._baselines: dict[str, _Baseline] = {}
-        self._advances = Advances()
         self._last_at: float | None = None
 
     def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
@@ -59,81 +77,121 @@ class Accounts:
             reading: the client as it is now.
             at: when reading it began, seconds of a monotonic clock.
             until: when it ended. A reader that was held up between the two saw more than the time since the last
-                beginning tells, so peaks are reckoned from the last beginning to this end.
+                beginning, so peaks are computed from the last beginning to this end.
         """
-        iops: dict[str, float] = defaultdict(float)
-        held_up = 0.0 if until is None else until - at
-        counts = reading.counted
-        self._advances.begin(counts)
-        for superblock in reading.superblocks:
-            key, cost, seconds = self._add(superblock, at, counts)
-            iops[key.address] += cost / (seconds + held_up) if seconds > 0 else 0.0
-        if counts is not None:
-            self._add_counts(counts, reading, at)
-        self.peaks.add(iops, at)
-        self.connections.add(reading)
+        until = at if until is None else until
+        self.costs.begin(reading)
+        costs: dict[str, float] = {}
+        seconds: dict[str, float] = {}
+        superblocks = []
+        for found in reading.superblocks:
+            start = self._start(found, at)
+            superblock = found if found.key == start.key else replace(found, key=start.key)
+            superblocks.append(superblock)
+            costs[found.number] = self._add(superblock, start.record)
+            seconds[found.number] = until - start.at if at > start.at else 0.0
+            self._baselines[found.number] = _Baseline(_with_every_operation(superblock, start.record), at, until)
+        self.superblocks = tuple(superblocks)
+        self._add_costs_apart(costs, at)
+        self.peaks.add(self._iops(costs, seconds), at)
         self.unanswered.add(reading, at)
-        if counts is None or not counts.deferred:
-            # Until then, counts may come of one that is gone.
+        if not self.costs.is_deferred:
+            # Until then, costs may come of a superblock that is gone.
             for gone in self._baselines.keys() - reading.present:
                 del self._baselines[gone]
         self._last_at = at
 
-    def _add(self, superblock: Superblock, at: float, counts: Counts | None) -> tuple[SeriesKey, float, float]:
-        """Add one superblock's difference; return its key, the estimated cost and the seconds it took."""
-        before, since = self._start(superblock, at)
-        known = self._baselines.get(superblock.number)
-        if known is not None and before is known.superblock.record and superblock.key != known.superblock.key:
-            # The mounts that name an export come and go; the series keep the name they began with.
-            superblock = replace(superblock, key=known.superblock.key)
-        totals = self.mounts.get(superblock.key)
-        if totals is None:
-            totals = self.mounts[superblock.key] = MountTotals()
-            totals.announce(superblock)
-        difference = Difference(before, superblock, at, self._announce_s)
-        if counts is None:
-            cost = difference.add_to(totals, _NOT_COUNTED)
-        else:
-            number = superblock.number
-            cost = difference.add_to(totals, counts.of(number), self._advances.of(number, counts))
-        kept = superblock
-        if before is not None and before.operations.keys() - superblock.record.operations.keys():
-            operations = {**before.operations, **superblock.record.operations}
-            kept = replace(superblock, record=replace(superblock.record, operations=operations))
-        self._baselines[superblock.number] = _Baseline(kept, at)
-        return superblock.key, cost, at - since
+    def _add(self, superblock: Superblock, before: NfsRecord | None) -> float:
+        """Add one superblock's difference; return its cost in I/O operations."""
+        now = superblock.record
+        totals = self.mounts.setdefault(superblock.key, MountTotals())
+        if before is None or not now.operations.keys() <= totals.operations.keys():
+            totals.include(superblock)
+        payload = {
+            READ: max(0, now.read_bytes - (before.read_bytes if before else 0)),
+            WRITE: max(0, now.written_bytes - (before.written_bytes if before else 0)),
+        }
+        totals.read_bytes += payload[READ]
+        totals.written_bytes += payload[WRITE]
+        if superblock.known.cost == "weighted":
+            _add_locks(totals, before, now)
+        if before is not None and now.operations is before.operations:
+            return 0.0
+        whole_cost = 0.0
+        for name, counters in now.operations.items():
+            old = before.operations.get(name, counters) if before else _NO_COUNTERS
+            if old is not counters and old != counters:
+                whole_cost += self._add_operation(totals, superblock, name, old, payload.get(name, 0))
+        return whole_cost
 
-    def _add_counts(self, counts: Counts, reading: Reading, at: float) -> None:
-        if self.counted is None:
-            self.counted = CountedTotals()
+    def _add_operation(
+        self, totals: MountTotals, superblock: Superblock, name: str, old: OperationCounters, payload_bytes: int
+    ) -> float:
+        record, target = superblock.record, totals.operations[name]
+        now = record.operations[name]
+        operations = target.add(old, now)
+        if (sent := now.sent_bytes - old.sent_bytes) > 0:
+            totals.sent_bytes += sent
+        if (received := now.received_bytes - old.received_bytes) > 0:
+            totals.received_bytes += received
+        if target.weight is not None:
+            return operations * target.weight
+        if target.estimated is None:
+            return 0.0
+        cost = self.costs.cost(TransferChange(superblock.number, name, old, now, payload_bytes, record.options))
+        target.add_cost(cost)
+        return cost.point
+
+    def _add_costs_apart(self, costs: dict[str, float], at: float) -> None:
+        """Add what the cost source knows apart from mountstats, also of what a mount did just before its umount."""
         keys = {
             number: known.superblock.key
             for number, known in self._baselines.items()
             if known.superblock.known.cost == "weighted"
         }
-        # What a mount did between the last reading and its umount is in no record any more.
-        for number in keys.keys() - reading.present:
-            advances = self._advances.of(number, counts)
-            for name, transfers in counts.of(number).items():
-                added = advances.get(name, NO_ADVANCE).settle(exact_cost(name, transfers))
-                self.mounts[keys[number]].operations[name].add_cost(added)
-        self.counted.add(counts, keys, 0.0 if self._last_at is None else at - self._last_at)
+        elapsed = 0.0 if self._last_at is None else at - self._last_at
+        for number, operation, cost in self.costs.end(keys, elapsed):
+            self.mounts[keys[number]].operations[operation].add_cost(cost)
+            if number in costs:
+                costs[number] += cost.point
 
-    def _start(self, superblock: Superblock, at: float) -> tuple[NfsRecord | None, float]:
-        """The record to count from, None for zero, and when it was read."""
+    def _iops(self, costs: Mapping[str, float], seconds: Mapping[str, float]) -> Mapping[str, float]:
+        iops: dict[str, float] = defaultdict(float)
+        for superblock in self.superblocks:
+            passed = seconds[superblock.number]
+            iops[superblock.key.address] += costs[superblock.number] / passed if passed > 0 else 0.0
+        return iops
+
+    def _start(self, superblock: Superblock, at: float) -> _Start:
         known = self._baselines.get(superblock.number)
-        if known is not None and _same_life(known.superblock, superblock):
-            return known.superblock.record, known.at
+        if known is not None and _same_life(known, superblock, at):
+            # The mounts that name an export come and go; the series keep the name they began with.
+            return _Start(known.superblock.record, known.at, known.superblock.key)
         if self._last_at is not None and superblock.record.age_s <= at - self._last_at:
-            return None, self._last_at
-        return superblock.record, at
+            return _Start(None, self._last_at, superblock.key)
+        return _Start(superblock.record, at, superblock.key)
 
 
-def _same_life(old: Superblock, new: Superblock) -> bool:
-    """Whether two readings under one device number are of one superblock: numbers are used again after an umount."""
+def _with_every_operation(superblock: Superblock, before: NfsRecord | None) -> Superblock:
+    """A superblock with the operations that only its earlier record had: a record may be cut off once."""
+    record = superblock.record
+    if before is None or before.operations is record.operations or before.operations.keys() <= record.operations.keys():
+        return superblock
+    return replace(superblock, record=replace(record, operations={**before.operations, **record.operations}))
+
+
+def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
+    """Whether two readings under one device number are of one superblock.
+
+    The kernel uses a number again after an umount. So the address, the device text and the age must fit as well: the age
+    has grown by the time in between, also where this process was stopped for a while.
+    """
+    old = known.superblock
     if old.mounts[0].address != new.mounts[0].address or old.record.fstype != new.record.fstype:
         return False
-    if new.record.age_s < old.record.age_s:
+    if {mount.device for mount in old.mounts}.isdisjoint(mount.device for mount in new.mounts):
+        return False
+    if new.record.age_s < old.record.age_s + (at - known.until) - _AGE_SLACK_S:
         return False
     operations = new.record.operations
     return operations is old.record.operations or all(
@@ -141,3 +199,11 @@ def _same_life(old: Superblock, new: Superblock) -> bool:
         for name, counters in old.record.operations.items()
         if name in operations
     )
+
+
+def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) -> None:
+    if now.vfs_locks is None or now.options.get("local_lock") not in _REMOTE_LOCKS:
+        return
+    old = 0 if before is None or before.vfs_locks is None else before.vfs_locks
+    locks = max(0, now.vfs_locks - old)
+    totals.lock_io_operations = (totals.lock_io_operations or 0) + locks * NLM_IO_OPERATIONS

@@ -1,107 +1,147 @@
-"""From the accounts of the ticks to metric families.
+"""The accounts as metric families.
 
-Which series there are changes rarely: their text and their order are prepared then, and a scrape only puts numbers
-beside them. Lines of one operation stand together, since what stands together compresses well.
+The set of series rarely changes: the text and order of the series are prepared once, and a scrape only puts numbers
+beside them. Lines of one operation or class stand together, which compresses well.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
-from fss_exporter.model.estimate import NOTHING, Bounds
-from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.operations import (
+    FAIL_IN_ORDINARY_WORK,
+    OPERATION_CLASSES,
+    READ,
+    READ_CLASS,
+    WRITE,
+    WRITE_CLASS,
+    class_of,
+)
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.counted_families import counted_families
-from fss_exporter.nfs.mounts_seen import MountsSeen
+from fss_exporter.nfs.mount_info import MountInfo
+from fss_exporter.nfs.mount_totals import MountTotals, OperationTotals
 from fss_exporter.nfs.service_families import service_families
 from fss_exporter.nfs.superblocks import SeriesKey
 from fss_exporter.nfs.ticker import Ticker
-from fss_exporter.nfs.totals import OTHER, MountTotals, OperationTotals
-
-_Totals = Sequence[OperationTotals]
 
 
-def _points(totals: _Totals) -> list[float | None]:
-    return [
-        # Most operations have an exact cost: whole numbers are written three times as fast.
-        one.exact if one.estimated is NOTHING else one.estimated and round(one.exact + one.estimated.point, 1)
-        for one in totals
-    ]
+class _ClassTotals(NamedTuple):
+    """The totals behind the series of one mount and class.
+
+    Attributes:
+        mount: the mount.
+        operations: totals of the operations of the class.
+        transfer: totals of READ or WRITE in a class that has them; None for metadata.
+    """
+
+    mount: MountTotals
+    operations: Sequence[OperationTotals]
+    transfer: OperationTotals | None
 
 
-def _bound(of: Callable[[Bounds], float]) -> Callable[[_Totals], float | None]:
-    def value(totals: _Totals) -> float | None:
-        told = [one.estimated for one in totals if one.estimated is not None]
-        estimated = sum([of(one) for one in told if one is not NOTHING])
-        return sum([one.exact for one in totals]) + estimated if told else None
+_Value = int | float | None
+
+
+def _point(one: _ClassTotals) -> _Value:
+    """Estimated I/O operations; None where no cost is known. Whole numbers stay `int`: they are written faster."""
+    if not one.mount.has_cost:
+        return None
+    if one.transfer is not None and one.transfer.estimated is not None:
+        return round(one.transfer.estimated.point, 1)
+    return sum([totals.operations * totals.weight for totals in one.operations if totals.weight])
+
+
+def _bound(of: Callable[[Bounds], float]) -> Callable[[_ClassTotals], _Value]:
+    def value(one: _ClassTotals) -> _Value:
+        cost = None if one.transfer is None else one.transfer.cost
+        return None if cost is None else of(cost)
 
     return value
 
 
-_OPERATION_VALUES: dict[str, Callable[[_Totals], list[float | None]]] = {
-    "fss_client_operations_total": lambda totals: [one.operations for one in totals],
-    "fss_client_estimated_io_operations_total": _points,
-    "fss_client_errors_total": lambda totals: [one.errors for one in totals],
-    "fss_client_rtt_seconds_total": lambda totals: [one.rtt_ms / 1000 for one in totals],
+_CLASS_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
+    "fss_client_estimated_io_operations_total": _point,
+    "fss_client_rtt_seconds_total": lambda one: sum([totals.rtt_ms for totals in one.operations]) / 1000,
+    "fss_client_queue_seconds_total": lambda one: sum([totals.queue_ms for totals in one.operations]) / 1000,
+    "fss_client_execute_seconds_total": lambda one: sum([totals.execute_ms for totals in one.operations]) / 1000,
+    "fss_client_retransmissions_total": lambda one: sum([totals.retransmissions for totals in one.operations]),
+    "fss_client_timeouts_total": lambda one: sum([totals.timeouts for totals in one.operations]),
+    "fss_client_errors_total": lambda one: (
+        sum([totals.errors for totals in one.operations]) if one.mount.counts_errors else None
+    ),
 }
 
-_TRANSFERS = frozenset((READ, WRITE))
-_COMPARED = _TRANSFERS | {"GETATTR", "SETATTR"}
-# What the rules ask for by name; of the rest it is enough to know the sum, and every series costs on every host.
+_TRANSFER_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
+    "fss_client_estimated_io_operations_lower_bound_total": _bound(lambda cost: cost.lower),
+    "fss_client_estimated_io_operations_upper_bound_total": _bound(lambda cost: cost.upper),
+}
+"""Of the classes read and write only: the cost of metadata is known exactly."""
 
-_COARSE_VALUES: dict[str, tuple[frozenset[str], Callable[[_Totals], float | None]]] = {
-    "fss_client_estimated_io_operations_lower_bound_total": (_TRANSFERS, _bound(lambda one: one.lower)),
-    "fss_client_estimated_io_operations_upper_bound_total": (_TRANSFERS, _bound(lambda one: one.upper)),
-    "fss_client_timeouts_total": (_TRANSFERS, lambda some: sum([one.timeouts for one in some])),
-    "fss_client_retransmissions_total": (_COMPARED, lambda some: sum([one.retransmissions for one in some])),
-    "fss_client_queue_seconds_total": (_COMPARED, lambda some: sum([one.queue_ms for one in some]) / 1000),
-    "fss_client_execute_seconds_total": (_COMPARED, lambda some: sum([one.execute_ms for one in some]) / 1000),
+
+def _unexpected_errors(mount: MountTotals) -> _Value:
+    if not mount.counts_errors:
+        return None
+    return sum([totals.errors for name, totals in mount.operations.items() if name not in FAIL_IN_ORDINARY_WORK])
+
+
+_MOUNT_VALUES: Final[dict[str, Callable[[MountTotals], _Value]]] = {
+    "fss_client_unexpected_errors_total": _unexpected_errors,
+    "fss_client_read_bytes_total": lambda mount: mount.read_bytes,
+    "fss_client_written_bytes_total": lambda mount: mount.written_bytes,
+    "fss_client_sent_bytes_total": lambda mount: mount.sent_bytes,
+    "fss_client_received_bytes_total": lambda mount: mount.received_bytes,
+    "fss_client_estimated_lock_io_operations_total": lambda mount: mount.lock_io_operations,
 }
 
-_MOUNT_VALUES: dict[str, Callable[[MountTotals], float | None]] = {
-    "fss_client_read_bytes_total": lambda totals: totals.read_bytes,
-    "fss_client_written_bytes_total": lambda totals: totals.written_bytes,
-    "fss_client_sent_bytes_total": lambda totals: totals.sent_bytes,
-    "fss_client_received_bytes_total": lambda totals: totals.received_bytes,
-    "fss_client_estimated_lock_io_operations_total": lambda totals: totals.lock_io_operations,
-}
-
-_ADDRESS_VALUES: dict[str, Callable[[Accounts], dict[str, int] | dict[str, float]]] = {
+_ADDRESS_VALUES: Final[dict[str, Callable[[Accounts], dict[str, int] | dict[str, float]]]] = {
     "fss_client_peak_estimated_iops": lambda accounts: accounts.peaks.highest(),
-    "fss_client_transport_sends_total": lambda accounts: accounts.connections.sends,
-    "fss_client_transport_receives_total": lambda accounts: accounts.connections.receives,
     "fss_client_unanswered_seconds": lambda accounts: accounts.unanswered.seconds(),
 }
 
 
-class _Layout:
-    """The series of mounts and operations and the totals behind each, in the order they are written."""
+class _SeriesLayout:
+    """The series of all mounts and the totals behind each, in the order they are written."""
 
     def __init__(self, mounts: dict[SeriesKey, MountTotals]) -> None:
-        self.generation = sum(len(mount.operations) for mount in mounts.values())
-        operations = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
-        self.totals = [
-            mount.operations[name] for name in operations for mount in mounts.values() if name in mount.operations
-        ]
-        labels = [(*key, name) for name in operations for key, mount in mounts.items() if name in mount.operations]
-        self.series = {metric: [Series(CATALOGUE[metric], one) for one in labels] for metric in _OPERATION_VALUES}
+        self.shape = _shape(mounts)
+        names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
+        counted = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
+        self.operations = [mount.operations[name] for _, mount, name in counted]
+        operations = CATALOGUE["fss_client_operations_total"]
+        self.operation_series = [Series(operations, (*key, class_of(name), name)) for key, _, name in counted]
+        self.classes = [_class_totals(mount, of_class) for of_class in OPERATION_CLASSES for mount in mounts.values()]
+        labels = [(*key, of_class) for of_class in OPERATION_CLASSES for key in mounts]
+        self.class_series = {name: [Series(CATALOGUE[name], one) for one in labels] for name in _CLASS_VALUES}
+        self.transfers = [one for one in self.classes if one.transfer is not None]
+        labels = [one for one in labels if one[-1] in (READ_CLASS, WRITE_CLASS)]
+        self.transfer_series = {name: [Series(CATALOGUE[name], one) for one in labels] for name in _TRANSFER_VALUES}
         self.mounts = list(mounts.values())
-        self.mount_series = {metric: [Series(CATALOGUE[metric], key) for key in mounts] for metric in _MOUNT_VALUES}
-        self.coarse = {apart: self._grouped(labels, apart) for apart in (_TRANSFERS, _COMPARED)}
-        self.coarse_series = {
-            metric: [Series(CATALOGUE[metric], one) for one in self.coarse[apart]]
-            for metric, (apart, _) in _COARSE_VALUES.items()
-        }
+        self.mount_series = {name: [Series(CATALOGUE[name], key) for key in mounts] for name in _MOUNT_VALUES}
 
-    def _grouped(
-        self, labels: Iterable[tuple[str, ...]], apart: frozenset[str]
-    ) -> dict[tuple[str, ...], list[OperationTotals]]:
-        """The totals of each mount's operations told apart, and of all its others together."""
-        groups: dict[tuple[str, ...], list[OperationTotals]] = {}
-        for (*mount, name), totals in zip(labels, self.totals, strict=True):
-            groups.setdefault((*mount, name if name in apart else OTHER), []).append(totals)
-        return groups
+    def families(self) -> Iterator[Family]:
+        """Every family of mounts, operations and classes, with the numbers of this moment."""
+        operations: list[float] = [totals.operations for totals in self.operations]
+        yield Family(CATALOGUE["fss_client_operations_total"], self.operation_series, operations)
+        for name, value_of_class in _CLASS_VALUES.items():
+            yield _family(name, self.class_series[name], [*map(value_of_class, self.classes)])
+        for name, value_of_class in _TRANSFER_VALUES.items():
+            yield _family(name, self.transfer_series[name], [*map(value_of_class, self.transfers)])
+        for name, value_of_mount in _MOUNT_VALUES.items():
+            yield _family(name, self.mount_series[name], [*map(value_of_mount, self.mounts)])
+
+
+def _shape(mounts: dict[SeriesKey, MountTotals]) -> list[tuple[SeriesKey, int]]:
+    """What the series depend on: the mounts, and how many operations each has."""
+    return [(key, len(mount.operations)) for key, mount in mounts.items()]
+
+
+def _class_totals(mount: MountTotals, of_class: str) -> _ClassTotals:
+    operations = [totals for name, totals in mount.operations.items() if class_of(name) == of_class]
+    transfer = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(of_class)
+    return _ClassTotals(mount, operations, None if transfer is None else mount.operations[transfer])
 
 
 class NfsCollector(Collector):
@@ -111,8 +151,8 @@ class NfsCollector(Collector):
 
     def __init__(self, ticker: Ticker) -> None:
         self._ticker = ticker
-        self._layout = _Layout({})
-        self._mounts_seen = MountsSeen()
+        self._layout = _SeriesLayout({})
+        self._mount_info = MountInfo()
 
     @property
     def success(self) -> bool:
@@ -133,48 +173,26 @@ class NfsCollector(Collector):
     def collect(self) -> Iterable[Family]:
         """Every client family; the counters stay when the source cannot be read, what describes mounts does not."""
         with self._ticker.lock:
-            accounts, reading = self._ticker.accounts, self._ticker.reading
-            superblocks = reading.superblocks if reading else ()
-            if self._layout.generation != sum(len(mount.operations) for mount in accounts.mounts.values()):
-                self._layout = _Layout(accounts.mounts)
+            accounts = self._ticker.accounts
+            superblocks = () if self._ticker.reading is None else accounts.superblocks
+            if self._layout.shape != _shape(accounts.mounts):
+                self._layout = _SeriesLayout(accounts.mounts)
             return [
-                self._mounts_seen.family(superblocks),
+                self._mount_info.family(superblocks),
                 *service_families(superblocks),
-                *_operations(self._layout),
-                *_coarse_operations(self._layout),
-                *_mounts(self._layout),
+                *self._layout.families(),
                 *_addresses(accounts),
-                *counted_families(accounts.counted),
+                *accounts.costs.families(),
                 *_about_ticks(self._ticker),
             ]
 
 
-def _family(name: str, series: list[Series], values: list[float | None]) -> Family:
+def _family(name: str, series: list[Series], values: Sequence[_Value]) -> Family:
     """A family without the series that have no value."""
-    if None not in values:
-        return Family(CATALOGUE[name], series, values)  # type: ignore[arg-type]  # there is no None among them
-    result = family(CATALOGUE[name])
-    for one, value in zip(series, values, strict=True):
-        if value is not None:
-            result.series.append(one)
-            result.values.append(value)
-    return result
-
-
-def _operations(layout: _Layout) -> Iterator[Family]:
-    for name, values_of in _OPERATION_VALUES.items():
-        yield _family(name, layout.series[name], values_of(layout.totals))
-
-
-def _coarse_operations(layout: _Layout) -> Iterator[Family]:
-    """What is worth telling of some operations, and of all others together."""
-    for name, (apart, value_of) in _COARSE_VALUES.items():
-        yield _family(name, layout.coarse_series[name], [*map(value_of, layout.coarse[apart].values())])
-
-
-def _mounts(layout: _Layout) -> Iterator[Family]:
-    for name, value_of in _MOUNT_VALUES.items():
-        yield _family(name, layout.mount_series[name], [*map(value_of, layout.mounts)])
+    known = [(one, value) for one, value in zip(series, values, strict=True) if value is not None]
+    if len(known) == len(series):
+        return Family(CATALOGUE[name], series, [value for _, value in known])
+    return Family(CATALOGUE[name], [one for one, _ in known], [value for _, value in known])
 
 
 def _addresses(accounts: Accounts) -> Iterator[Family]:

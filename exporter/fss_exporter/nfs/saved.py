@@ -119,16 +119,17 @@ def between(before: Saved, after: Saved, seconds: float | None = None) -> Interv
     if not pairs:
         raise UsageError(f"{before.source} and {after.source} have no mount in common; are they of one host?")
     elapsed = _elapsed(before, after, pairs, seconds)
+    aged = _aged(pairs) or elapsed
     for then, now in pairs:
         if now.record.age_s >= then.record.age_s:
             _check_forward(after.source, then, now)
-        elif now.record.age_s > elapsed + _AGE_SLACK_S:
+        elif now.record.age_s > aged + _AGE_SLACK_S:
             raise UsageError(
                 f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}"
             )
     accounts = Accounts()
     accounts.apply(before.reading, 0.0)
-    accounts.apply(after.reading, elapsed + _AGE_SLACK_S)
+    accounts.apply(after.reading, aged + _AGE_SLACK_S)
     return Interval(accounts, after.reading, elapsed, _notes(before, after, pairs, elapsed))
 
 
@@ -143,14 +144,18 @@ def since_mount(reading: Reading) -> Accounts:
 def _elapsed(before: Saved, after: Saved, pairs: list[tuple[Superblock, Superblock]], given: float | None) -> float:
     if given is not None:
         return given
-    ages = [now.record.age_s - then.record.age_s for then, now in pairs]
-    grown = [age for age in ages if age > 0]
-    if grown:
-        return float(median_low(grown))
-    if any(age < 0 for age in ages):
+    if aged := _aged(pairs):
+        return aged
+    if any(now.record.age_s < then.record.age_s for then, now in pairs):
         then, now = pairs[0]
         raise UsageError(f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}")
     raise UsageError(f"{before.source} and {after.source} are of the same second; give the time between with --seconds")
+
+
+def _aged(pairs: list[tuple[Superblock, Superblock]]) -> float:
+    """By how many seconds the mounts have aged; 0 where none has."""
+    grown = [age for then, now in pairs if (age := now.record.age_s - then.record.age_s) > 0]
+    return float(median_low(grown)) if grown else 0.0
 
 
 def _check_forward(source: str, then: Superblock, now: Superblock) -> None:

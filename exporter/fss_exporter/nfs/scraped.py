@@ -1,22 +1,46 @@
-"""Another exporter's metrics read back into the totals they came from."""
+"""Metrics of an agent read back: counters of each mount, and the traffic between two scrapes."""
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from fss_exporter.catalogue.client import MOUNT
 from fss_exporter.errors import SourceError
-from fss_exporter.model.estimate import NOTHING, Bounds
-from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
+from fss_exporter.model.services import SERVICES
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.nfs.estimated_costs import WEIGHTS
 from fss_exporter.nfs.superblocks import SeriesKey
-from fss_exporter.nfs.totals import MountTotals, OperationTotals
-from fss_exporter.nfs.traffic import Totals
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
+
+_OPERATIONS: Final = "fss_client_operations_total"
+_POINT: Final = "fss_client_estimated_io_operations_total"
+_LOWER: Final = "fss_client_estimated_io_operations_lower_bound_total"
+_UPPER: Final = "fss_client_estimated_io_operations_upper_bound_total"
+_FIGURES: Final[Mapping[str, str]] = {
+    "fss_client_retransmissions_total": "retransmissions",
+    "fss_client_timeouts_total": "timeouts",
+    "fss_client_errors_total": "errors",
+    "fss_client_queue_seconds_total": "queue_seconds",
+    "fss_client_rtt_seconds_total": "rtt_seconds",
+    "fss_client_execute_seconds_total": "execute_seconds",
+}
+_READ_BYTES: Final = "fss_client_read_bytes_total"
+_WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
+_LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
+_COUNTERS: Final = frozenset((_OPERATIONS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS))
+_INFO: Final = "fss_client_mount_info"
+_SECONDS: Final = "fss_client_cost_seconds_total"
+
+_Counter = tuple[str, str, str]
+# Metric, class and operation; the last two are empty where the metric has no such label.
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,69 +48,27 @@ class Scraped:
     """One scrape.
 
     Attributes:
-        totals: by mount.
+        counters: by mount, then by metric, class and operation.
         mount_points: by mount.
-        estimated_seconds: how long READs and WRITEs were not counted by size; not a number where nobody counts.
+        estimated_seconds: how long READs and WRITEs were not counted by size; not a number where exact mode is off.
     """
 
-    totals: Totals
+    counters: Mapping[SeriesKey, Mapping[_Counter, float]]
     mount_points: Mapping[SeriesKey, tuple[str, ...]]
     estimated_seconds: float
 
 
-def _set_cost(totals: OperationTotals, value: float) -> None:
-    totals.estimated = Bounds(value, value, value)
-
-
-def _set_bound(part: str) -> Callable[[OperationTotals, float], None]:
-    def put(totals: OperationTotals, value: float) -> None:
-        totals.estimated = (totals.estimated or NOTHING)._replace(**{part: value})
-
-    return put
-
-
-def _set(name: str, factor: int = 1) -> Callable[[OperationTotals | MountTotals, float], None]:
-    return lambda totals, value: setattr(totals, name, round(value * factor))
-
-
-_BY_OPERATION: Mapping[str, Callable[[OperationTotals, float], None]] = {
-    "fss_client_operations_total": _set("operations"),
-    "fss_client_estimated_io_operations_total": _set_cost,
-    "fss_client_retransmissions_total": _set("retransmissions"),
-    "fss_client_timeouts_total": _set("timeouts"),
-    "fss_client_errors_total": _set("errors"),
-    "fss_client_queue_seconds_total": _set("queue_ms", 1000),
-    "fss_client_rtt_seconds_total": _set("rtt_ms", 1000),
-    "fss_client_execute_seconds_total": _set("execute_ms", 1000),
-}
-_BY_MOUNT: Mapping[str, Callable[[MountTotals, float], None]] = {
-    "fss_client_read_bytes_total": _set("read_bytes"),
-    "fss_client_written_bytes_total": _set("written_bytes"),
-    "fss_client_sent_bytes_total": _set("sent_bytes"),
-    "fss_client_received_bytes_total": _set("received_bytes"),
-    "fss_client_estimated_lock_io_operations_total": _set("lock_io_operations"),
-}
-_BOUNDS: Mapping[str, Callable[[OperationTotals, float], None]] = {
-    "fss_client_estimated_io_operations_lower_bound_total": _set_bound("lower"),
-    "fss_client_estimated_io_operations_upper_bound_total": _set_bound("upper"),
-}
-# Exported after the cost itself; those of READ and WRITE only, since all others cost exactly what the estimate says.
-
-_INFO = "fss_client_mount_info"
-_SECONDS = "fss_client_cost_seconds_total"
-
-
-def read_totals(source: str, text: str) -> Scraped:
-    """Totals by mount from the text of a scrape.
+def read_scrape(source: str, text: str) -> Scraped:
+    """The client metrics in the text of a scrape.
 
     Args:
-        source: the URL, for messages.
+        source: the URL or file, for messages.
         text: Prometheus text format.
 
     Raises:
         SourceError: not that format, or no client metrics in it.
     """
-    totals: dict[SeriesKey, MountTotals] = defaultdict(MountTotals)
+    counters: dict[SeriesKey, dict[_Counter, float]] = defaultdict(dict)
     points: dict[SeriesKey, tuple[str, ...]] = {}
     names = set()
     estimated: list[float] = []
@@ -94,39 +76,90 @@ def read_totals(source: str, text: str) -> Scraped:
         for family in text_string_to_metric_families(text):
             names.add(family.name)
             for sample in family.samples:
-                _take(sample, totals, points)
+                _take(sample, counters, points)
                 if sample.name == _SECONDS and sample.labels["mode"] == "estimated":
                     estimated.append(sample.value)
     except (ValueError, KeyError, OverflowError) as error:
-        raise SourceError(f"{source}: not the metrics of an exporter: {error}") from error
+        raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not any(name.startswith("fss_client_") for name in names):
         raise SourceError(f"{source}: no fss_client_ metrics; is it the exporter of an NFS client, its path included?")
-    return Scraped(dict(totals), points, sum(estimated) if estimated else math.nan)
+    return Scraped(dict(counters), points, sum(estimated) if estimated else math.nan)
 
 
-def _take(sample: Sample, totals: dict[SeriesKey, MountTotals], points: dict[SeriesKey, tuple[str, ...]]) -> None:
-    if not any(sample.name in known for known in (_BY_OPERATION, _BY_MOUNT, _BOUNDS, (_INFO,))):
+def _take(
+    sample: Sample, counters: dict[SeriesKey, dict[_Counter, float]], points: dict[SeriesKey, tuple[str, ...]]
+) -> None:
+    if sample.name not in _COUNTERS and sample.name != _INFO:
         return
     labels = sample.labels
     key = SeriesKey(*(labels[name] for name in MOUNT))
     if sample.name == _INFO:
         points[key] = (*points.get(key, ()), labels["mount_point"])
-    elif sample.name in _BOUNDS:
-        if labels["operation"] in (READ, WRITE):
-            _BOUNDS[sample.name](totals[key].operations[labels["operation"]], sample.value)
-    elif sample.name in _BY_MOUNT:
-        _BY_MOUNT[sample.name](totals[key], sample.value)
-    else:
-        _BY_OPERATION[sample.name](totals[key].operations[labels["operation"]], sample.value)
+        return
+    if not math.isfinite(sample.value):
+        raise ValueError(f"{sample.name} is {sample.value}")
+    needs_class = sample.name not in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS)
+    place = labels["class"] if needs_class else ""
+    counters[key][sample.name, place, labels.get("operation", "")] = sample.value
 
 
-def went_back(old: Totals, new: Totals) -> bool:
-    """Whether the counters of the exporter began anew between two scrapes."""
-    for key, before in old.items():
-        after = new.get(key)
-        if after is None:
-            return True
-        for name, counters in before.operations.items():
-            if name not in after.operations or after.operations[name].operations < counters.operations:
-                return True
-    return False
+def went_back(before: Scraped, after: Scraped) -> bool:
+    """Whether a counter of a mount that is in both scrapes began again at zero."""
+    return any(
+        value < old.get(counter, 0.0)
+        for key, old in before.counters.items()
+        for counter, value in after.counters.get(key, {}).items()
+        if counter[0] == _OPERATIONS
+    )
+
+
+def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:
+    """Traffic of each mount between two scrapes; a mount that is only in the later one began at zero."""
+    found = {}
+    for key, counters in after.counters.items():
+        old = before.counters.get(key, {})
+        rates = {counter: (value - old.get(counter, 0.0)) / seconds for counter, value in counters.items()}
+        found[key] = _traffic(key, rates)
+    return found
+
+
+def _traffic(key: SeriesKey, rates: Mapping[_Counter, float]) -> Traffic:
+    counted = {
+        (of_class, operation): rate for (name, of_class, operation), rate in rates.items() if name == _OPERATIONS
+    }
+    by_class: dict[str, float] = defaultdict(float)
+    for (of_class, _), rate in counted.items():
+        by_class[of_class] += rate
+    classes = {of_class: _class_traffic(of_class, operations, rates) for of_class, operations in by_class.items()}
+    operations = {}
+    for (of_class, operation), rate in counted.items():
+        # With --nfs.operations=none the class stands for its operations.
+        name = operation or {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(of_class, of_class)
+        operations[name] = _operation_traffic(key, name, rate, classes[of_class])
+    return Traffic(
+        operations=operations,
+        read_bytes=rates.get((_READ_BYTES, "", ""), 0.0),
+        written_bytes=rates.get((_WRITTEN_BYTES, "", ""), 0.0),
+        lock_iops=rates.get((_LOCKS, "", "")),
+        classes=classes,
+    )
+
+
+def _class_traffic(of_class: str, operations: float, rates: Mapping[_Counter, float]) -> OperationTraffic:
+    point = rates.get((_POINT, of_class, ""))
+    iops = None
+    if point is not None:
+        iops = Bounds(rates.get((_LOWER, of_class, ""), point), point, rates.get((_UPPER, of_class, ""), point))
+    figures = {figure: rates.get((name, of_class, "")) for name, figure in _FIGURES.items()}
+    return OperationTraffic(operations, iops, **figures)
+
+
+def _operation_traffic(key: SeriesKey, name: str, rate: float, of_class: OperationTraffic) -> OperationTraffic:
+    """READ and WRITE are the whole of their class; of an operation on metadata only number and cost are known."""
+    if name in (READ, WRITE) or name not in WEIGHTS:
+        return replace(of_class, operations=rate) if rate == of_class.operations else OperationTraffic(rate)
+    service = SERVICES.get(key.service)
+    if of_class.iops is None or service is None or service.cost != "weighted":
+        return OperationTraffic(rate)
+    exact = rate * WEIGHTS[name]
+    return OperationTraffic(rate, Bounds(exact, exact, exact))

@@ -12,7 +12,6 @@ from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
 from fss_exporter.model.services import OCI_FSS
-from fss_exporter.nfs.counted import Counts
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.services import BY_NAME, Known, Services
 
@@ -71,14 +70,12 @@ class Reading:
         present: `major:minor` of every NFS superblock in mountinfo, readable record or not.
         skipped: a reason for each record or line that could not be used.
         unresolved: forwarder addresses without an entry in the address map.
-        counted: what was counted by size since the last reading; None where nobody counts.
     """
 
     superblocks: tuple[Superblock, ...]
     present: frozenset[str]
     skipped: tuple[str, ...]
     unresolved: frozenset[str]
-    counted: Counts | None = None
 
 
 def join(

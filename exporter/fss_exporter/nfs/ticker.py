@@ -27,6 +27,7 @@ class Ticker:
         interval_s: seconds between two looks.
         clock: a monotonic clock, seconds.
         cpu_clock: CPU time of the calling thread, seconds.
+        accounts: what the readings are added to.
     """
 
     def __init__(
@@ -35,9 +36,10 @@ class Ticker:
         interval_s: float,
         clock: Callable[[], float] = time.monotonic,
         cpu_clock: Callable[[], float] = time.thread_time,
+        accounts: Accounts | None = None,
     ) -> None:
         self.lock = threading.Lock()
-        self.accounts = Accounts()
+        self.accounts = accounts or Accounts()
         self.reading: Reading | None = None
         self.skipped: Counter[str] = Counter()
         self.ticks = 0

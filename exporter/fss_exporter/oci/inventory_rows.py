@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from fss_exporter.model.limits import Limits, shape_of
-from fss_exporter.oci.inventory import Connector, FileSystem, Inventory, MountTarget, Replication
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
 
 Row = tuple[tuple[str, ...], float]
 Rows = Iterable[Row]

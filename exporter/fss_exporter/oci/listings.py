@@ -6,13 +6,21 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from fss_exporter.oci.inventory import Connector, Export, FileSystem, Inventory, MountTarget, Neighbour, Replication
-from fss_exporter.oci.tags import Row, Tags
+from fss_exporter.oci.oci_inventory import (
+    Connector,
+    Export,
+    FileSystem,
+    Inventory,
+    MountTarget,
+    Replication,
+    ServiceResource,
+)
+from fss_exporter.oci.tag_filter import Row, Tags
 
 _GONE: Final = frozenset({"DELETED", "FAILED", "TERMINATED"})
 
 _Record = TypeVar("_Record")
-_Identified = TypeVar("_Identified", MountTarget, FileSystem, Replication, Connector, Neighbour)
+_Identified = TypeVar("_Identified", MountTarget, FileSystem, Replication, Connector, ServiceResource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +129,15 @@ def _connector(row: Row) -> Connector:
     return Connector(*_named(row), type=str(row.get("connectorType") or ""))
 
 
-def _lustre(row: Row) -> Neighbour:
+def _lustre(row: Row) -> ServiceResource:
     tier = _text(row["performanceTier"]).removeprefix("MBPS_PER_TB_")
-    return Neighbour(*_named(row), "lustre", f"mbps-per-tb-{tier}", _gigabytes(row["capacityInGBs"]))
+    return ServiceResource(*_named(row), "lustre", f"mbps-per-tb-{tier}", _gigabytes(row["capacityInGBs"]))
 
 
-def _volume(row: Row) -> Neighbour:
+def _volume(row: Row) -> ServiceResource:
     vpus = _whole(row.get("autoTunedVpusPerGB"))
     vpus = _whole(row["vpusPerGB"]) if vpus is None else vpus
-    return Neighbour(*_named(row), "block-volume", f"vpu-{vpus}", _gigabytes(row["sizeInGBs"]))
+    return ServiceResource(*_named(row), "block-volume", f"vpu-{vpus}", _gigabytes(row["sizeInGBs"]))
 
 
 def _gigabytes(value: object) -> float:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from fss_exporter.model.limits import Limits, shape_of
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, SLO_OBJECTIVES
-from fss_exporter.oci.inventory import MountTarget
+from fss_exporter.oci.oci_inventory import MountTarget
 
 LimitOverrides = Mapping[str, float | None]
 """Limits by the name of a field of `Limits`; None removes a published limit."""

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fss_exporter.oci.estimates import Estimate
-from fss_exporter.oci.series import Column
-from fss_exporter.oci.survey import Surveyed
+from fss_exporter.oci.inventory_refresh import InventoryState
+from fss_exporter.oci.mount_target_estimates import Estimate
+from fss_exporter.oci.shared_series import Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RegionSnapshot:
     """
 
     region: str
-    surveyed: Surveyed = field(default_factory=Surveyed)
+    surveyed: InventoryState = field(default_factory=InventoryState)
     points: Mapping[str, Mapping[int, Column]] = field(default_factory=dict)
     sums: Mapping[str, Column] = field(default_factory=dict)
     estimates: Mapping[str, Estimate] = field(default_factory=dict)

@@ -7,9 +7,8 @@ from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.size_classes import Class, classes_io_operations
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
-from fss_exporter.nfs.scraped import RESTARTED, read_totals, went_back
+from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, Histogram, read_sizes
-from fss_exporter.nfs.traffic import traffic
 from fss_exporter.plan.load import Load, SizeShare
 
 
@@ -31,15 +30,15 @@ def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: flo
 
 
 def _between(names: tuple[str, str], texts: tuple[str, str], seconds: float | None) -> dict[str, Load]:
-    old, new = map(read_totals, names, texts)
+    old, new = map(read_scrape, names, texts)
     before, after = map(read_sizes, names, texts)
-    if went_back(old.totals, new.totals):
+    if went_back(old, new):
         raise UsageError(f"{names[0]}, {names[1]}: {RESTARTED}; or is the later one given first?")
     passed = seconds or after.seconds - before.seconds
     if passed <= 0:
         raise UsageError(f"{names[0]}, {names[1]}: the scrapes do not say how far apart they are: give --seconds")
     mounts: dict[str, list[Traffic]] = {}
-    for key, rates in traffic(old.totals, new.totals, passed).items():
+    for key, rates in traffic_between(old, new, passed).items():
         mounts.setdefault(key.address, []).append(rates)
     source = f"{names[0]} to {names[1]}, {passed:g} s"
     loads = {address: Load(source, together(found)) for address, found in mounts.items()}

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import ConfigError
-from fss_exporter.places import mistakes_of, read_document
+from fss_exporter.yaml_lines import mistakes_of, read_document
 
 _BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}", re.ASCII)
 _HEADER_VALUES = {
@@ -59,9 +59,9 @@ def _known_cipher(name: str) -> str:
 
 
 def _client_auth(value: object) -> object:
-    if value in {"RequireAnyClientCert", "RequireClientCert"}:
+    if isinstance(value, str) and value in {"RequireAnyClientCert", "RequireClientCert"}:
         raise ValueError(f"{value} lets any certificate in, and cannot be had here; use RequireAndVerifyClientCert")
-    return value or "NoClientCert"
+    return "NoClientCert" if value is None or value == "" else value
 
 
 def _bcrypt_hash(value: str) -> str:

@@ -11,6 +11,9 @@ from tests.nfs.records import mountinfo, mountstats
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.transfers import read_io_operations, write_io_operations
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.exact.counted_costs import CountedCosts
+from fss_exporter.nfs.exact.counted_totals import CountedTotals
+from fss_exporter.nfs.exact.counts import Counts
 from fss_exporter.nfs.exact.reader import ExactReader
 from fss_exporter.nfs.exact.tracefs import INSTANCE
 from fss_exporter.nfs.mountinfo import parse_mountinfo
@@ -57,11 +60,12 @@ class Host:
     ) -> None:
         self.kernel = kernel or Kernel()
         self.mounts = {mount.number: mount for mount in mounts or (Mount(40),)}
-        self.accounts = Accounts(announce_s=0)
         self.truth: Counter[str] = Counter()
         self.now = 0.0
         self.slip: list[tuple[int, str, int]] = []
         self.reader = ExactReader(self._read, (ROOT,), sysfs, address_map, clock=lambda: self.now, files=self.kernel)
+        self.costs = CountedCosts(lambda: self.reader.counts)
+        self.accounts = Accounts(self.costs)
 
     def call(self, number: int, operation: str, size: int, carried: int | None = None) -> None:
         """One answered READ or WRITE."""
@@ -77,14 +81,19 @@ class Host:
         """One that is answered between the look at mountstats and that at the tables."""
         self.slip.append((number, operation, size))
 
-    def tick(self) -> Reading:
-        """A second later: one look."""
+    @property
+    def totals(self) -> CountedTotals:
+        """Everything counted."""
+        return self.costs.totals
+
+    def tick(self) -> Counts:
+        """A second later: one look; what was counted since the last one."""
         self.now += 1.0
         for mount in self.mounts.values():
             mount.age += 1
         reading = self.reader.read()
         self.accounts.apply(reading, self.now)
-        return reading
+        return self.reader.counts
 
     def cost(self, operation: str) -> tuple[float, float, float]:
         """Bounds and point, all mounts together: lower, point, upper."""
@@ -94,8 +103,7 @@ class Host:
 
     @property
     def failed(self) -> Counter[str]:
-        assert self.accounts.counted is not None
-        return self.accounts.counted.failed
+        return self.totals.failed
 
     def _read(self) -> Reading:
         visible = [mount for mount in self.mounts.values() if mount.visible]
@@ -132,10 +140,9 @@ def _record(mount: Mount) -> str:
     return text if mount.readable else text.replace("age:\t", "age:\t?")
 
 
-def exact(reading: Reading) -> frozenset[str]:
+def exact(counts: Counts) -> frozenset[str]:
     """The superblocks whose READs and WRITEs were counted."""
-    assert reading.counted is not None
-    return reading.counted.superblocks
+    return counts.superblocks
 
 
 def work(host: Host, number: int = 40) -> None:

@@ -9,16 +9,18 @@ from tests.nfs.exact.kernel import Kernel
 
 from fss_exporter.catalogue import EXACT
 from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.scraped import read_totals
+from fss_exporter.nfs.scraped import read_scrape
 from fss_exporter.nfs.ticker import Ticker
 
 KIB = 1024
 
 
-def scraped(host: Host, ticks: int = 1) -> str:
+def scraped(host: Host, ticks: int = 1, *, counted: bool = True) -> str:
     """The scrape after ticks of a host; what it does happens before the last one."""
-    ticker = Ticker(host.reader.read, 1.0, lambda: host.now)
+    read = host.reader.read if counted else host._read
+    ticker = Ticker(read, 1.0, lambda: host.now, accounts=Accounts(host.costs if counted else None))
     for _ in range(ticks):
         host.now += 1.0
         ticker.tick()
@@ -35,15 +37,14 @@ def test_the_rows_of_exact_mode_are_all_exported_and_only_in_it() -> None:
     exported = {line.split()[2] for line in scraped(Host(), 2).splitlines() if line.startswith("# TYPE")}
     assert exported >= {metric.name for metric in EXACT}
 
-    plain = Host()
-    plain.reader.read = plain._read  # type: ignore[method-assign]  # the reader underneath
-    exported = {line.split()[2] for line in scraped(plain, 2).splitlines() if line.startswith("# TYPE")}
+    estimated = scraped(Host(), 2, counted=False)
+    exported = {line.split()[2] for line in estimated.splitlines() if line.startswith("# TYPE")}
     assert not exported & {metric.name for metric in EXACT}
 
 
 def test_sizes_are_a_cumulative_histogram_in_whole_blocks() -> None:
     host = Host()
-    ticker = Ticker(host.reader.read, 1.0, lambda: host.now)
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
     ticker.tick()
     for size in (4 * KIB, 32 * KIB, 32 * KIB + 1, 64 * KIB, 1024 * KIB):
         host.call(40, READ, size)
@@ -89,7 +90,7 @@ def test_the_seconds_of_each_mode_add_up() -> None:
 
 def test_lock_calls_have_their_cost_beside_them() -> None:
     host = Host()
-    ticker = Ticker(host.reader.read, 1.0, lambda: host.now)
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
     ticker.tick()
     host.kernel.fire("sunrpc/rpc_clnt_new", client_id=5, addr="10.0.0.3", program="lockd")
     for procedure in ("LOCK", "UNLOCK", "FREE_ALL"):
@@ -123,9 +124,6 @@ def test_a_distribution_nobody_tells_is_no_empty_histogram() -> None:
 
 
 def test_a_scrape_read_back_tells_how_long_costs_were_estimated() -> None:
-    assert read_totals("exporter", scraped(Host(), 5)).estimated_seconds == 0
-    assert read_totals("exporter", scraped(Host(kernel=Kernel(hist=False)), 5)).estimated_seconds == 4
-
-    plain = Host()
-    plain.reader.read = plain._read  # type: ignore[method-assign]  # the reader underneath
-    assert math.isnan(read_totals("exporter", scraped(plain, 2)).estimated_seconds)
+    assert read_scrape("exporter", scraped(Host(), 5)).estimated_seconds == 0
+    assert read_scrape("exporter", scraped(Host(kernel=Kernel(hist=False)), 5)).estimated_seconds == 4
+    assert math.isnan(read_scrape("exporter", scraped(Host(), 2, counted=False)).estimated_seconds)

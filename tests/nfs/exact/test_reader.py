@@ -113,9 +113,8 @@ def test_traffic_of_superblocks_no_visible_mount_names_is_counted_apart() -> Non
     host.tick()
 
     assert host.cost(READ) == (0, 0, 0)
-    assert host.accounts.counted is not None
-    assert host.accounts.counted.invisible[READ].operations == len(SIZES)
-    assert host.accounts.counted.invisible[WRITE].blocks == sum(COST[READ](size) - 1 for size in SIZES)
+    assert host.totals.invisible[READ].operations == len(SIZES)
+    assert host.totals.invisible[WRITE].blocks == sum(COST[READ](size) - 1 for size in SIZES)
 
 
 def test_traffic_of_nfs_version_4_gets_no_cost_and_is_not_invisible() -> None:
@@ -124,8 +123,7 @@ def test_traffic_of_nfs_version_4_gets_no_cost_and_is_not_invisible() -> None:
     host.tick()
 
     assert host.cost(READ) == (0, 0, 0)
-    assert host.accounts.counted is not None
-    assert host.accounts.counted.invisible[READ].operations == 0
+    assert host.totals.invisible[READ].operations == 0
 
 
 def test_what_a_mount_does_before_it_is_unmounted_within_the_tick_is_counted() -> None:

@@ -33,9 +33,8 @@ def test_over_the_whole_interval_the_cost_is_that_of_the_packets(
 
 @pytest.mark.parametrize("recording", ALL)
 def test_every_interval_passes_every_check(recording: ExactRecording, tmp_path: Path) -> None:
-    counted = recording.accounts(recording.sysfs(tmp_path)).counted
+    counted = recording.counted(recording.sysfs(tmp_path))
 
-    assert counted is not None
     assert counted.failed == {}
     assert set(counted.exact.values()) == {True}
 
@@ -56,8 +55,7 @@ def test_the_cost_by_server_is_that_of_the_packets(recording: ExactRecording, tm
 
 @pytest.mark.parametrize("recording", ALL)
 def test_the_sizes_are_those_of_the_packets(recording: ExactRecording, tmp_path: Path) -> None:
-    counted = recording.accounts(recording.sysfs(tmp_path)).counted
-    assert counted is not None
+    counted = recording.counted(recording.sysfs(tmp_path))
 
     for operation, histogram in ((READ, "read_hist"), (WRITE, "write_hist")):
         seen: dict[int, int] = {}
@@ -74,8 +72,7 @@ def test_the_sizes_are_those_of_the_packets(recording: ExactRecording, tmp_path:
 @pytest.mark.parametrize("recording", ALL)
 def test_lock_calls_are_those_of_the_packets_by_server_and_procedure(recording: ExactRecording, tmp_path: Path) -> None:
     """Those of a lock server on the client's own host are not part of it."""
-    counted = recording.accounts(recording.sysfs(tmp_path)).counted
-    assert counted is not None
+    counted = recording.counted(recording.sysfs(tmp_path))
 
     seen = {place: count for place, count in counted.locks.items() if count}
     assert seen == {

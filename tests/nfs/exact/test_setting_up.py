@@ -20,8 +20,7 @@ def test_without_buckets_the_ladder_counts() -> None:
 
     assert_true_to_the_unit(host)
     assert len(host.kernel.triggers(EVENTS[READ])) == 9
-    assert host.accounts.counted is not None
-    assert host.accounts.counted.sizes == {}  # it tells no distribution
+    assert host.totals.sizes == {}  # it tells no distribution
 
 
 def test_before_kernel_5_6_requests_are_counted_instead_of_answers() -> None:

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from fss_exporter.nfs.counted import ByAddressAndProcedure
 from fss_exporter.nfs.exact.addresses import Addresses
+from fss_exporter.nfs.exact.counts import ByAddressAndProcedure
 from fss_exporter.nfs.exact.sizes import Grown
 
 CALLS = "sunrpc/rpc_stats_latency"

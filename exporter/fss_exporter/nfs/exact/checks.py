@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.counted import NO_TRANSFERS, Transfers
+from fss_exporter.nfs.exact.counts import NO_TRANSFERS, Transfers
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 
 OPERATIONS = "operations"

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.counted import ByAddressAndProcedure, Transfers
 from fss_exporter.nfs.exact import calls
 from fss_exporter.nfs.exact.addresses import Addresses
+from fss_exporter.nfs.exact.counts import ByAddressAndProcedure, Transfers
 from fss_exporter.nfs.exact.session import UNREADABLE, Look, Lost, Session
 from fss_exporter.nfs.superblocks import Reading, Superblock
 

@@ -3,13 +3,12 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from fss_exporter.nfs.counted import Counts
 from fss_exporter.nfs.exact.addresses import Addresses
 from fss_exporter.nfs.exact.checks import Agreement
+from fss_exporter.nfs.exact.counts import Counts
 from fss_exporter.nfs.exact.files import FILES, Files
 from fss_exporter.nfs.exact.interval import Interval, none_yet, priced, sort
 from fss_exporter.nfs.exact.session import DROPPED, UNREADABLE, Look, Lost, Session
@@ -36,6 +35,9 @@ class ExactReader:
     that was counted is lost. Where they were made anew or had no room, what happened since the last look is not in them,
     and they are set up again.
 
+    Attributes:
+        counts: what the tables counted between the last two readings.
+
     Args:
         read: one look at mountstats; raises SourceError.
         places: where tracefs may be mounted.
@@ -54,6 +56,7 @@ class ExactReader:
         clock: Callable[[], float] = time.monotonic,
         files: Files = FILES,
     ) -> None:
+        self.counts = Counts()
         self._read = read
         self._places = places
         self._addresses = Addresses(sysfs, address_map)
@@ -96,7 +99,7 @@ class ExactReader:
             self._session = None
 
     def read(self) -> Reading:
-        """One look.
+        """One look at mountstats and the tables; `counts` has what the tables counted since the last one.
 
         Raises:
             SourceError: mountstats cannot be read.
@@ -105,19 +108,23 @@ class ExactReader:
         failed: tuple[str, ...] = ()
         if self._session is not None and self._look is not None:
             try:
-                return replace(reading, counted=self._counted(self._session, self._look, reading))
+                self.counts = self._counted(self._session, self._look, reading)
             except Lost as lost:
                 failed = (lost.check,)
                 if lost.check == UNREADABLE and self._unreadable < _MOST_UNREADABLE:
                     self._say(lost)
-                    return replace(reading, counted=Counts(failed=failed, active=True, deferred=True))
+                    self.counts = Counts(failed=failed, active=True, deferred=True)
+                    return reading
                 self._lose(lost)
+            else:
+                return reading
         if self._ready(reading):
             # What the triggers have not seen yet is estimated: begin after them, with both.
             reading = self._read()
             self._base(reading)
         active = self._session is not None and self._look is not None
-        return replace(reading, counted=Counts(failed=failed, active=active))
+        self.counts = Counts(failed=failed, active=active)
+        return reading
 
     def _say(self, lost: Lost) -> None:
         """Log it; of looks that cannot be read one after another, the first."""

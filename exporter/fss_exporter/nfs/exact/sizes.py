@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.transfers import BLOCK_BYTES
-from fss_exporter.nfs.counted import Transfers
+from fss_exporter.nfs.exact.counts import Transfers
 from fss_exporter.nfs.exact.tables import Key, Row
 
 _BELOW_BLOCK = BLOCK_BYTES - 1

@@ -30,9 +30,9 @@ from fss_exporter.oci.alarms.subjects import (
     spell_interval,
     spell_latency,
 )
-from fss_exporter.oci.inventory import Neighbour
-from fss_exporter.oci.metrics import is_success
-from fss_exporter.oci.publish import NAMESPACE as PUBLISHED
+from fss_exporter.oci.metric_table import is_success
+from fss_exporter.oci.oci_inventory import ServiceResource
+from fss_exporter.oci.utilization_publisher import NAMESPACE as PUBLISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Estate:
     """
 
     targets: Sequence[Target] = ()
-    stores: Sequence[Neighbour] | None = None
+    stores: Sequence[ServiceResource] | None = None
     replications: Mapping[str, float] = field(default_factory=dict)
     shape_limits: Mapping[str, Limits] = field(default_factory=dict)
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)

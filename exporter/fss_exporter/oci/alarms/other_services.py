@@ -13,7 +13,7 @@ from fss_exporter.model.services import SERVICES
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.oci.alarms.fit import narrowed, rescale
 from fss_exporter.oci.alarms.pack import Alarm
-from fss_exporter.oci.inventory import Neighbour
+from fss_exporter.oci.oci_inventory import ServiceResource
 
 STEPS: Final = (1.0, 0.75, 0.5, 0.25)
 """Parts of a threshold that one direction reaches, the other the rest."""
@@ -44,7 +44,7 @@ class OtherCeiling:
             return round(1 - WARNING_RATIO, 9), round(1 - CRITICAL_RATIO, 9)  # what is left
         return tuple(round(ratio * step, 9) for step in STEPS for ratio in (WARNING_RATIO, CRITICAL_RATIO))
 
-    def of(self, one: Neighbour) -> float | None:
+    def of(self, one: ServiceResource) -> float | None:
         """This ceiling of a file system or volume; None where none is known."""
         if self.kind == "capacity":
             return one.capacity_bytes
@@ -77,14 +77,14 @@ OTHER_CEILINGS: Final = (
 """The files are made for 40 TB of Lustre at 125 MB/s per TB, and for volumes of 10 VPU/GB from 1 TB up."""
 
 
-def of_other_services(models: Mapping[str, Alarm], stores: Sequence[Neighbour]) -> Iterator[Alarm]:
+def of_other_services(models: Mapping[str, Alarm], stores: Sequence[ServiceResource]) -> Iterator[Alarm]:
     """The alarms there should be for what exists; each names its file systems or volumes, because the next may be larger."""
     for ceiling in OTHER_CEILINGS:
         if ceiling.key in models:
             yield from _of(ceiling, models[ceiling.key], stores)
 
 
-def _of(ceiling: OtherCeiling, model: Alarm, stores: Sequence[Neighbour]) -> Iterator[Alarm]:
+def _of(ceiling: OtherCeiling, model: Alarm, stores: Sequence[ServiceResource]) -> Iterator[Alarm]:
     by_value: dict[float, list[str]] = {}
     for one in stores:
         value = ceiling.of(one) if one.service == ceiling.service else None

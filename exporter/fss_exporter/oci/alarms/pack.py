@@ -21,9 +21,9 @@ from typing import Any, Final
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.metrics import METRICS
-from fss_exporter.oci.neighbours import BLOCK, LUSTRE, NEIGHBOURS
-from fss_exporter.oci.publish import NAMESPACE as PUBLISHED, UTILIZATION
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.service_metrics import BLOCK, LUSTRE, SERVICE_METRICS
+from fss_exporter.oci.utilization_publisher import NAMESPACE as PUBLISHED, UTILIZATION
 
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
@@ -33,7 +33,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     NAMESPACE: tuple(METRICS),
     PUBLISHED: UTILIZATION,
     **{
-        namespace: tuple(name for name, metric in NEIGHBOURS.items() if metric.namespace == namespace)
+        namespace: tuple(name for name, metric in SERVICE_METRICS.items() if metric.namespace == namespace)
         for namespace in (LUSTRE, BLOCK)
     },
 }

@@ -9,11 +9,11 @@ from typing import Any, Final, Protocol
 
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.inventory import Inventory
 from fss_exporter.oci.listings import Listings, build
-from fss_exporter.oci.metrics import METRICS
-from fss_exporter.oci.neighbours import LISTINGS
-from fss_exporter.oci.tags import Tags
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.service_metrics import LISTINGS
+from fss_exporter.oci.tag_filter import Tags
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
 """Error metrics that count successes as well, so that failures have to be selected by name."""

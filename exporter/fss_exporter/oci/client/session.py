@@ -19,7 +19,7 @@ from oci.exceptions import ClientError
 from oci.retry import NoneRetryStrategy
 
 from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable, UsageError
-from fss_exporter.oci.budget import Budget
+from fss_exporter.oci.call_budget import Budget
 from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, translate
 from fss_exporter.oci.iam import statement
@@ -31,8 +31,8 @@ _CLIENTS: Final = MappingProxyType(
         "file_storage": ("oci.file_storage", "FileStorageClient"),
         "identity": ("oci.identity", "IdentityClient"),
         "virtual_network": ("fss_exporter.oci.client.network", "NetworkClient"),
-        "lustre_file_storage": ("fss_exporter.oci.client.neighbours", "LustreClient"),
-        "block_storage": ("fss_exporter.oci.client.neighbours", "BlockStorageClient"),
+        "lustre_file_storage": ("fss_exporter.oci.client.service_clients", "LustreClient"),
+        "block_storage": ("fss_exporter.oci.client.service_clients", "BlockStorageClient"),
     }
 )
 

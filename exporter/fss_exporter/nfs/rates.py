@@ -1,0 +1,62 @@
+"""Differences between two snapshots of totals as rates."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+
+from fss_exporter.model.estimate import NO_COST, Bounds
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.nfs.mount_totals import MountTotals, OperationTotals
+from fss_exporter.nfs.superblocks import SeriesKey
+
+TotalsByMount = Mapping[SeriesKey, MountTotals]
+
+_NO_TOTALS = MountTotals()
+
+
+def snapshot(totals: TotalsByMount) -> dict[SeriesKey, MountTotals]:
+    """A copy of the totals as they are now; the accounts go on changing."""
+    return deepcopy(dict(totals))
+
+
+def traffic(before: TotalsByMount, after: TotalsByMount, seconds: float) -> dict[SeriesKey, Traffic]:
+    """Traffic of each mount between two snapshots `seconds` apart; a mount not in `before` began at zero.
+
+    Raises:
+        ValueError: no time lies between.
+    """
+    if seconds <= 0:
+        raise ValueError(f"{seconds} seconds between two snapshots")
+    return {key: _mount_traffic(before.get(key, _NO_TOTALS), totals, seconds) for key, totals in after.items()}
+
+
+def _mount_traffic(before: MountTotals, after: MountTotals, seconds: float) -> Traffic:
+    locks = after.lock_io_operations
+    return Traffic(
+        operations={
+            name: _rate(before.operations.get(name) or OperationTotals(), totals, seconds, after.counts_errors)
+            for name, totals in after.operations.items()
+        },
+        read_bytes=(after.read_bytes - before.read_bytes) / seconds,
+        written_bytes=(after.written_bytes - before.written_bytes) / seconds,
+        lock_iops=None if locks is None else (locks - (before.lock_io_operations or 0)) / seconds,
+    )
+
+
+def _rate(old: OperationTotals, new: OperationTotals, seconds: float, counts_errors: bool) -> OperationTraffic:
+    return OperationTraffic(
+        operations=(new.operations - old.operations) / seconds,
+        iops=cost_rate(old.cost or NO_COST, new.cost, seconds),
+        retransmissions=(new.retransmissions - old.retransmissions) / seconds,
+        timeouts=(new.timeouts - old.timeouts) / seconds,
+        errors=(new.errors - old.errors) / seconds if counts_errors else None,
+        queue_seconds=(new.queue_ms - old.queue_ms) / 1000 / seconds,
+        rtt_seconds=(new.rtt_ms - old.rtt_ms) / 1000 / seconds,
+        execute_seconds=(new.execute_ms - old.execute_ms) / 1000 / seconds,
+    )
+
+
+def cost_rate(old: Bounds, new: Bounds | None, seconds: float) -> Bounds | None:
+    """I/O operations per second between two costs; None where no cost is known."""
+    if new is None:
+        return None
+    return Bounds(*((now - then) / seconds for then, now in zip(old, new, strict=True)))

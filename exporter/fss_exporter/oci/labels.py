@@ -1,0 +1,163 @@
+"""From the dimensions of a stream to the labels of a series, by whose the stream is. Pure.
+
+A key is made of OCIDs and dimension values only, so it never depends on a look-up; the names in the labels come from the inventory,
+and a stream whose owner is not in it has no labels.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from sys import intern
+from types import MappingProxyType
+from typing import Any, Final
+
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.oci_metric import OciMetric, Owner
+
+Key = tuple[str, ...]
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """Which dimensions tell the owner, and what labels they become; None for an owner that is not there."""
+
+    dimensions: tuple[str, ...]
+    labels: Callable[[Inventory, Key], Labels | None]
+
+
+def _mount_target(inventory: Inventory, key: Key) -> Labels | None:
+    target = inventory.mount_targets.get(key[0])
+    return None if target is None else (target.id, target.name)
+
+
+def _file_system(inventory: Inventory, key: Key) -> Labels | None:
+    system = inventory.file_systems.get(key[0])
+    return None if system is None else (system.id, system.name)
+
+
+def _behind(inventory: Inventory, key: Key) -> Labels | None:
+    target, system = _mount_target(inventory, key), _file_system(inventory, key[1:])
+    return None if target is None or system is None else target + system
+
+
+def _ldap(inventory: Inventory, key: Key) -> Labels | None:
+    target = _mount_target(inventory, key)
+    return None if target is None else (*target, key[1])
+
+
+def _replication(inventory: Inventory, key: Key) -> Labels | None:
+    """Replication targets are no resource of this region's listings: they go by the name Monitoring gives them."""
+    if key[0].startswith("ocid1.replicationtarget."):
+        return key[0], key[1] or key[0], "target"
+    known = inventory.replications.get(key[0])
+    return None if known is None else (known.id, known.name, "source")
+
+
+def _service(inventory: Inventory, key: Key) -> Labels | None:
+    one = inventory.service_resources.get(key[0])
+    return None if one is None else (one.service, one.id, one.name)
+
+
+def _itself(_: Inventory, key: Key) -> Labels:
+    return key[:1]
+
+
+_RULES: Final[Mapping[Owner, _Rule]] = MappingProxyType(
+    {
+        "mount_target": _Rule(("resourceId",), _mount_target),
+        "file_system": _Rule(("resourceId",), _file_system),
+        "behind": _Rule(("mountTargetId", "resourceId"), _behind),
+        "ldap": _Rule(("mountTargetId", "obcResourceName"), _ldap),
+        "replication": _Rule(("resourceId", "resourceName"), _replication),
+        "tenancy": _Rule(("tenantId",), _itself),
+        "service": _Rule(("resourceId",), _service),
+        "lock_mode": _Rule(("lockMode",), _itself),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Whose a stream is: its key, and the labels of its series; None for a resource that is not in the inventory."""
+
+    key: Key
+    labels: Labels | None
+
+
+class RegionLabels:
+    """The owners of the streams of one region. Metrics with the same dimensions have the same ones and share them.
+
+    Args:
+        region: the region's name.
+    """
+
+    def __init__(self, region: str) -> None:
+        self._region = region
+        self._inventory = Inventory()
+        self._kinds: dict[tuple[str, ...], Kind] = {}
+
+    def of(self, metric: OciMetric) -> "Kind":
+        """The owners of one metric's streams."""
+        shape = (metric.owner, *metric.dimensions)
+        if shape not in self._kinds:
+            self._kinds[shape] = Kind(self._region, _RULES[metric.owner], metric.dimensions, self._inventory)
+        return self._kinds[shape]
+
+    def use(self, inventory: Inventory) -> None:
+        """Names and owners are now these."""
+        self._inventory = inventory
+        for kind in self._kinds.values():
+            kind.use(inventory)
+
+
+class Kind:
+    """RegionLabels of streams that have the same dimensions."""
+
+    def __init__(self, region: str, rule: _Rule, dimensions: tuple[str, ...], inventory: Inventory) -> None:
+        self._region = region
+        self._rule = rule
+        self._inventory = inventory
+        self._known: dict[Key, Found] = {}
+        names = rule.dimensions + dimensions
+        getter = itemgetter(*names)
+        self._key_of: Callable[[Mapping[str, Any]], Key] = (
+            getter if len(names) > 1 else lambda values: (getter(values),)
+        )
+
+    @property
+    def unknown(self) -> frozenset[Key]:
+        """Keys of streams whose owner is not in the inventory."""
+        return frozenset(key for key, found in self._known.items() if found.labels is None)
+
+    def use(self, inventory: Inventory) -> None:
+        """Names and owners are now these; who did not change keeps the very same labels."""
+        self._inventory = inventory
+        for key, found in list(self._known.items()):
+            labels = self._labels(key)
+            if labels is None:
+                del self._known[key]
+            elif labels != found.labels:
+                self._known[key] = Found(found.key, labels)
+
+    def get(self, key: Key) -> Found | None:
+        """Whose a key is, if it was found before."""
+        return self._known.get(key)
+
+    def find(self, dimensions: Mapping[str, Any]) -> Found:
+        """Whose a stream is.
+
+        Raises:
+            KeyError: a dimension is missing.
+            TypeError: the dimensions, or one of their values, are not what they should be.
+        """
+        key = self._key_of(dimensions)
+        found = self._known.get(key)
+        if found is None:
+            key = tuple(map(intern, key))  # the same OCIDs come in every metric
+            found = self._known[key] = Found(key, self._labels(key))
+        return found
+
+    def _labels(self, key: Key) -> Labels | None:
+        owner = self._rule.labels(self._inventory, key)
+        return None if owner is None else (self._region, *owner, *key[len(self._rule.dimensions) :])

@@ -1,0 +1,93 @@
+"""Mount-target IOPS from what OCI publishes of the file systems behind each mount target. Pure.
+
+Requests by size and throughput only bound each other within one minute, so each file system is estimated for the newest minute that
+all of its streams have; a metric that has no stream of it at all says that nothing of the kind was asked.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.server_estimate import (
+    BUCKETS,
+    estimate_metadata,
+    estimate_reads_by_size,
+    estimate_writes_by_size,
+    total_of,
+)
+from fss_exporter.oci.labels import Key
+from fss_exporter.oci.series_store import Points
+
+READ_BYTES: Final = "FileSystemReadThroughput"
+WRITE_BYTES: Final = "FileSystemWriteThroughput"
+READS: Final = "FileSystemReadRequestsbySize"
+WRITES: Final = "FileSystemWriteRequestsbySize"
+METADATA: Final = "MetadataIOPS"
+
+NEEDED: Final = (READ_BYTES, WRITE_BYTES, READS, WRITES, METADATA)
+"""OCI metrics an estimate is made of, by documented name."""
+
+_BUCKET_NAMES: Final = tuple(bucket.name for bucket in BUCKETS)
+
+Watched = Mapping[str, Mapping[Key, Points]]
+"""By documented metric name: points by (mount target, file system, further dimensions)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Estimated IOPS of one mount target; `minute` is that of its file system that is furthest behind."""
+
+    minute: int
+    iops: Bounds
+
+
+def estimate(watched: Watched) -> Mapping[str, Estimate]:
+    """Estimates by OCID of the mount target; none for one without traffic figures."""
+    series: dict[tuple[str, str], dict[tuple[str, str], Points]] = {}
+    for name in NEEDED:
+        for key, points in watched.get(name, {}).items():
+            series.setdefault((key[0], key[1]), {})[name, key[2] if len(key) > 2 else ""] = points
+    parts: dict[str, list[tuple[int, Bounds]]] = {}
+    for (target, _), streams in series.items():
+        minute = _newest_common(streams.values())
+        if minute is not None:
+            parts.setdefault(target, []).append(
+                (minute, _of_one({key: points[minute] for key, points in streams.items()}))
+            )
+    return MappingProxyType(
+        {
+            target: Estimate(min(minute for minute, _ in found), total_of([iops for _, iops in found]))
+            for target, found in parts.items()
+        }
+    )
+
+
+def _newest_common(streams: Iterable[Points]) -> int | None:
+    """The newest minute that all have; mostly the newest of the first."""
+    first, *others = streams
+    for minute in sorted(first, reverse=True):
+        if all(minute in points for points in others):
+            return minute
+    return None
+
+
+def complete(answered: Iterable[str], had: Iterable[str]) -> bool:
+    """Whether every metric that an estimate needs, and that the tenancy has, was answered; requests by size are a must."""
+    known = set(had)
+    return {READS, WRITES} <= known and known.intersection(NEEDED) <= set(answered)
+
+
+def _of_one(values: Mapping[tuple[str, str], float]) -> Bounds:
+    """One file system in one minute; values by metric and dimension."""
+    reads = [values.get((READS, bucket), 0.0) for bucket in _BUCKET_NAMES]
+    writes = [values.get((WRITES, bucket), 0.0) for bucket in _BUCKET_NAMES]
+    metadata = {operation: rate for (name, operation), rate in values.items() if name == METADATA}
+    return total_of(
+        [
+            estimate_reads_by_size(reads, values.get((READ_BYTES, ""))),
+            estimate_writes_by_size(writes, values.get((WRITE_BYTES, ""))),
+            estimate_metadata(metadata),
+        ]
+    )

@@ -1,0 +1,88 @@
+"""What is asked of OCI Monitoring: one metric, whose it is and what it becomes. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal
+
+from fss_exporter.catalogue import Metric
+from fss_exporter.oci import mql
+from fss_exporter.oci.iam import NAMESPACE
+
+Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode", "service"]
+"""Whose a stream is: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `service` a
+resource of another service."""
+
+Idle = Literal["zero", "silent", "state"]
+"""What no point means: `zero` metrics send zeros while idle, so a missing point is a late one; `silent` ones send
+nothing while there is nothing to report; a `state` is sent always."""
+
+_OWN_DIMENSION: Final = MappingProxyType(
+    {"mount_target": "resourceId", "file_system": "resourceId", "service": "resourceId"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OciMetric:
+    """One metric of OCI Monitoring.
+
+    Attributes:
+        name: as documented; what is sent is the spelling the tenancy has.
+        statistic: MQL statistic over one minute.
+        unit: as documented.
+        owner: whose a stream is.
+        idle: what no point means.
+        gauge: exported metric that shows the newest complete minute.
+        counter: exported metric that adds up every minute.
+        dimensions: OCI dimensions that become the labels behind the owner's, in the catalogue's order.
+        where: dimension values to ask for.
+        group_by: dimensions to keep apart; None keeps all.
+        scale: factor from the documented unit to the gauge's.
+        per_minute: factor from a minute's value to what the counter adds.
+        discovered_only: never asked for unless the tenancy is found to have it.
+        namespace: where it is.
+        service: the other storage service it is of; empty for OCI File Storage.
+    """
+
+    name: str
+    statistic: str
+    unit: str
+    owner: Owner
+    idle: Idle
+    gauge: Metric | None = None
+    counter: Metric | None = None
+    dimensions: tuple[str, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict)
+    group_by: tuple[str, ...] | None = None
+    scale: float = 1.0
+    per_minute: float = 1.0
+    discovered_only: bool = False
+    namespace: str = NAMESPACE
+    service: str = ""
+
+    @property
+    def split_by(self) -> str:
+        """The dimension with the OCID a query can be split by; empty where there are never many streams.
+
+        It is that of the mount target, or of the file system where that is the owner.
+        """
+        return "mountTargetId" if self.owner in {"behind", "ldap"} else _OWN_DIMENSION.get(self.owner, "")
+
+    def query(self, spelling: str, ids: tuple[str, ...] = ()) -> str:
+        """The MQL query for one minute.
+
+        Args:
+            spelling: the metric's name as the tenancy spells it.
+            ids: where it is split, the OCIDs of this part.
+        """
+        where: dict[str, str | tuple[str, ...]] = {**self.where}
+        if ids:
+            where[self.split_by] = ids
+        return str(mql.query(spelling, 1, self.statistic, where=where, group_by=self.group_by))
+
+
+MOST_STREAMS: Final = 2_000
+"""Metric streams one answer of SummarizeMetricsData may hold. Documented at MetricData."""
+
+MOST_POINTS: Final = 100_000
+"""Data points one answer of SummarizeMetricsData may hold. Documented at MetricData."""

@@ -1,0 +1,87 @@
+"""How many queries one metric needs, because an answer holds 2,000 streams and 100,000 points at most. Pure.
+
+The first guess comes from the inventory, every later one from what the last answer really held; an answer that was too much all
+the same doubles the parts. So the number of queries grows with streams only where it must.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.oci_metric import MOST_POINTS, MOST_STREAMS, OciMetric
+
+_FILL: Final = 0.9  # how full an answer is planned to be: new resources come between two polls
+_VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
+
+
+class QueryShards:
+    """The parts of one metric's query in one scope."""
+
+    def __init__(self, metric: OciMetric) -> None:
+        self._metric = metric
+        self._streams: int | None = None
+        self._at_least = 1
+
+    def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
+        """OCIDs for each query; one empty part is a query without selection.
+
+        Args:
+            inventory: what there is.
+            minutes: points a stream may have in the window.
+        """
+        streams = self._expected(inventory) if self._streams is None else self._streams
+        needed = max(math.ceil(streams / MOST_STREAMS), math.ceil(streams * minutes / MOST_POINTS))
+        if needed > 1:
+            needed = math.ceil(streams * max(1 / MOST_STREAMS, minutes / MOST_POINTS) / _FILL)
+        weights = self._weights(inventory)
+        needed = min(max(needed, self._at_least), len(weights))
+        return [()] if needed <= 1 else _balanced(weights, needed)
+
+    def was_too_much(self, parts: int) -> bool:
+        """An answer was refused for its size; True if asking for more, smaller parts makes sense."""
+        if not self._metric.split_by:
+            return False
+        self._at_least = max(2, parts * 2)
+        self._streams = None
+        return True
+
+    def answered(self, streams: int) -> None:
+        """All parts together held so many streams."""
+        self._streams = streams
+        if streams <= MOST_STREAMS * _FILL:
+            self._at_least = 1
+
+    def _expected(self, inventory: Inventory) -> int:
+        return sum(weight for _, weight in self._weights(inventory))
+
+    def _weights(self, inventory: Inventory) -> list[tuple[str, int]]:
+        """OCIDs the query can be split by, each with the streams it may have."""
+        values = math.prod(_VALUES.get(dimension, 1) for dimension in self._metric.dimensions)
+        match self._metric.owner:
+            case "mount_target" | "ldap":
+                return [(target, values) for target in inventory.mount_targets]
+            case "file_system":
+                return [(system, 1) for system in inventory.file_systems]
+            case "service":
+                mine = (one.id for one in inventory.service_resources.values() if one.service == self._metric.service)
+                return [(ocid, values) for ocid in mine]
+            case "behind":
+                behind = dict.fromkeys(inventory.mount_targets, 0)
+                pairs = {(export.mount_target_id, export.file_system_id) for export in inventory.exports}
+                for target, _ in pairs:
+                    behind[target] += values
+                return list(behind.items())
+            case _:
+                return []
+
+
+def _balanced(weights: Sequence[tuple[str, int]], parts: int) -> list[tuple[str, ...]]:
+    """Distribute, heaviest first, always to the lightest part; in a steady order, so that the same split is asked again."""
+    bins: list[list[str]] = [[] for _ in range(parts)]
+    loads = [0] * parts
+    for ocid, weight in sorted(weights, key=lambda entry: (-entry[1], entry[0])):
+        lightest = loads.index(min(loads))
+        bins[lightest].append(ocid)
+        loads[lightest] += weight
+    return [tuple(sorted(part)) for part in bins if part]

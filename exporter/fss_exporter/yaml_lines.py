@@ -1,0 +1,208 @@
+"""The one YAML reader of configuration files: limited in size, depth and aliases, and every mistake with its line."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from fss_exporter.errors import ConfigError
+
+_LONGEST_FILE = 1 << 20  # bytes; a configuration is a few kilobytes, anything larger is another file
+
+_MOST_NODES = 30_000  # keys and values of a file
+_MOST_ALIASED = 10_000  # keys and values that aliases repeat; each `<<: *alias` copies what it names
+_DEEPEST = 40  # brackets within brackets
+
+_PLAIN = {"tuple_type": "should be a list, as in [a, b]"}  # for what YAML has no word for
+
+KeyPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed YAML mapping.
+
+    Attributes:
+        source: the file as the operator named it.
+        content: what the file says.
+        lines: 1-based line of each key and list item, by place.
+    """
+
+    source: str
+    content: Mapping[str, object]
+    lines: Mapping[KeyPath, int]
+
+    def where(self, place: KeyPath) -> str:
+        """`line 12: oci.regions[0]: `, as much of it as is known."""
+        line = next((self.lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in self.lines), None)
+        spelled = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+        return (f"line {line}: " if line else "") + (f"{spelled}: " if spelled else "")
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader for files that nobody vouches for.
+
+    SafeLoader alone needs 17 s and 750 MB for a few lines of nested aliases, fails with RecursionError on deep nesting
+    and with ValueError or AttributeError on values such as 2026-13-45.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._nodes = 0
+
+    def compose(self) -> yaml.Node | None:
+        """The nodes of the document; None for an empty one.
+
+        Raises:
+            yaml.YAMLError: not YAML, too large, too deep, or too much repeated.
+        """
+        node: yaml.Node | None = self.get_single_node()
+        if node is None:
+            return None
+        expanded = _expanded(node, {})
+        if math.isinf(expanded):
+            raise _refusal("an alias holds itself", node)
+        if expanded > self._nodes + _MOST_ALIASED:
+            raise _refusal(f"aliases repeat more than {_MOST_ALIASED:,} values", node)
+        return node
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # PyYAML's signature
+        """Count nodes and depth while the document is parsed."""
+        self._depth += 1
+        self._nodes += 1
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self._depth > _DEEPEST:
+            raise yaml.MarkedYAMLError(problem=f"nested more than {_DEEPEST} deep", problem_mark=mark)
+        if self._nodes > _MOST_NODES:
+            raise yaml.MarkedYAMLError(problem=f"more than {_MOST_NODES:,} keys and values", problem_mark=mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # PyYAML's signature
+        """The value of a node; a value that is not what its tag says is a mistake with a line."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, AttributeError, TypeError, OverflowError) as error:
+            kind = str(node.tag).rpartition(":")[2]
+            raise _refusal(f"{str(node.value)[:40]!r} is not a valid {kind}", node) from error
+
+
+def _refusal(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+def _expanded(node: yaml.Node, sizes: dict[int, float]) -> float:
+    """How many nodes there are once each alias is replaced by what it names; infinite where an alias holds itself."""
+    known = sizes.get(id(node))
+    if known is not None:
+        return known
+    sizes[id(node)] = math.inf  # until the children are counted
+    children: list[yaml.Node] = []
+    if isinstance(node, yaml.SequenceNode):
+        children = node.value
+    elif isinstance(node, yaml.MappingNode):
+        children = [part for pair in node.value for part in pair]
+    sizes[id(node)] = 1 + sum(_expanded(child, sizes) for child in children)
+    return sizes[id(node)]
+
+
+def read_document(path: Path) -> Document:
+    """Read one YAML file whose top level is a mapping; an empty file is an empty mapping.
+
+    Raises:
+        ConfigError: it cannot be read, is not YAML, names a key twice, or is something else than a mapping.
+    """
+    source = str(path)
+    lines: dict[KeyPath, int] = {}
+    try:
+        loader = _Loader(_text(path))
+        node = loader.compose()
+        # before the values are made, because PyYAML then copies what `<<` merges into the nodes
+        twice = tuple(_walk(node, (), lines, set())) if node is not None else ()
+        content = loader.construct_document(node) if node is not None else {}
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ConfigError(source, (f"{line}not YAML: {error.problem or error.context}",)) from error
+    except yaml.YAMLError as error:
+        raise ConfigError(source, (f"not YAML: {error}",)) from error
+    document = Document(source, content if isinstance(content, dict) else {}, lines)
+    if twice:
+        raise ConfigError(source, tuple(f"{document.where(place)}given twice" for place in twice))
+    if content is not None and not isinstance(content, dict):
+        raise ConfigError(source, ("line 1: must be a mapping such as `oci:`",))
+    return document
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        raise ConfigError(str(path), (f"cannot be read: {error.strerror}",)) from error
+    if len(raw) > _LONGEST_FILE:
+        raise ConfigError(str(path), ("larger than 1 MiB; is this the configuration?",))
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), (f"not UTF-8 text (byte {error.start})",)) from error
+
+
+def _walk(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int], seen: set[int]) -> Iterator[KeyPath]:
+    """Note the line of everything below `node`; yield the places of keys that are given twice."""
+    if id(node) in seen:  # an alias, which may even contain itself
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            lines[(*place, index)] = item.start_mark.line + 1
+            yield from _walk(item, (*place, index), lines, seen)
+    elif isinstance(node, yaml.MappingNode):
+        known: set[str] = set()
+        for key, value in node.value:
+            below = (*place, str(key.value))
+            lines[below] = key.start_mark.line + 1
+            if str(key.value) in known:
+                yield below
+            known.add(str(key.value))
+            yield from _walk(value, below, lines, seen)
+
+
+def mistakes_of(error: ValidationError, document: Document, model: type[BaseModel]) -> tuple[str, ...]:
+    """One line for each mistake pydantic found, place first, in the order of the file."""
+    told = []
+    for detail in error.errors(include_url=False, include_input=False):
+        place = tuple(part for part in detail["loc"] if part != "[key]")
+        message = _PLAIN.get(detail["type"]) or detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        if detail["type"] == "extra_forbidden":
+            message = _unknown_key(str(place[-1]), model, place[:-1])
+        told.append((document.lines.get(place, 0), f"{document.where(place)}{message}"))
+    return tuple(dict.fromkeys(line for _, line in sorted(told, key=lambda entry: entry[0])))
+
+
+def _unknown_key(key: str, model: type[BaseModel], place: KeyPath) -> str:
+    section = _section(model, place)
+    known = sorted(section.model_fields) if section else []
+    close = get_close_matches(key, known, 1)
+    return "unknown key" + (f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}")
+
+
+def _section(annotation: Any, place: KeyPath) -> type[BaseModel] | None:  # annotations have no type
+    """The model that stands at `place` below `annotation`, if there is one."""
+    origin = get_origin(annotation)
+    if origin in {Union, UnionType}:
+        return next((found for part in get_args(annotation) if (found := _section(part, place))), None)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if not place:
+            return annotation
+        field = annotation.model_fields.get(str(place[0]))
+        return _section(field.annotation, place[1:]) if field else None
+    return _section(get_args(annotation)[-1], place[1:]) if origin is dict and place else None

@@ -1,0 +1,198 @@
+"""From listings to an inventory: bad rows cost themselves, tags choose, names never decide what belongs together."""
+
+from typing import Any
+
+import pytest
+
+from fss_exporter.model.limits import STANDARD, Limits
+from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
+from fss_exporter.oci.listings import Listings, build
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.scopes import ROOT, Scope, choose, scopes_of
+from fss_exporter.oci.tag_filter import Tags
+
+TENANCY = "ocid1.tenancy.oc1..t"
+
+
+def row(identity: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": identity,
+        "displayName": f"name of {identity}",
+        "compartmentId": "ocid1.compartment.oc1..a",
+        "availabilityDomain": "AD-1",
+        "lifecycleState": "ACTIVE",
+        **more,
+    }
+
+
+def target(identity: str, **more: Any) -> dict[str, Any]:
+    facts = {"exportSetId": f"set-{identity}", "subnetId": "subnet", "privateIpIds": [f"ip-{identity}"]}
+    return row(identity, **(facts | more))
+
+
+def export(identity: str, mount_target: str, file_system: str, path: str = "/a") -> dict[str, Any]:
+    return row(identity, exportSetId=f"set-{mount_target}", fileSystemId=file_system, path=path)
+
+
+def built(tags: Tags | None = None, **listings: list[Any]) -> tuple[Inventory, int]:
+    rows = {kind: tuple(found) for kind, found in listings.items()}
+    return build(Listings(**rows), {"ocid1.compartment.oc1..a": "storage"}, tags or Tags())
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"id": "mt"},
+        row("mt"),
+        target("mt", exportSetId=None),
+        target("mt", id=5),
+        target("mt", displayName=["x"]),
+        target("mt", observedThroughput="fast"),
+        target("mt", observedThroughput=True),
+        target("mt", compartmentId=None),
+    ],
+    ids=repr,
+)
+def test_a_mount_target_that_is_not_as_documented_costs_only_itself(broken: dict[str, Any]) -> None:
+    inventory, count = built(mount_targets=[broken, target("good")])
+    assert (list(inventory.mount_targets), count) == (["good"], 1)
+
+
+@pytest.mark.parametrize("moment", ["yesterday", 17, "2026-13-45T00:00:00Z"])
+def test_a_replication_with_a_broken_time_costs_only_itself(moment: Any) -> None:
+    rows = [row("bad", recoveryPointTime=moment), row("good", replicationInterval=60)]
+    inventory, count = built(replications=rows)
+    assert (list(inventory.replications), count) == (["good"], 1)
+    assert inventory.replications["good"].interval_seconds == 3600
+
+
+@pytest.mark.parametrize("state", ["DELETED", "FAILED"])
+def test_what_is_gone_is_not_there_and_not_broken(state: str) -> None:
+    inventory, count = built(
+        mount_targets=[target("mt", lifecycleState=state)], file_systems=[row("fs", lifecycleState=state)]
+    )
+    assert (dict(inventory.mount_targets), dict(inventory.file_systems), count) == ({}, {}, 0)
+
+
+@pytest.mark.parametrize("observed", [None, 0, 1, 20])
+def test_observed_throughput_is_kept_as_it_is_told(observed: int | None) -> None:
+    inventory, _ = built(mount_targets=[target("mt", observedThroughput=observed)])
+    assert inventory.mount_targets["mt"].observed_throughput_gbps == observed
+
+
+def test_a_resource_without_a_name_goes_by_its_ocid_and_an_address_may_be_missing() -> None:
+    inventory, _ = built(mount_targets=[target("mt", displayName=None, privateIpIds=[])])
+    assert (inventory.mount_targets["mt"].name, inventory.mount_targets["mt"].private_ip_id) == ("mt", "")
+
+
+def test_exports_of_unknown_mount_targets_or_file_systems_are_left_out() -> None:
+    exports = [export("a", "mt", "fs"), export("b", "other", "fs"), export("c", "mt", "other")]
+    inventory, count = built(mount_targets=[target("mt")], file_systems=[row("fs")], exports=exports)
+    assert ([one.id for one in inventory.exports], count) == (["a"], 0)
+
+
+def test_tags_include_a_mount_target_with_what_is_behind_it_and_exclude_anything() -> None:
+    tags = Tags({"team": "st*", "ops.tier": "gold"}, {"monitoring": "off"})
+    wanted = {"freeformTags": {"team": "storage"}, "definedTags": {"ops": {"tier": "gold"}}}
+    inventory, _ = built(
+        tags,
+        mount_targets=[
+            target("in", **wanted),
+            target("half", freeformTags={"team": "storage"}),
+            target("off", **(wanted | {"freeformTags": {"team": "storage", "monitoring": "off"}})),
+            target("none", freeformTags=None, definedTags=None),
+        ],
+        file_systems=[
+            row("behind"),
+            row("quiet", freeformTags={"monitoring": "off"}),
+            row("own", **wanted),
+            row("not"),
+        ],
+        exports=[export("a", "in", "behind"), export("b", "in", "quiet"), export("c", "half", "not")],
+    )
+    assert set(inventory.mount_targets) == {"in"}
+    assert set(inventory.file_systems) == {"behind", "own"}
+    assert [one.id for one in inventory.exports] == ["a"]
+
+
+def located(**addresses: str) -> Inventory:
+    from dataclasses import replace
+
+    inventory, _ = built(mount_targets=[target(name) for name in addresses])
+    targets = {name: replace(one, address=addresses[name]) for name, one in inventory.mount_targets.items()}
+    return replace(inventory, mount_targets=targets)
+
+
+def test_mount_targets_that_share_an_address_are_left_out_of_the_join_and_counted() -> None:
+    here, there = located(a="10.0.0.1", b="10.0.0.2", unknown=""), located(c="10.0.0.1", d="10.0.0.4")
+    addresses = joined_addresses([here, there], {})
+    assert addresses == {"a": "", "b": "10.0.0.2", "unknown": "", "c": "", "d": "10.0.0.4"}
+    rows = dict(inventory_rows("eu", here, addresses, MountTargetSettings()))
+    assert list(rows["fss_oci_ambiguous_addresses"]) == [(("eu",), 1)]
+
+
+def test_the_configuration_can_tell_shared_addresses_apart() -> None:
+    addresses = joined_addresses([located(a="10.0.0.1", b="10.0.0.1")], {"b": "10.0.0.1-vcn-b"})
+    assert addresses == {"a": "10.0.0.1", "b": "10.0.0.1-vcn-b"}
+
+
+def test_what_is_not_told_is_no_series() -> None:
+    inventory, _ = built(
+        file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
+    )
+    rows = {name: list(found) for name, found in inventory_rows("eu", inventory, {}, MountTargetSettings())}
+    assert rows["fss_file_system_metered_bytes"] == []
+    assert rows["fss_replication_interval_seconds"] == []
+    assert rows["fss_mount_target_iops_limit"] == [], "unpublished for this shape"
+    assert [value for _, value in rows["fss_mount_target_read_bytes_per_second_limit"]] == [5e9]
+
+
+def test_two_exports_that_look_alike_are_one_series() -> None:
+    """An export that is deleted and made anew is listed twice for a while."""
+    exports = [export("old", "mt", "fs"), export("new", "mt", "fs")]
+    inventory, _ = built(mount_targets=[target("mt")], file_systems=[row("fs")], exports=exports)
+    rows = dict(inventory_rows("eu", inventory, {}, MountTargetSettings()))
+    assert len(list(rows["fss_export_info"])) == 1
+
+
+def test_ceilings_of_a_mount_target_win_over_those_of_its_shape_and_null_takes_one_away() -> None:
+    inventory, _ = built(mount_targets=[target("mt")])
+    ceilings = MountTargetSettings(
+        {"standard": {"iops": 1.0, "connections": 2.0}},
+        {"name of mt": {"iops": 3.0, "read_bytes_per_second": None}, "mt": {"iops": 4.0}},
+    )
+    expected = Limits(4.0, None, STANDARD.limits.write_bytes_per_second, 2.0, 4096)
+    assert ceilings.limits(inventory.mount_targets["mt"]) == expected
+
+
+TREE = [
+    {"id": "ocid1.compartment.oc1..a", "name": "a"},
+    {"id": "b1", "name": "b"},
+    {"id": "b2", "name": "b"},
+    {"id": "x"},
+]
+
+
+def test_nothing_wanted_is_the_whole_tenancy_in_one_query() -> None:
+    chosen = choose((), TENANCY, TREE)
+    assert chosen.names[TENANCY] == ROOT
+    assert len(chosen.names) == 4
+    assert scopes_of((), TENANCY, chosen.names) == (Scope(TENANCY, subtree=True),)
+
+
+def test_compartments_are_wanted_by_name_or_ocid_and_asked_one_by_one() -> None:
+    wanted = ("a", "ocid1.compartment.oc1..unseen")
+    chosen = choose(wanted, TENANCY, TREE)
+    assert dict(chosen.names) == {"ocid1.compartment.oc1..a": "a", wanted[1]: wanted[1]}
+    assert scopes_of(wanted, TENANCY, chosen.names) == (Scope("ocid1.compartment.oc1..a"), Scope(wanted[1]))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("c", "no compartment is called 'c'"), ("b", "2 compartments are called 'b'")]
+)
+def test_a_name_that_means_none_or_several_is_a_mistake_and_never_everything(name: str, says: str) -> None:
+    chosen = choose((name,), TENANCY, TREE)
+    assert (dict(chosen.names), len(chosen.mistakes)) == ({}, 1)
+    assert says in chosen.mistakes[0]

@@ -1,0 +1,213 @@
+"""What is asked: names as found, one query where one will do, and never more than an answer may hold."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.errors import TooMuchData
+from fss_exporter.oci import mql
+from fss_exporter.oci.complaints import Complaints
+from fss_exporter.oci.metric_names import Names
+from fss_exporter.oci.metric_queries import Queries
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
+from fss_exporter.oci.oci_metric import MOST_POINTS, MOST_STREAMS
+from fss_exporter.oci.query_shards import QueryShards
+from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.streams import decode_streams
+
+NOON = 1_795_003_200
+ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
+READS = METRICS["FileSystemReadRequestsbySize"]
+
+
+def tenancy(mount_targets: int, file_systems_each: int = 4) -> Inventory:
+    where = ("ocid1.compartment.oc1..a", "AD-1", "ACTIVE")
+    targets = {
+        f"ocid1.mounttarget.oc1..{at:05}": MountTarget(
+            f"ocid1.mounttarget.oc1..{at:05}", f"mt-{at}", *where, f"set-{at}", "subnet", f"ip-{at}", 1
+        )
+        for at in range(mount_targets)
+    }
+    systems = {}
+    exports = []
+    for target in targets:
+        for at in range(file_systems_each):
+            ocid = f"ocid1.filesystem.oc1..{target[-5:]}{at}"
+            systems[ocid] = FileSystem(ocid, ocid[-6:], *where, 1)
+            exports.append(Export(f"{ocid}-export", "/a", "ACTIVE", ocid, target))
+    return Inventory(targets, systems, tuple(exports))
+
+
+class Monitoring:
+    """Answers every query with one point for each stream it selects, and refuses what is too much."""
+
+    region = "eu-frankfurt-1"
+    tenancy_id = ROOT.compartment_id
+
+    def __init__(self, inventory: Inventory) -> None:
+        self.inventory = inventory
+        self.asked: list[mql.Metric] = []
+
+    def pages(self, *_: object, **__: object) -> Iterator[list[Any]]:
+        yield [{"name": name} for name in METRICS]
+
+    def call(self, service: str, operation: str, *arguments: object, **_: object) -> Any:
+        assert (service, operation) == ("monitoring", "summarize_metrics_data")
+        details: Any = arguments[1]
+        asked = metric_of(details["query"])
+        self.asked.append(asked)
+        chosen = _selection(asked)
+        rows = [row for row in self.streams(asked.name) if chosen(row["dimensions"])]
+        if len(rows) > MOST_STREAMS:
+            raise TooMuchData("too many metric streams", operation="SummarizeMetricsData", status=400)
+        return type("Answer", (), {"data": decode_streams(json.dumps(rows).encode())})
+
+    def streams(self, name: str) -> Iterator[dict[str, Any]]:
+        metric = METRICS[name]
+        if metric.owner == "mount_target":
+            owners: list[dict[str, str]] = [{"resourceId": target} for target in self.inventory.mount_targets]
+        elif metric.owner == "behind":
+            owners = [
+                {"resourceId": one.file_system_id, "mountTargetId": one.mount_target_id}
+                for one in self.inventory.exports
+            ]
+        else:
+            owners = []
+        values = {"size": ("s", "m", "l"), "operation": tuple("CGSR"), "errorType": ("Clock Skew",)}
+        for owner in owners:
+            for value in values.get(metric.dimensions[0], ("",)) if metric.dimensions else ("",):
+                dimensions = owner | ({metric.dimensions[0]: value} if metric.dimensions else {})
+                yield {
+                    "dimensions": dimensions | dict(metric.where),
+                    "aggregatedDatapoints": [{"timestamp": "2026-11-18T12:00:00Z", "value": 1.0}],
+                }
+
+
+def metric_of(text: str) -> mql.Metric:
+    query = mql.parse(text)
+    assert isinstance(query, mql.Query)
+    assert isinstance(query.source, mql.Metric)
+    return query.source
+
+
+def _selection(asked: mql.Metric) -> Callable[[dict[str, str]], bool]:
+    wanted = {
+        one.dimension: set(one.value.split("|") if one.operator == "=~" else [one.value]) for one in asked.selectors
+    }
+    return lambda dimensions: all(dimensions.get(dimension) in values for dimension, values in wanted.items())
+
+
+def polled(inventory: Inventory) -> tuple[Queries, Monitoring]:
+    monitoring = Monitoring(inventory)
+    queries = Queries(
+        monitoring, start=NOON, now=lambda: NOON + 20.0, ledger=SelfMetrics(), complaints=Complaints("eu-frankfurt-1")
+    )
+    queries.use(inventory)
+    assert queries.learn_names([ROOT])
+    queries.ask_all([ROOT], lambda: False)
+    return queries, monitoring
+
+
+@pytest.mark.parametrize("mount_targets", [3, 100, 1000])
+def test_calls_do_not_grow_with_mount_targets(mount_targets: int) -> None:
+    """At most one a metric and scope, but for the few whose answer would be larger than an answer may be."""
+    queries, monitoring = polled(tenancy(mount_targets, 1))
+    calls = {name: sum(asked.name == name for asked in monitoring.asked) for name in METRICS}
+    large = {name for name, metric in METRICS.items() if metric.dimensions in {("size",), ("operation",)}}
+    assert {name: number for name, number in calls.items() if number > 1 and name not in large} == {}
+    if mount_targets < 500:
+        assert len(monitoring.asked) == len(METRICS)
+    else:
+        assert all(calls[name] <= 3 for name in large)
+    assert all(asked.success for asked in queries.asked.values())
+
+
+def test_a_thousand_mount_targets_with_four_thousand_file_systems_are_few_calls_and_all_series() -> None:
+    queries, monitoring = polled(tenancy(1000, 4))
+    assert len(monitoring.asked) <= 80, "16 s at five calls a second"
+    book = queries.books["FileSystemReadRequestsbySize"]
+    assert sum(len(column.series) for column in book.points.values()) == 12_000
+    assert queries._ledger.sums()["fss_oci_query_splits_total"]["eu-frankfurt-1", READS.name] == 6
+
+
+@given(st.integers(0, 3000), st.integers(0, 5), st.integers(1, 180), st.sampled_from(sorted(METRICS)))
+def test_parts_cover_everything_once_and_fit_into_an_answer(
+    mount_targets: int, each: int, minutes: int, name: str
+) -> None:
+    metric, inventory = METRICS[name], tenancy(min(mount_targets, 600), each)
+    parts = QueryShards(metric).parts(inventory, minutes)
+    if parts == [()]:
+        return
+    ids = [ocid for part in parts for ocid in part]
+    everything = inventory.file_systems if metric.owner == "file_system" else inventory.mount_targets
+    assert sorted(ids) == sorted(everything)
+    weight = each * {"size": 3, "operation": 4}.get("".join(metric.dimensions), 1) if metric.owner == "behind" else 1
+    for part in parts:
+        assert len(part) * weight <= MOST_STREAMS or len(part) == 1
+        assert len(part) * weight * minutes <= MOST_POINTS or len(part) == 1
+
+
+def test_an_answer_that_was_too_much_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
+    splits, inventory = QueryShards(READS), tenancy(10)
+    assert splits.parts(inventory, 5) == [()]
+    assert splits.was_too_much(1)
+    assert len(splits.parts(inventory, 5)) == 2
+    assert splits.was_too_much(2)
+    assert len(splits.parts(inventory, 5)) == 4
+    splits.answered(120)
+    assert splits.parts(inventory, 5) == [()]
+
+
+def test_a_metric_that_cannot_be_split_says_so() -> None:
+    assert not QueryShards(METRICS["snapshotsGovernanceMode"]).was_too_much(1)
+
+
+def test_every_query_parses() -> None:
+    for metric in METRICS.values():
+        ids = ("ocid1.a", "ocid1.b") if metric.split_by else ()
+        asked = metric_of(metric.query(metric.name, ids))
+        assert (asked.name, asked.interval.minutes) == (metric.name, 1)
+
+
+def test_names_are_matched_without_regard_to_case_and_sent_as_found() -> None:
+    names = Names()
+    assert names.spelling(READS) == READS.name
+    assert names.spelling(METRICS["MountTargetIOPS"]) is None, "never asked for before it is found"
+    names.learn(["FileSystemReadRequestsBySize", "mounttargetiops", "SomethingNew"])
+    assert names.spelling(READS) == "FileSystemReadRequestsBySize"
+    assert names.spelling(METRICS["MountTargetIOPS"]) == "mounttargetiops"
+    assert names.spelling(METRICS["KerberosErrors"]) is None, "the tenancy does not have it"
+
+
+def test_of_two_spellings_the_one_that_works_is_kept_and_the_silent_one_gives_way() -> None:
+    names = Names()
+    names.learn(["FileSystemReadRequestsBySize", "FileSystemReadRequestsbySize"])
+    first = names.spelling(READS)
+    names.fell_silent(READS)
+    second = names.spelling(READS)
+    assert {first, second} == {"FileSystemReadRequestsBySize", "FileSystemReadRequestsbySize"}
+    names.learn(["FileSystemReadRequestsBySize", "FileSystemReadRequestsbySize"])
+    assert names.spelling(READS) == second
+    names.learn([str(first)])
+    assert names.spelling(READS) == first
+
+
+def test_one_spelling_stays_however_silent_it_is() -> None:
+    names = Names()
+    names.learn([READS.name])
+    names.fell_silent(READS)
+    assert names.spelling(READS) == READS.name
+
+
+def test_the_table_has_every_documented_metric_with_what_becomes_of_it() -> None:
+    assert len(METRICS) == 27
+    assert [name for name, metric in METRICS.items() if metric.discovered_only] == ["MountTargetIOPS"]
+    for metric in METRICS.values():
+        assert metric.gauge or metric.counter, metric.name
+        for exported in (metric.gauge, metric.counter):
+            assert exported is None or metric.name in exported.origin, f"HELP of {exported} names {metric.name}"

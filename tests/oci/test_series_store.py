@@ -1,0 +1,261 @@
+"""One metric's answers, good and bad, in any order: what is shown, and what adds up."""
+
+import json
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.oci.labels import Key, RegionLabels
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.oci_inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
+from fss_exporter.oci.series_store import MinuteStamps, SeriesStore
+from fss_exporter.oci.streams import decode_streams
+from fss_exporter.oci.window import MINUTE
+
+NOON = 1_795_003_200
+HOME = "ocid1.mounttarget.oc1..home"
+PROJECTS = "ocid1.filesystem.oc1..projects"
+OWNERS: WeakKeyDictionary[SeriesStore, RegionLabels] = WeakKeyDictionary()
+
+
+def stamp(minute: int) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(minute, UTC).isoformat().replace("+00:00", "Z")
+
+
+def stream(points: dict[int, Any], **dimensions: Any) -> dict[str, Any]:
+    return {
+        "name": "as OCI spells it",
+        "dimensions": dimensions,
+        "aggregatedDatapoints": [
+            {"timestamp": stamp(NOON + at * MINUTE), "value": value} for at, value in points.items()
+        ],
+    }
+
+
+def inventory(mount_target: str = "mt-home") -> Inventory:
+    where = ("ocid1.compartment.oc1..a", "AD-1", "ACTIVE")
+    target = MountTarget(HOME, mount_target, *where, "set", "subnet", "ip", 1)
+    system = FileSystem(PROJECTS, "projects", *where, 1)
+    return Inventory(
+        {HOME: target},
+        {PROJECTS: system},
+        (Export("e", "/a", "ACTIVE", PROJECTS, HOME),),
+        {"ocid1.replication.oc1..r": Replication("ocid1.replication.oc1..r", "to-zurich", *where, 3600.0, None)},
+        {"c": Connector("c", "ldap", *where, "LDAPBIND")},
+    )
+
+
+def book(metric: str, *, start: int = NOON - 100 * MINUTE) -> SeriesStore:
+    owners = RegionLabels("eu-frankfurt-1")
+    owners.use(inventory())
+    made = SeriesStore(METRICS[metric], owners, start=start, clockwork=MinuteStamps())
+    OWNERS[made] = owners
+    return made
+
+
+def use(made: SeriesStore, changed: Inventory) -> None:
+    OWNERS[made].use(changed)
+    made.look_again()
+
+
+def take(made: SeriesStore, *streams: Any, seen: set[Key] | None = None) -> dict[str, int]:
+    made.open()
+    answer = decode_streams(json.dumps(streams).encode())
+    return dict(made.take(answer, NOON, set() if seen is None else seen).skipped)
+
+
+def shown(made: SeriesStore) -> dict[tuple[str, ...], tuple[int, float]]:
+    """Label values behind region and owner's OCIDs, to minutes before noon and value."""
+    return {
+        series.labels: ((minute - NOON) // MINUTE, value)
+        for minute, column in made.points.items()
+        for series, value in zip(column.series, column.values, strict=True)
+    }
+
+
+def added(made: SeriesStore) -> list[float]:
+    made.open()  # what was held back counts
+    return list(made.sums.values)
+
+
+GOOD = stream({-1: 7.0}, resourceId=HOME)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        None,
+        [],
+        "text",
+        {},
+        {"dimensions": None, "aggregatedDatapoints": []},
+        {"dimensions": {"resourceId": HOME}},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": None},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"value": 1.0}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": stamp(NOON)}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": "noon", "value": 1.0}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": 12, "value": 1.0}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": "2026-11-20", "value": 1.0}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": stamp(NOON + 7), "value": 1.0}]},
+        stream({-1: None}, resourceId=HOME),
+        stream({-1: "7"}, resourceId=HOME),
+        stream({-1: True}, resourceId=HOME),
+        stream({-1: 1.0}, mountTargetId=HOME),
+        stream({-1: 1.0}, resourceId=["a", "list"]),
+        stream({-1: 1.0}, resourceId=17),
+    ],
+    ids=repr,
+)
+def test_a_stream_that_is_not_as_documented_costs_only_itself(broken: Any) -> None:
+    made = book("MountTargetConnections")
+    assert take(made, broken, GOOD) == {"broken": 1}
+    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_number_is_no_point(value: float) -> None:
+    made = book("MountTargetConnections")
+    assert take(made, stream({-2: 5.0, -1: value}, resourceId=HOME)) == {}
+    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-2, 5.0)}
+
+
+def test_a_minute_that_is_not_over_is_not_taken() -> None:
+    made = book("MountTargetConnections")
+    take(made, stream({0: 5.0, 1: 6.0}, resourceId=HOME))
+    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (0, 5.0)}
+
+
+def test_a_stream_without_points_is_no_series() -> None:
+    made = book("MountTargetReadThroughput")
+    assert take(made, stream({}, resourceId=HOME)) == {}
+    assert (shown(made), added(made)) == ({}, [])
+
+
+def test_an_answer_without_a_series_leaves_its_point() -> None:
+    made = book("MountTargetConnections")
+    take(made, GOOD)
+    take(made)
+    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
+    made.forget(NOON + 5 * MINUTE, 360)
+    assert shown(made) != {}
+    made.forget(NOON + 6 * MINUTE, 360)
+    assert shown(made) == {}
+
+
+def test_an_older_answer_does_not_replace_a_newer_point_and_a_corrected_one_does() -> None:
+    made = book("MountTargetConnections")
+    take(made, stream({-1: 5.0}, resourceId=HOME))
+    take(made, stream({-3: 9.0}, resourceId=HOME))
+    assert list(shown(made).values()) == [(-1, 5.0)]
+    take(made, stream({-1: 6.0}, resourceId=HOME))
+    assert list(shown(made).values()) == [(-1, 6.0)]
+
+
+def test_units_are_converted() -> None:
+    health, locks = book("MountTargetHealth"), book("retentionLockDuration")
+    take(health, stream({-1: 97.5}, resourceId=HOME, healthItem="SuccessRate"))
+    take(locks, stream({-1: 30}, lockMode="GOVERNANCE"))
+    assert list(shown(health).values()) == [(-1, 0.975)]
+    assert shown(locks) == {("eu-frankfurt-1", "GOVERNANCE"): (-1, 30 * 86_400.0)}
+
+
+def test_labels_stand_in_the_catalogues_order() -> None:
+    made = book("FileSystemReadRequestsbySize")
+    take(made, stream({-1: 3.0}, size="0B_to_8KiB", resourceId=PROJECTS, mountTargetId=HOME))
+    labels = ("eu-frankfurt-1", HOME, "mt-home", PROJECTS, "projects", "0B_to_8KiB")
+    assert shown(made) == {labels: (-1, 3.0)}
+    (series,) = made.points[NOON - MINUTE].series
+    assert series.text.startswith('\nfss_file_system_read_requests_per_second{file_system="projects",')
+
+
+def test_a_replication_target_goes_by_the_name_monitoring_gives_it() -> None:
+    made = book("ReplicationRecoveryPointAge")
+    take(
+        made,
+        stream({-1: 60.0}, resourceId="ocid1.replication.oc1..r", resourceName="old name", resourceType="replication"),
+        stream({-1: 90.0}, resourceId="ocid1.replicationtarget.oc1..t", resourceName="copy", resourceType="target"),
+        stream({-1: 90.0}, resourceId="ocid1.replication.oc1..gone", resourceName="gone", resourceType="replication"),
+    )
+    assert {labels[2:] for labels in shown(made)} == {("to-zurich", "source"), ("copy", "target")}
+
+
+def test_unknown_owners_successes_and_doubles_are_counted_and_left_out() -> None:
+    kerberos = book("KerberosErrors")
+    skipped = take(
+        kerberos,
+        stream({-1: 1.0}, resourceId=HOME, errorType="Keytab Load Success"),
+        stream({-1: 1.0}, resourceId="ocid1.mounttarget.oc1..other", errorType="Clock Skew"),
+        stream({-1: 1.0}, resourceId=HOME, errorType="Clock Skew", added="a"),
+        stream({-1: 2.0}, resourceId=HOME, errorType="Clock Skew", added="b"),
+    )
+    assert skipped == {"success_event": 1, "unknown_resource": 1, "duplicate": 1}
+    assert added(kerberos) == [1.0]
+
+
+def test_the_twins_of_ldap_metrics_are_no_doubles() -> None:
+    made = book("LdapRequestThroughput")
+    common = {"mountTargetId": HOME, "obcResourceName": "ldap", "requestType": "UserId-by-UserName"}
+    assert take(made, stream({-1: 9.0}, resourceId=HOME, **common), stream({-1: 9.0}, resourceId="c", **common)) == {}
+    assert added(made) == [9.0]
+
+
+def test_a_renamed_owner_renames_its_series_and_keeps_its_sum() -> None:
+    made = book("MountTargetReadThroughput")
+    take(made, stream({-1: 2.0}, resourceId=HOME))
+    use(made, inventory("mt-renamed"))
+    assert {labels[2] for labels in shown(made)} == {"mt-renamed"}
+    assert added(made) == [120.0]
+    assert [series.labels[2] for series in made.sums.series] == ["mt-renamed"]
+
+
+def test_an_owner_that_is_gone_takes_everything_with_it() -> None:
+    made = book("MountTargetReadThroughput")
+    take(made, stream({-1: 2.0}, resourceId=HOME))
+    use(made, Inventory())
+    assert (shown(made), added(made), made.unknown) == ({}, [], frozenset())
+    assert take(made, stream({-1: 2.0}, resourceId=HOME)) == {"unknown_resource": 1}
+    assert made.unknown == {(HOME,)}
+
+
+def test_what_a_first_answer_brings_is_seen_at_zero_first() -> None:
+    made = book("UserHardQuotaViolations")
+    take(made, stream({-1: 4.0}, resourceId=PROJECTS))
+    assert made.sums.values == (0.0,)
+    take(made, stream({0: 3.0}, resourceId=PROJECTS))
+    assert made.sums.values == (7.0,)
+
+
+def test_minutes_before_the_exporter_started_do_not_count() -> None:
+    made = book("MountTargetReadThroughput", start=NOON - 2 * MINUTE)
+    take(made, stream({-3: 100.0, -2: 100.0, -1: 1.0, 0: 2.0}, resourceId=HOME))
+    assert added(made) == [180.0]
+
+
+@given(st.data(), st.dictionaries(st.integers(-60, 0), st.integers(0, 1 << 40).map(float), min_size=1))
+def test_a_counter_adds_every_minute_once_in_whatever_pieces_and_order_it_comes(
+    data: st.DataObject, points: dict[int, float]
+) -> None:
+    """Pieces overlap, repeat, come late and in pairs; some polls bring nothing."""
+    made = book("MountTargetReadThroughput")
+    pieces = data.draw(st.lists(st.lists(st.sampled_from(sorted(points))), max_size=20))
+    for piece in (*pieces, list(points)):
+        take(made, stream({at: points[at] for at in piece}, resourceId=HOME))
+    assert added(made) == [sum(points.values()) * 60]
+
+
+@given(st.lists(st.dictionaries(st.integers(-60, 3), st.floats(0, 1e12), max_size=4), max_size=10))
+def test_a_counter_never_goes_down_and_a_gauge_never_back(answers: list[dict[int, float]]) -> None:
+    made = book("MountTargetReadThroughput")
+    total, newest = 0.0, -1_000
+    for points in answers:
+        take(made, stream(points, resourceId=HOME))
+        for value in made.sums.values:
+            assert value >= total
+            total = value
+        for minute, _ in shown(made).values():
+            assert newest <= minute <= 0
+            newest = minute

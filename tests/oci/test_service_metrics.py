@@ -1,0 +1,353 @@
+"""Other storage services are rows: polled with the same budget, shown by the same rules, never asked for unasked."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.oci.world import World
+
+import oci
+from fss_exporter.demo.region import Region, small
+from fss_exporter.oci.client import Access, read_credentials
+from fss_exporter.oci.client.service_clients import BlockStorageClient, LustreClient
+from fss_exporter.oci.listings import Listings, build
+from fss_exporter.oci.service_metrics import (
+    BLOCK as BLOCK_METRICS,
+    LUSTRE as LUSTRE_METRICS,
+    SERVICE_METRICS,
+    metrics_of,
+)
+from fss_exporter.oci.tag_filter import Tags
+
+LUSTRE = small().lustre_file_systems[0]
+DATA, BOOT = small().volumes
+BOTH = ("lustre", "block-volume")
+
+
+@pytest.fixture
+def both(worlds: Callable[..., World]) -> World:
+    made = worlds(services=BOTH)
+    made.poll(survey=True)
+    made.pass_minutes()
+    made.poll()
+    return made
+
+
+def test_nothing_is_asked_of_services_nobody_wants(world: World) -> None:
+    world.poll(survey=True)
+
+    assert not {name for name in world.families() if name.startswith("fss_service_")}
+    asked = {operation for operation in world.region.calls if "Lustre" in operation or "Volume" in operation}
+    assert not asked
+
+
+def test_a_service_costs_the_calls_of_its_rows_and_no_more(worlds: Callable[..., World]) -> None:
+    made = {services: worlds(services=services) for services in ((), ("lustre",), BOTH)}
+    calls = {}
+    for services, world in made.items():
+        world.poll(survey=True)
+        before = world.requests("SummarizeMetricsData")
+        world.pass_minutes()
+        world.poll()
+        calls[services] = world.requests("SummarizeMetricsData") - before
+
+    assert calls["lustre",] - calls[()] == len(metrics_of(["lustre"]))
+    assert calls[BOTH] - calls[()] == len(SERVICE_METRICS)
+
+
+@pytest.mark.parametrize(
+    ("exported", "oci_metric", "resource", "factor", "dimensions"),
+    [
+        ("fss_service_read_bytes_per_second", "ReadThroughput", "render", 1 / 60, {}),
+        ("fss_service_write_bytes_per_second", "WriteThroughput", "render", 1 / 60, {}),
+        ("fss_service_read_operations_per_second", "DataReadOperations", "render", 1 / 60, {}),
+        ("fss_service_write_operations_per_second", "DataWriteOperations", "render", 1 / 60, {}),
+        ("fss_service_metadata_operations_per_second", "MetadataOperations", "render", 1 / 60, {}),
+        ("fss_service_read_bytes_per_second", "VolumeReadThroughput", "db-data", 1 / 60, {}),
+        ("fss_service_write_bytes_per_second", "VolumeWriteThroughput", "db-boot", 1 / 60, {}),
+        ("fss_service_read_operations_per_second", "VolumeReadOps", "db-data", 1 / 60, {}),
+        ("fss_service_write_operations_per_second", "VolumeWriteOps", "db-data", 1 / 60, {}),
+        ("fss_service_iops_limit", "VolumeGuaranteedIOPS", "db-data", 1.0, {}),
+        ("fss_service_bytes_per_second_limit", "VolumeGuaranteedThroughput", "db-data", 1e6, {}),
+    ],
+)
+def test_what_is_shown_is_what_the_region_publishes(
+    both: World, exported: str, oci_metric: str, resource: str, factor: float, dimensions: dict[str, str]
+) -> None:
+    published = both.region.truth(oci_metric, resource, both.minute, **dimensions)
+
+    assert published
+    assert both.value(exported, resource=resource) == pytest.approx(published * factor)
+
+
+def test_room_is_told_by_kind(both: World) -> None:
+    assert both.values("fss_service_space_bytes", "resource", "capacity_type") == {
+        ("render", "total"): 40e12,
+        ("render", "available"): pytest.approx(11.2e12),
+    }
+    assert both.values("fss_service_inodes", "capacity_type")["total"] == 2e9
+
+
+def test_ceilings_are_those_of_tier_and_capacity(both: World) -> None:
+    assert both.values("fss_service_bytes_per_second_limit", "service", "resource") == {
+        ("lustre", "render"): 5e9,
+        ("block-volume", "db-data"): 240e6,
+        ("block-volume", "db-boot"): 24e6,
+    }
+    assert both.values("fss_service_iops_limit", "resource") == {"db-data": 30_000, "db-boot": 3_000}
+    assert both.values("fss_service_capacity_bytes", "resource")["render"] == 40e12
+
+
+def test_what_oci_guarantees_wins_over_the_formula_and_the_formula_is_there_without_it(
+    worlds: Callable[..., World],
+) -> None:
+    tenancy = small()
+    odd = replace(DATA, vpus_per_gb=15)  # no such kind in the table, so only the metrics can tell
+    made = worlds(replace(tenancy, volumes=(odd,)), services=BOTH)
+    made.region.add_fault("500:SummarizeMetricsData,match=VolumeGuaranteed")
+    made.poll(survey=True)
+    assert made.values("fss_service_iops_limit", "resource") == {}
+
+    other = worlds(services=BOTH)
+    other.region.add_fault("500:SummarizeMetricsData,match=VolumeGuaranteed")
+    other.poll(survey=True)
+    assert other.values("fss_service_iops_limit", "resource") == {"db-data": 30_000, "db-boot": 3_000}
+
+
+def test_throttled_operations_add_up_minute_by_minute(both: World) -> None:
+    first = both.minute
+    counted = both.value("fss_service_throttled_operations_total", resource="db-data")
+    assert counted is not None
+    both.pass_minutes(3)
+    both.poll()
+
+    published = [both.region.truth("VolumeThrottledIOs", "db-data", minute) for minute in range(first + 1, first + 4)]
+    grown = both.value("fss_service_throttled_operations_total", resource="db-data")
+    assert grown is not None
+    assert grown - counted == sum(value for value in published if value is not None) > 0
+
+
+def test_a_failed_metric_keeps_its_points_until_they_are_stale(both: World) -> None:
+    both.region.add_fault("500:SummarizeMetricsData,match=ReadThroughput")
+    both.pass_minutes(5)
+    both.poll()
+    assert both.value("fss_service_read_bytes_per_second", resource="render") is not None
+    both.pass_minutes(3)
+    both.poll()
+    assert both.value("fss_service_read_bytes_per_second", resource="render") is None
+    assert both.value("fss_service_write_bytes_per_second", resource="render") is not None
+    assert both.value("fss_oci_metric_success", oci_metric="ReadThroughput") == 0
+
+
+def test_a_resource_that_is_gone_vanishes_with_the_next_survey(both: World) -> None:
+    both.region.delete("render")
+    both.pass_minutes(11)
+    both.poll(survey=True)
+
+    assert set(both.values("fss_service_capacity_bytes", "resource")) == {"db-data", "db-boot"}
+    assert "render" not in both.values("fss_service_read_bytes_per_second", "resource")
+
+
+def test_a_listing_that_may_not_be_called_is_told_and_costs_only_itself(worlds: Callable[..., World]) -> None:
+    made = worlds(services=BOTH)
+    made.region.add_fault("deny:ListLustreFileSystems")
+    made.poll(survey=True)
+
+    assert made.value("fss_oci_inventory_success", operation="ListLustreFileSystems") == 0
+    assert set(made.values("fss_service_capacity_bytes", "resource")) == {"db-data", "db-boot"}
+
+
+class TestLustreNobodyAskedFor:
+    """It is watched where there is some of it; where there is none, or no permission, nothing fails and nobody is paged."""
+
+    @pytest.fixture
+    def default(self, worlds: Callable[..., World]) -> World:
+        return worlds(services=None)
+
+    def failures(self, world: World) -> set[tuple[str, str]]:
+        """Everything at 0 that an alert looks at, with its label."""
+        return {
+            (name, str(key))
+            for name, label in (
+                ("fss_oci_poll_success", "region"),
+                ("fss_oci_inventory_success", "operation"),
+                ("fss_oci_metric_success", "oci_metric"),
+            )
+            for key, value in world.values(name, label).items()
+            if not value
+        }
+
+    def test_is_watched_and_block_volumes_are_not(self, default: World) -> None:
+        default.poll(survey=True)
+
+        assert default.values("fss_service_bytes_per_second_limit", "resource") == {"render": 5e9}
+        assert default.value("fss_service_read_bytes_per_second", resource="render") is not None
+        assert "ListVolumes" not in default.region.calls
+
+    def test_costs_its_listing_and_no_query_where_there_is_none(self, worlds: Callable[..., World]) -> None:
+        none = replace(small(), lustre_file_systems=())
+        asked = []
+        for services in ((), None):
+            world = worlds(none, services=services)
+            world.poll(survey=True)
+            asked.append([world.requests(operation) for operation in ("SummarizeMetricsData", "ListMetrics")])
+
+        assert asked[0] == asked[1]
+        assert world.requests("ListLustreFileSystems") == len(none.compartment_ids)
+        assert not self.failures(world)
+
+    @pytest.mark.parametrize(
+        ("refused", "statement"),
+        [
+            ("ListLustreFileSystems", "to inspect lustre-file-systems in"),
+            ("ListMetrics,match=oci_lustrefilesystem", "where target.metrics.namespace='oci_lustrefilesystem'"),
+        ],
+    )
+    def test_without_permission_one_line_names_the_statement_and_nothing_fails(
+        self, default: World, caplog: pytest.LogCaptureFixture, refused: str, statement: str
+    ) -> None:
+        caplog.set_level("INFO")
+        default.region.add_fault(f"deny:{refused}")
+        for _ in range(3):
+            default.poll(survey=True)
+            default.pass_minutes(11)
+        default.poll(survey=True)
+
+        (line,) = [record for record in caplog.records if "Lustre" in record.message]
+        assert line.levelname == "INFO"
+        assert statement in line.message
+        assert not self.failures(default)
+        assert default.value("fss_service_read_bytes_per_second", resource="render") is None
+        (age,) = default.values("fss_oci_inventory_age_seconds", "region").values()
+        assert age < 60
+
+    def test_where_the_service_is_not_nothing_fails_and_it_is_tried_in_one_compartment_only(
+        self, worlds: Callable[..., World], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("INFO")
+        nowhere: dict[str, Any] = {"endpoints.lustre_file_storage": "http://127.0.0.1:9", "services": None}
+        world = worlds(**nowhere)
+        world.poll(survey=True)
+
+        (line,) = [record for record in caplog.records if "Lustre" in record.message]
+        assert (line.levelname, "is not watched" in line.message) == ("INFO", True)
+        assert not self.failures(world)
+        assert world.requests("ListLustreFileSystems") <= 3
+
+    def test_is_found_by_the_survey_after_the_permission_came(self, default: World) -> None:
+        default.region.add_fault("deny:ListLustreFileSystems")
+        default.poll(survey=True)
+        default.region.clear_faults()
+        default.pass_minutes(11)
+        default.poll(survey=True)
+        default.pass_minutes(2)
+        default.poll()
+
+        assert default.value("fss_service_read_bytes_per_second", resource="render") is not None
+
+    def test_that_was_found_and_may_no_longer_be_listed_is_a_failure(self, default: World) -> None:
+        default.poll(survey=True)
+        default.region.add_fault("deny:ListLustreFileSystems")
+        default.pass_minutes(11)
+        default.poll(survey=True)
+
+        assert ("fss_oci_inventory_success", "ListLustreFileSystems") in self.failures(default)
+        assert set(default.values("fss_service_capacity_bytes", "resource")) == {"render"}
+
+    def test_asked_for_by_name_a_refusal_is_a_failure(
+        self, worlds: Callable[..., World], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        world = worlds(services=("lustre",))
+        world.region.add_fault("deny:ListLustreFileSystems")
+        world.poll(survey=True)
+        world.pass_minutes()
+        world.poll()
+
+        assert ("fss_oci_inventory_success", "ListLustreFileSystems") in self.failures(world)
+        assert [record.levelname for record in caplog.records if "Lustre" in record.message] == ["WARNING"]
+
+
+SPOILT: list[dict[str, Any]] = [
+    {},
+    {"performanceTier": None},
+    {"capacityInGBs": 0},
+    {"capacityInGBs": "many"},
+    {"displayName": 5, "id": None},
+]
+
+
+@pytest.mark.parametrize("spoilt", SPOILT[1:], ids=str)
+def test_a_row_that_is_not_as_documented_costs_only_itself(spoilt: dict[str, Any]) -> None:
+    good = {
+        "id": "ocid1.lustrefilesystem.oc1..a",
+        "displayName": "good",
+        "compartmentId": "c",
+        "availabilityDomain": "z",
+        "lifecycleState": "ACTIVE",
+        "performanceTier": "MBPS_PER_TB_500",
+        "capacityInGBs": 40_000,
+    }
+    inventory, broken = build(Listings(lustre_file_systems=(good | spoilt, good)), {}, Tags())
+
+    assert broken == 1
+    assert [one.kind for one in inventory.service_resources.values()] == ["mbps-per-tb-500"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "namespace"), [("DataReadOperations", LUSTRE_METRICS), ("VolumeReadOps", BLOCK_METRICS)]
+)
+def test_a_refused_query_names_the_statement_for_its_own_namespace(
+    both: World, caplog: pytest.LogCaptureFixture, metric: str, namespace: str
+) -> None:
+    both.region.add_fault(f"deny:SummarizeMetricsData,match={metric}[")
+    both.pass_minutes()
+    both.poll()
+
+    (line,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert metric in line
+    assert f"to read metrics in tenancy where target.metrics.namespace='{namespace}'" in line
+
+
+@pytest.mark.parametrize("vpus", [{"vpusPerGB": 10, "autoTunedVpusPerGB": 40}, {"vpusPerGB": 40}])
+def test_a_volume_is_of_the_level_it_is_tuned_to(vpus: dict[str, int]) -> None:
+    row = {
+        "id": "ocid1.volume.oc1..a",
+        "compartmentId": "c",
+        "lifecycleState": "AVAILABLE",
+        "sizeInGBs": 100,
+    }
+    inventory, _ = build(
+        Listings(volumes=(row | vpus, row | vpus | {"id": "b", "lifecycleState": "TERMINATED"})), {}, Tags()
+    )
+
+    assert [(one.kind, one.capacity_bytes) for one in inventory.service_resources.values()] == [("vpu-40", 100e9)]
+
+
+def test_the_listings_go_where_the_generated_clients_go(
+    regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oci.core import BlockstorageClient
+    from oci.lustre_file_storage import LustreFileStorageClient
+
+    region = regions()
+    config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
+    signer = read_credentials(Access(config_file=tmp_path / "config")).signer
+    asked: list[tuple[str, str, Any, Any]] = []
+
+    def note(_: Any, request: Any, *_more: object, **_options: object) -> None:
+        asked.append((request.method, request.url, request.query_params, request.header_params["accept"]))
+
+    for kinds, operations in (
+        ((LustreClient, LustreFileStorageClient), ("list_lustre_file_systems",)),
+        ((BlockStorageClient, BlockstorageClient), ("list_volumes", "list_boot_volumes")),
+    ):
+        for kind in kinds:
+            client = kind(config, signer=signer)
+            monkeypatch.setattr(type(client.base_client), "request", note)
+            client.base_client.__dict__.pop("request", None)  # the circuit breaker's
+            for operation in operations:
+                getattr(client, operation)(compartment_id="ocid1.compartment.oc1..x", limit=10, page="p")
+    assert asked[0] == asked[1]
+    assert asked[2:4] == asked[4:6]

@@ -1,0 +1,284 @@
+"""What a scrape sees: the catalogue's families, well-formed whatever the names, and the same text `prometheus_client` would write."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given, strategies as st
+from oci.exceptions import ServiceError
+from prometheus_client.parser import text_string_to_metric_families
+from tests.oci.world import World
+
+from fss_exporter.catalogue import CATALOGUE, CLOUD
+from fss_exporter.catalogue.metric import Series
+from fss_exporter.catalogue.text import plain
+from fss_exporter.demo.region import small
+from fss_exporter.errors import NotAuthorized, Throttled
+from fss_exporter.oci.client.failures import translate
+from fss_exporter.oci.complaints import Complaints
+from fss_exporter.oci.iam import NEEDS, statement
+from fss_exporter.oci.mount_target_estimates import (
+    METADATA,
+    NEEDED,
+    READ_BYTES,
+    READS,
+    WRITE_BYTES,
+    WRITES,
+    complete,
+    estimate,
+)
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.shared_series import SharedSeries
+
+HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'
+NOON = 1_795_003_200
+
+
+def test_describing_does_no_work(world: World) -> None:
+    assert list(world.collector.describe()) == []
+    assert sum(world.region.calls.values()) == 0
+
+
+def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itself(world: World) -> None:
+    assert set(world.families()) == {
+        "fss_latency_objective_seconds",
+        "fss_oci_api_budget_requests_per_second",
+        "fss_oci_api_budget_wait_seconds_total",
+        "fss_oci_polls_refused_total",
+    }
+
+
+def test_every_family_is_of_the_catalogue_and_none_comes_twice(worlds: Callable[..., World]) -> None:
+    world = worlds(services=("lustre", "block-volume"))
+    for _ in range(4):
+        world.poll(survey=True)
+        world.pass_minutes()
+    names = [family.metric.name for family in world.collector.collect()]
+    assert len(names) == len(set(names))
+    assert set(names) <= {metric.name for metric in CLOUD}
+    unseen = {metric.name for metric in CLOUD} - set(names)
+    assert unseen == {"fss_oci_query_splits_total"}, "nothing is large enough to be split"
+
+
+def test_no_series_comes_twice_in_a_family(world: World) -> None:
+    world.poll(survey=True)
+    for family in world.collector.collect():
+        labels = [series.labels for series in family.series]
+        assert len(labels) == len(set(labels)), family.metric.name
+
+
+def test_names_from_the_cloud_cannot_leave_their_label(worlds: Callable[..., World]) -> None:
+    tenancy = small()
+    targets = tuple(replace(one, name=HOSTILE) if one.name == "mt-home" else one for one in tenancy.mount_targets)
+    world = worlds(replace(tenancy, mount_targets=targets))
+    world.poll(survey=True)
+    families = list(text_string_to_metric_families(b"".join(plain(world.collector)).decode()))
+    assert {family.name for family in families} <= {name.removesuffix("_total") for name in CATALOGUE}
+    seen = {sample.labels.get("mount_target") for family in families for sample in family.samples}
+    assert HOSTILE in seen
+
+
+def test_limits_follow_the_shape_and_objectives_the_settings(worlds: Callable[..., World]) -> None:
+    world = worlds()
+    world.poll()
+    iops = world.values("fss_mount_target_iops_limit", "mount_target")
+    assert iops == {"mt-home": 50_000, "mt-home-b": 50_000, "mt-scratch": 50_000, "mt-idle": 50_000}
+    assert world.values("fss_mount_target_read_bytes_per_second_limit", "mount_target")["mt-media"] == 2.5e9
+    assert world.value("fss_latency_objective_seconds", kind="metadata", size="") == 0.010
+
+
+def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..., World]) -> None:
+    world = worlds()
+    home = next(one.id for one in small().mount_targets if one.name == "mt-home")
+    world.collector.view = replace(
+        world.collector.view,
+        mount_targets=MountTargetSettings(
+            shape_limits={"standard": {"encrypted_connections": 64.0}},
+            target_limits={home: {"encrypted_connections": 100.0}, "mt-idle": {"encrypted_connections": None}},
+            target_latency_seconds={"mt-home": {("metadata", ""): 0.005}, home: {("read", "0B_to_8KiB"): 0.001}},
+            target_slo={"mt-idle": {"latency": 0.9}},
+        ),
+    )
+    world.poll()
+    limits = world.values("fss_mount_target_encrypted_connections_limit", "mount_target")
+    assert limits == {"mt-home": 100, "mt-home-b": 64, "mt-scratch": 64, "mt-media": 4096}
+    latency = world.values("fss_mount_target_latency_objective_seconds", "mount_target", "kind", "size")
+    assert len(latency) == 5 * 7
+    assert latency["mt-home", "metadata", ""] == 0.005
+    assert latency["mt-home", "read", "0B_to_8KiB"] == 0.001
+    assert latency["mt-idle", "metadata", ""] == 0.010
+    shares = world.values("fss_mount_target_slo_objective_ratio", "mount_target", "slo")
+    assert len(shares) == 5 * 2
+    assert (shares["mt-idle", "latency"], shares["mt-idle", "availability"]) == (0.9, 0.995)
+    assert shares["mt-home", "latency"] == 0.99
+
+
+def test_the_last_success_of_polls_and_of_the_inventory_is_exported_for_each_region(world: World) -> None:
+    assert world.values("fss_oci_poll_last_success_timestamp_seconds", "region") == {}
+    world.poll(survey=True)
+    first = world.clock.now
+    assert world.values("fss_oci_poll_last_success_timestamp_seconds", "region") == {"eu-frankfurt-1": first}
+    assert world.values("fss_oci_inventory_last_success_timestamp_seconds", "region") == {"eu-frankfurt-1": first}
+    world.region.add_fault("500:SummarizeMetricsData")
+    world.pass_minutes()
+    world.poll(survey=True)
+    assert world.value("fss_oci_poll_timestamp_seconds", region="eu-frankfurt-1") == world.clock.now
+    assert world.value("fss_oci_poll_last_success_timestamp_seconds", region="eu-frankfurt-1") == first
+
+
+def test_clients_and_mount_targets_meet_at_the_address(world: World) -> None:
+    world.poll(survey=True)
+    expected = {"10.80.1.10", "10.80.1.11", "10.80.2.20", "10.80.3.30", "10.80.4.40"}
+    assert set(world.values("fss_mount_target_info", "address")) == expected
+    exports = {"/export/a", "/export/b"}
+    assert {key for key in world.values("fss_export_info", "address", "export") if key[1] not in exports} == set()
+
+
+def test_prepared_text_is_used_again_and_what_is_gone_is_forgotten(world: World) -> None:
+    world.poll(survey=True)
+    first = {series for family in world.collector.collect() for series in family.series}
+    second = {series for family in world.collector.collect() for series in family.series}
+    assert len(first & second) == len(first)
+
+
+@given(st.lists(st.text(max_size=12), min_size=3, max_size=3))
+def test_shared_text_is_the_text(labels: list[str]) -> None:
+    metric = CATALOGUE["fss_mount_target_iops"]
+    shared, whole = SharedSeries(metric, labels), Series(metric, labels)
+    assert (shared.text, shared.labels) == (whole.text, whole.labels)
+
+
+KEY = ("mt", "fs")
+
+
+Found = dict[str, dict[tuple[str, ...], dict[int, float]]]
+
+
+def watched(**points: dict[int, float]) -> Found:
+    names = {"read_bytes": READ_BYTES, "write_bytes": WRITE_BYTES, "reads": READS, "writes": WRITES}
+    found: Found = {METADATA: {}}
+    for name, values in points.items():
+        if name.isupper():
+            found[METADATA][*KEY, name] = values
+        else:
+            found[names[name]] = {(*KEY, "64KiB_to_1MiB") if name in {"reads", "writes"} else KEY: values}
+    return found
+
+
+def test_an_estimate_takes_all_of_one_minute() -> None:
+    megabyte = float(1 << 20)
+    made = estimate(
+        watched(
+            reads={NOON - 60: 10.0, NOON: 999.0},
+            read_bytes={NOON - 60: 10 * megabyte},
+            GETATTR={NOON - 60: 7.0, NOON: 999.0},
+        )
+    )
+    assert made["mt"].minute == NOON - 60
+    assert made["mt"].iops == (337, 337, 337)
+
+
+def test_without_a_common_minute_there_is_no_estimate() -> None:
+    assert dict(estimate(watched(reads={NOON: 1.0}, read_bytes={NOON - 60: 1.0}))) == {}
+    assert dict(estimate({})) == {}
+
+
+def test_file_systems_behind_one_mount_target_add_up_and_the_slowest_gives_the_minute() -> None:
+    both: Found = {READS: {("mt", "a", "0B_to_8KiB"): {NOON: 1.0}, ("mt", "b", "0B_to_8KiB"): {NOON - 60: 2.0}}}
+    made = estimate(both)["mt"]
+    assert (made.minute, made.iops.point) == (NOON - 60, 6)
+
+
+def test_an_estimate_needs_every_answer_the_tenancy_can_give() -> None:
+    assert complete(NEEDED, NEEDED)
+    assert complete({READS, WRITES}, {READS, WRITES, "MountTargetIOPS"})
+    assert not complete({READS, WRITES}, NEEDED)
+    assert not complete({READ_BYTES}, {READ_BYTES}), "without requests there is nothing to estimate"
+
+
+def refusal(status: int, code: str | None, message: str, **headers: str) -> ServiceError:
+    return ServiceError(status, code, headers, message)
+
+
+def known(
+    error: Exception, operation: str = "ListMountTargets", compartment: str = "ocid1.compartment.oc1..a"
+) -> Exception:
+    found = translate(error, operation, "eu", needed=statement(operation, "instance_principal", compartment))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("minutes", "says"), [(10, "600 s behind"), (-10, "600 s ahead of")])
+def test_a_wrong_clock_is_told_by_how_much(minutes: int, says: str) -> None:
+    theirs = format_datetime(datetime.now(UTC) + timedelta(minutes=minutes))
+    error = known(refusal(401, "NotAuthenticated", "no", date=theirs))
+    assert isinstance(error, NotAuthorized)
+    assert says in str(error).replace("599", "600").replace("601", "600")
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "now"])
+def test_a_clock_that_is_right_or_unknown_is_not_blamed(date: str) -> None:
+    date = format_datetime(datetime.now(UTC)) if date == "now" else date
+    assert "clock" not in str(known(refusal(401, "NotAuthenticated", "no", date=date)))
+
+
+def test_what_is_no_failure_of_the_cloud_is_not_taken_for_one() -> None:
+    assert translate(ZeroDivisionError(), "X", "eu", needed="") is None
+
+
+def test_messages_are_one_line_and_bounded() -> None:
+    error = known(refusal(429, "TooManyRequests", "slow\ndown " * 200))
+    assert isinstance(error, Throttled)
+    assert "\n" not in str(error)
+    assert len(str(error)) < 500
+
+
+@pytest.mark.parametrize("auth", ["config_file", "instance_principal", "resource_principal", "workload_identity"])
+@pytest.mark.parametrize("operation", sorted(NEEDS))
+def test_every_operation_has_a_well_formed_statement(operation: str, auth: str) -> None:
+    text = statement(operation, auth, "ocid1.compartment.oc1..a")
+    assert text.startswith("Allow ")
+    assert " to " in text
+    assert " in " in text
+    assert text.count("where") <= 1
+    assert text.count("{") == text.count("}") == (auth == "workload_identity")
+
+
+def test_a_statement_for_the_whole_tenancy_says_so() -> None:
+    assert (
+        statement("ListExports", "config_file", "ocid1.tenancy.oc1..t")
+        == "Allow group <group> to read export-sets in tenancy"
+    )
+    assert statement("NoSuchOperation", "config_file") == ""
+
+
+def test_a_failure_is_told_once_with_all_it_costs_and_once_more_when_it_is_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    complaints = Complaints("eu")
+    caplog.set_level(logging.INFO)
+    for _ in range(3):
+        for name in "ABCDE":
+            complaints.note(name, Throttled("slow down", operation="SummarizeMetricsData", status=429))
+        complaints.note("F", None)
+        complaints.close()
+    complaints.note("A", None)
+    complaints.close()
+    assert [record.message for record in caplog.records] == [
+        "eu: A, B, C and 2 more: slow down",
+        "eu: A, B, C and 2 more works again",
+    ]
+
+
+def test_another_failure_of_the_same_call_is_told_again(caplog: pytest.LogCaptureFixture) -> None:
+    complaints = Complaints("eu")
+    for error in (Throttled("a", operation="X", status=429), NotAuthorized("b", operation="X", status=404)):
+        complaints.note("M", error)
+        complaints.close()
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
+        "eu: M: a",
+        "eu: M: b",
+    ]

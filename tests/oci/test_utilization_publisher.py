@@ -1,0 +1,271 @@
+"""Publishing utilization: what is posted, once a minute, by the real SDK; and that failing costs nothing but itself."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from tests.cli.prompt import ask
+from tests.demo.sdk import Clients, Clock, clients
+from tests.processes import wait_for
+
+from fss_exporter.cli.cloud import Cloud, build_poller, build_publisher
+from fss_exporter.config import Settings, load
+from fss_exporter.demo.region import Account, Region, large, small
+from fss_exporter.model.limits import STANDARD
+from fss_exporter.oci.alarms import pack
+from fss_exporter.oci.alarms.desired import Estate, Scope, desired
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.utilization_publisher import MOST_STREAMS, NAMESPACE, UTILIZATION, Publisher
+
+TARGETS = {target.name: target.id for target in small().mount_targets}
+PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
+
+
+@cache
+def account() -> Account:
+    return Account.generate(small().id)
+
+
+def today() -> float:
+    """Signatures are of today, whatever the time of the data."""
+    return datetime.now(UTC).timestamp()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def region(clock: Clock) -> Iterator[Region]:
+    with Region(small(), account=account(), calls_per_second={}, now=clock, wall=today) as running:
+        yield running
+
+
+@pytest.fixture
+def sdk(region: Region) -> Clients:
+    return clients(region, raw=True)
+
+
+class Exporter:
+    """Polls when told to, and publishes what that brought."""
+
+    def __init__(self, region: Region, clock: Clock, directory: Path, **flags: object) -> None:
+        key_file = region.account.write_config(directory, region.tenancy.region)
+        oci = {"oci.endpoint": region.url, "oci.config_file": str(key_file), **flags}
+        self.ledger = SelfMetrics()
+        settings = load(None, oci)
+        self.poller, budget = build_poller(settings, self.ledger, now=clock, wait=lambda _: False)
+        self.publisher = build_publisher(settings, self.poller, budget, self.ledger, now=clock)
+
+    def poll_and_publish(self) -> int:
+        self.poller.poll_once()
+        return self.publisher.publish()
+
+
+@pytest.fixture
+def exporter(region: Region, clock: Clock, tmp_path: Path) -> Exporter:
+    return Exporter(region, clock, tmp_path)
+
+
+def published(sdk: Clients, clock: Clock, name: str) -> dict[str, dict[str, Any]]:
+    """Newest value and dimensions by the name of the mount target."""
+    end = datetime.fromtimestamp(clock.now, UTC) + timedelta(minutes=1)
+    found = sdk.summarize(
+        f"{name}[1m].max()", namespace=NAMESPACE, start_time=end - timedelta(hours=1), end_time=end, resolution="1m"
+    )
+    return {
+        stream["dimensions"]["mountTarget"]: {
+            **stream["dimensions"],
+            "value": stream["aggregatedDatapoints"][-1]["value"],
+            "points": len(stream["aggregatedDatapoints"]),
+        }
+        for stream in found
+    }
+
+
+def test_the_share_of_a_ceiling_is_the_measured_value_over_the_limit(
+    exporter: Exporter, sdk: Clients, clock: Clock, region: Region
+) -> None:
+    exporter.poll_and_publish()
+    home = published(sdk, clock, "IopsUtilization")["mt-home"]
+    assert home["mountTargetId"] == TARGETS["mt-home"]
+    assert (home["shape"], home["source"]) == ("standard", "measured")
+    truths = [region.truth("MountTargetIOPS", "mt-home", region.minute - back) for back in range(4)]
+    limit = STANDARD.limits.iops
+    assert limit is not None
+    assert any(truth is not None and home["value"] == pytest.approx(truth / limit) for truth in truths)
+
+
+def test_no_ceiling_means_no_share(exporter: Exporter, sdk: Clients, clock: Clock) -> None:
+    exporter.poll_and_publish()
+    assert "mt-media" not in published(sdk, clock, "IopsUtilization")
+    assert "mt-media" not in published(sdk, clock, "WriteUtilization")
+    assert published(sdk, clock, "ReadUtilization")["mt-media"]["shape"] == "hpmt-20"
+
+
+def test_a_configured_ceiling_is_divided_by(region: Region, clock: Clock, sdk: Clients, tmp_path: Path) -> None:
+    exporter = Exporter(region, clock, tmp_path, **{"limits.mount_targets": {"mt-home": {"connections": 360}}})
+    exporter.poll_and_publish()
+    assert published(sdk, clock, "ConnectionsUtilization")["mt-home"]["value"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_minute_is_posted_once_however_often_it_is_polled(exporter: Exporter, clock: Clock, region: Region) -> None:
+    assert exporter.poll_and_publish() > 0
+    posts = region.calls["PostMetricData"]
+    assert exporter.poll_and_publish() == 0
+    assert exporter.publisher.publish() == 0
+    assert region.calls["PostMetricData"] == posts
+    clock.pass_minutes(1)
+    assert exporter.poll_and_publish() > 0
+
+
+def test_a_refused_post_is_told_once_with_its_statement_and_made_up_for(
+    exporter: Exporter, clock: Clock, region: Region, sdk: Clients, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    region.add_fault("deny:PostMetricData")
+    assert exporter.poll_and_publish() == 0
+    clock.pass_minutes(1)
+    assert exporter.poll_and_publish() == 0
+    told = [message for message in caplog.messages if "PostMetricData" in message]
+    assert len(told) == 1
+    assert "to use metrics in" in told[0]
+    assert "target.metrics.namespace='fss_exporter'" in told[0]
+    region.clear_faults()
+    clock.pass_minutes(1)
+    assert exporter.poll_and_publish() > 0
+    assert "PostMetricData works again" in caplog.messages[-1]
+    assert published(sdk, clock, "ReadUtilization")["mt-home"]["points"] == 1
+
+
+def test_requests_are_accounted_for_like_all_others(exporter: Exporter) -> None:
+    exporter.poll_and_publish()
+    counted = exporter.ledger.sums()["fss_oci_api_requests_total"]
+    assert [value for labels, value in counted.items() if "PostMetricData" in labels and "ok" in labels] == [1]
+
+
+def test_a_failed_poll_publishes_nothing_as_zero(exporter: Exporter, region: Region) -> None:
+    region.add_fault("500:SummarizeMetricsData")
+    region.add_fault("500:ListMetrics")
+    assert exporter.poll_and_publish() == 0
+
+
+def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, clock: Clock, sdk: Clients) -> None:
+    storage = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
+    for alarm in desired(PACK, Scope(storage, storage, small().topics), Estate(published=True)):
+        if alarm.body["namespace"] == NAMESPACE:
+            sdk.monitoring.create_alarm(dict(alarm.body))
+    for _ in range(18):
+        clock.pass_minutes(1)
+        exporter.poll_and_publish()
+    states = {one["displayName"]: one["status"] for one in sdk.monitoring.list_alarms_status(storage).data}
+    assert states == {
+        "fss-utilization-iops": "FIRING",  # mt-home
+        "fss-utilization-read": "OK",
+        "fss-utilization-write": "OK",
+        "fss-utilization-connections": "OK",
+        "fss-utilization-absent": "OK",
+    }
+
+
+def test_more_than_fifty_streams_are_posted_in_several_calls(clock: Clock, tmp_path: Path) -> None:
+    """The demo region refuses a call of more, as OCI does."""
+    tenancy = large(mount_targets=30, file_systems_each=1)
+    with Region(tenancy, calls_per_second={}, now=clock, wall=today) as region:
+        exporter = Exporter(region, clock, tmp_path)
+        assert exporter.poll_and_publish() > 2 * MOST_STREAMS
+        assert region.calls["PostMetricData"] == 3
+
+
+class PartlyRefused:
+    """A session whose service takes some streams and not others."""
+
+    data: Mapping[str, Any] = MappingProxyType(
+        {"failedMetricsCount": 2, "failedMetrics": [{"message": "timestamp too old"}]}
+    )
+
+    def call(self, *_: object, **__: object) -> Any:
+        return self
+
+
+def test_streams_refused_in_part_are_told_and_posted_again(
+    exporter: Exporter, caplog: pytest.LogCaptureFixture
+) -> None:
+    exporter.poller.poll_once()
+    (one,) = exporter.poller.snapshot.regions
+    publisher = Publisher(
+        lambda: exporter.poller.snapshot, lambda _: PartlyRefused(), exporter.publisher.settings, now=lambda: one.ended
+    )
+    assert publisher.publish() == 0
+    assert "streams were refused, the first: timestamp too old" in caplog.text
+    assert exporter.publisher.publish() > 0
+
+
+def test_the_thread_stops_at_once(exporter: Exporter) -> None:
+    exporter.publisher.start()
+    assert any(thread.name == "oci-publisher" for thread in threading.enumerate())
+    exporter.publisher.stop()
+    assert not any(thread.name == "oci-publisher" for thread in threading.enumerate())
+
+
+def test_posts_go_to_the_ingestion_host_unless_told_otherwise(region: Region, tmp_path: Path) -> None:
+    from fss_exporter.oci.call_budget import Budget
+    from fss_exporter.oci.client import Access, Reach, Session, read_credentials
+
+    held = read_credentials(Access(config_file=region.account.write_config(tmp_path, "eu-frankfurt-1")))
+    budget = Budget(5, clock=lambda: 0.0, wait=lambda _: False)
+    session = Session(held, "eu-frankfurt-1", Reach(), budget=budget)
+    opened = {
+        service: session._client(service).base_client.endpoint for service in ("monitoring", "monitoring_ingestion")
+    }
+    assert opened == {
+        "monitoring": "https://telemetry.eu-frankfurt-1.oraclecloud.com/20180401",
+        "monitoring_ingestion": "https://telemetry-ingestion.eu-frankfurt-1.oraclecloud.com/20180401",
+    }
+
+
+def test_every_published_name_has_an_alarm_and_every_such_alarm_a_published_name() -> None:
+    watched = {str(alarm.body["query"]).partition("[")[0] for alarm in PACK if alarm.body["namespace"] == NAMESPACE}
+    assert watched == set(UTILIZATION)
+
+
+class TestInTheExporter:
+    """Wired as `serve` wires it."""
+
+    def settings(self, region: Region, directory: Path, **more: object) -> Settings:
+        key_file = region.account.write_config(directory, region.tenancy.region)
+        flags = {"oci.endpoint": region.url, "oci.config_file": str(key_file), "oci.calls_per_second": 9.9}
+        return load(None, {**flags, **more})
+
+    def test_shares_are_posted_after_a_poll_once_it_is_asked_for(self, tmp_path: Path) -> None:
+        with Region(small(), account=account(), calls_per_second={}) as region:
+            settings = self.settings(region, tmp_path, **{"oci.publish": True})
+            cloud = Cloud(lambda: settings)
+            cloud.start()
+            try:
+                wait_for(lambda: region.calls.get("PostMetricData"), "the first post")
+            finally:
+                cloud.stop()
+
+    def test_nothing_is_posted_unless_it_is_asked_for(self, tmp_path: Path) -> None:
+        with Region(small(), account=account(), calls_per_second={}) as region:
+            settings = self.settings(region, tmp_path)
+            cloud = Cloud(lambda: settings)
+            cloud.start()
+            try:
+                started = {thread.name for thread in threading.enumerate()}
+            finally:
+                cloud.stop()
+            assert "oci-poller" in started
+            assert "oci-publisher" not in started
+
+    def test_publishing_without_polling_is_refused(self) -> None:
+        answer = ask("serve", "--oci.publish")
+        assert answer.code == 2
+        assert "--oci.publish: there is nothing to publish without --collector.oci" in answer.err

@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check soak dist test-cli test-terraform accuracy bench bench-agent bench-oci bench-rules dashboards screenshots pages lock clean golden
+.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check soak dist test-cli test-terraform package release accuracy bench bench-agent bench-oci bench-rules dashboards screenshots pages lock clean golden
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,12 @@ soak: .venv/dev ## memory of a poller over a simulated day, 1,440 polls (a few m
 dist: .venv/dev ## wheel and sdist into dist/
 	@rm -rf dist && $(BIN)/python -m build --no-isolation --quiet --outdir dist .
 
+package: .venv/dev ## deb and rpm of the agent into dist/, for this release of the distribution (PYTHON=/usr/bin/python3)
+	@PYTHON=/usr/bin/python3 tools/package all
+
+release: .venv/dev .venv-release/bin/cyclonedx-py ## wheel, source archive, deb, rpm, chart, bills of materials and checksums into dist/
+	@tools/release
+
 test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
 	@$(BIN)/python -m pytest --timeout 600 tests/oci/with_oci_cli.py $(ARGS)
 
@@ -104,12 +110,17 @@ clean: ## remove what the other targets made
 
 .PHONY: tools-present
 tools-present:
-	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv
+	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv rpmbuild
 
 .venv-cli/bin/oci: requirements/cli.txt
 	@tools/make-venv $(PYTHON) .venv-cli
 	@echo "installing the OCI CLI (requirements/cli.txt) ..." >&2
 	@.venv-cli/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/cli.txt
+	@touch $@
+
+.venv-release/bin/cyclonedx-py: requirements/release.txt
+	@tools/make-venv $(PYTHON) .venv-release
+	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
 	@touch $@
 
 .venv/bin/python:

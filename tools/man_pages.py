@@ -1,0 +1,24 @@
+"""man_pages.py FOLDER: a man page for every command of fss-exporter, from the commands' own help."""
+
+import sys
+from pathlib import Path
+
+import click
+from click_man.core import write_man_pages
+
+from fss_exporter import __version__
+from fss_exporter.cli.main import cli
+
+
+def with_all_commands(lazy: click.Group) -> click.Group:
+    """The same group with its commands imported: click-man does not see commands that are imported on use."""
+    context = click.Context(lazy)
+    loaded = {name: lazy.get_command(context, name) for name in lazy.list_commands(context)}
+    commands = {name: command for name, command in loaded.items() if command is not None}
+    return click.Group("fss-exporter", commands=commands, help=lazy.help, params=lazy.params)
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    write_man_pages("fss-exporter", with_all_commands(cli), version=__version__, target_dir=str(target))

@@ -1,39 +1,74 @@
 """chart.py fill|render|check: keep the Helm chart and the plain manifests equal to what they are made from.
 
-fill    copies rules/ and dashboards/ into the chart: helm packages only what lies inside it.
+fill    copies rules/ and dashboards/ into the chart, because helm packages only the chart's own folder, and writes the
+        chart's README from its values.
 render  fill, then write deploy/kubernetes/ from the chart.
 check   fail where fill or render would change a file, then helm lint, helm template and kubeconform for every
         ci/*-values.yaml on the oldest and the newest Kubernetes.
 """
 
 import hashlib
+import json
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy/helm/fss-exporter"
 MANIFESTS = ROOT / "deploy/kubernetes"
 TOOLS = ROOT / ".tools"
 COPIED = {"rules": "*.yml", "dashboards": "*.json"}
+MANIFESTS_VALUES = CHART / "ci/manifests-values.yaml"
 RENDERED = ("namespace", "poller", "agent", "networkpolicy", "monitors", "prometheusrule")
 OLDEST, NEWEST = "1.27.0", "1.37.0"
 
 
 def copies() -> dict[Path, bytes]:
     """Path in the chart to the content it has to have."""
-    return {
+    copied = {
         CHART / "files" / folder / source.name: source.read_bytes()
         for folder, pattern in COPIED.items()
         for source in sorted((ROOT / folder).glob(pattern))
     }
+    return copied | {CHART / "README.md": readme().encode()}
+
+
+def readme() -> str:
+    """The chart's README: its introduction, then a table of all values."""
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    rows = "\n".join(
+        f"| `{name}` | {text} | `{json.dumps(default)}` |" for name, text, default in described(schema, values)
+    )
+    table = f"| value | meaning | default |\n|---|---|---|\n{rows}\n"
+    return (CHART / "README.md.in").read_text().replace("@VALUES@\n", table)
+
+
+def described(schema: dict[str, Any], values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Name, meaning and default of every value that has no values below it."""
+    for name, default in values.items():
+        about = schema["properties"][name]
+        if about.get("properties") and isinstance(default, dict) and default:
+            yield from described(about, default, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", about["description"].replace("|", "\\|"), default
 
 
 def fingerprint() -> str:
     """One hash over everything the manifests are rendered from, so that a stale rendering shows without helm."""
-    sources = [CHART / "Chart.yaml", CHART / "values.yaml", *CHART.glob("templates/*"), *CHART.glob("files/rules/*")]
+    sources = [
+        CHART / "Chart.yaml",
+        CHART / "values.yaml",
+        MANIFESTS_VALUES,
+        *CHART.glob("templates/*.*"),
+        *CHART.glob("files/rules/*"),
+    ]
     digest = hashlib.sha256()
     for source in sorted(sources):
         digest.update(f"{source.relative_to(CHART)}\n".encode() + source.read_bytes())
@@ -53,7 +88,8 @@ def manifests() -> dict[Path, bytes]:
     files = {}
     for name in RENDERED:
         text = helm("template", "fss-exporter", str(CHART), "--namespace", "fss-exporter", "--kube-version", NEWEST,
-                    "--set", "namespace.create=true", "--show-only", f"templates/{name}.yaml")  # fmt: skip
+                    "--api-versions", "monitoring.coreos.com/v1", "--values", str(MANIFESTS_VALUES),
+                    "--show-only", f"templates/{name}.yaml")  # fmt: skip
         # What says "installed by Helm" would be untrue of a file that kubectl applies.
         text = re.sub(
             r"^ *(app\.kubernetes\.io/managed-by|helm\.sh/chart): .*\n|^# Source: .*\n", "", text, flags=re.MULTILINE

@@ -77,3 +77,20 @@ def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert f"{tmp_path / 'pack' / 'rules'}: " in result.output
     assert f"{len(shipped())} written, 0 already up to date" in result.output
+
+
+@pytest.mark.parametrize("url", ['https://wiki/"', "https://wiki/a b", "https://wiki/{{ x }}", "a\nb"])
+def test_a_runbook_url_that_would_break_a_file_is_refused(tmp_path: Path, url: str) -> None:
+    result = CliRunner().invoke(assets, [str(tmp_path), "--runbook-url", url])
+
+    assert isinstance(result.exception, UsageError)
+    assert files_below(tmp_path) == {}
+
+
+def test_every_link_to_the_runbook_gets_the_given_base(tmp_path: Path) -> None:
+    write(tmp_path, runbook_url="https://wiki.example.com/fss")
+
+    alerts = (tmp_path / "rules/alerts.yml").read_text()
+    assert "runbook_url: https://wiki.example.com/fss#" in alerts
+    left = [name for name, content in files_below(tmp_path).items() if b"docs/runbook.md#" in content]
+    assert left == []

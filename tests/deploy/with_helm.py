@@ -123,3 +123,64 @@ def test_tracefs_may_be_below_debugfs_and_nowhere_else(tmp_path: Path) -> None:
     done = helm(tmp_path, {"agent": {"exact": "auto", "tracefs": "/etc"}})
     assert done.returncode != 0
     assert "tracefs" in done.stderr
+
+
+def documents(folder: Path, values: dict[str, Any]) -> list[dict[str, Any]]:
+    done = helm(folder, values)
+    assert done.returncode == 0, done.stderr
+    return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+def kinds(folder: Path, values: dict[str, Any]) -> set[str]:
+    return {document["kind"] for document in documents(folder, values)}
+
+
+OPERATOR_KINDS = {"ServiceMonitor", "PodMonitor", "PrometheusRule"}
+
+
+def test_a_cluster_without_the_operator_gets_none_of_its_objects(tmp_path: Path) -> None:
+    assert kinds(tmp_path, {}) & OPERATOR_KINDS == set()
+
+
+def test_the_objects_of_the_operator_can_be_demanded(tmp_path: Path) -> None:
+    values = {"monitors": {"enabled": True}, "prometheusRule": {"enabled": True}}
+    assert kinds(tmp_path, values) >= OPERATOR_KINDS
+
+
+def test_links_to_the_runbook_get_the_given_base(tmp_path: Path) -> None:
+    values = {"prometheusRule": {"enabled": True}, "runbookUrl": "https://wiki.example.com/fss"}
+    rules = [document for document in documents(tmp_path, values) if document["kind"] == "PrometheusRule"]
+    links = {
+        rule["annotations"]["runbook_url"].partition("#")[0]
+        for document in rules
+        for group in document["spec"]["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    }
+    assert links == {"https://wiki.example.com/fss"}
+
+
+def test_a_secret_can_be_mounted_and_named(tmp_path: Path) -> None:
+    given: dict[str, list[dict[str, Any]]] = {
+        "extraVolumes": [{"name": "api-key", "secret": {"secretName": "oci-api-key"}}],
+        "extraVolumeMounts": [{"name": "api-key", "mountPath": "/etc/oci", "readOnly": True}],
+        "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}],
+    }
+    for container in containers(tmp_path, {"poller": given, "agent": given}):
+        assert given["extraVolumeMounts"][0] in container["volumeMounts"]
+        assert given["extraEnv"][0] in container["env"]
+
+
+def test_an_image_without_a_registry_is_one_that_the_node_holds(tmp_path: Path) -> None:
+    assert all("/" not in container["image"] for container in containers(tmp_path, {}))
+    registry = {"image": {"registry": "registry.example.com/team"}}
+    assert all(
+        container["image"].startswith("registry.example.com/team/fss-exporter-")
+        for container in containers(tmp_path, registry)
+    )
+
+
+def test_helm_test_asks_the_poller_for_its_health(tmp_path: Path) -> None:
+    (pod,) = (document for document in documents(tmp_path, {}) if document["kind"] == "Pod")
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    assert "/-/healthy" in pod["spec"]["containers"][0]["args"][0]

@@ -147,7 +147,7 @@ def test_its_labels_say_what_it_is_and_which_version(image: Image) -> None:
     labels = image.config["Labels"]
     prefix = "org.opencontainers.image."
     told = {name.removeprefix(prefix) for name in labels if name.startswith(prefix)}
-    assert told >= {"title", "description", "source", "documentation", "licenses", "version", "revision"}
+    assert told >= {"title", "description", "licenses", "version", "revision"}
     assert labels[f"{prefix}version"] == fss_exporter.__version__
     assert re.fullmatch(r"[0-9a-f]{7,40}|unknown", labels[f"{prefix}revision"])
 

@@ -12,10 +12,20 @@ import click
 from fss_exporter.cli.terminal import echo
 from fss_exporter.errors import UsageError
 
+RUNBOOK = "docs/runbook.md"
+"""How the shipped files name the runbook. Nothing is published under a URL that the project could know."""
 
-def shipped() -> dict[PurePosixPath, bytes]:
-    """Every shipped file: path below the target folder (`rules/alerts.yml`) to content."""
-    return dict(_walk(resources.files("fss_exporter") / "assets", PurePosixPath()))
+
+def shipped(runbook_url: str = RUNBOOK) -> dict[PurePosixPath, bytes]:
+    """Every shipped file: path below the target folder (`rules/alerts.yml`) to content.
+
+    Args:
+        runbook_url: replaces `docs/runbook.md` in the links to the runbook.
+    """
+    files = dict(_walk(resources.files("fss_exporter") / "assets", PurePosixPath()))
+    return {
+        path: content.replace(f"{RUNBOOK}#".encode(), f"{runbook_url}#".encode()) for path, content in files.items()
+    }
 
 
 def _walk(folder: Traversable, place: PurePosixPath) -> list[tuple[PurePosixPath, bytes]]:
@@ -28,7 +38,7 @@ def _walk(folder: Traversable, place: PurePosixPath) -> list[tuple[PurePosixPath
     return files
 
 
-def write(target: Path, *, overwrite: bool = False) -> int:
+def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) -> int:
     """Write the shipped files below `target`.
 
     Everything is looked at before anything is written, so a refusal leaves the folder as it was.
@@ -39,7 +49,7 @@ def write(target: Path, *, overwrite: bool = False) -> int:
     Raises:
         UsageError: a file there was edited and `overwrite` is False, or the folder cannot be written.
     """
-    files = {target / path: content for path, content in shipped().items()}
+    files = {target / path: content for path, content in shipped(runbook_url).items()}
     try:
         blocked = {str(folder) for path in files for folder in path.parents if folder.is_file()}
         if blocked:
@@ -64,9 +74,18 @@ def _has(path: Path, content: bytes) -> bool:
 @click.command()
 @click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace files in DIR that were edited.")
-def assets(directory: Path, *, overwrite: bool) -> None:
+@click.option(
+    "--runbook-url",
+    metavar="URL",
+    default=RUNBOOK,
+    show_default=True,
+    help="Where you publish docs/runbook.md: the base of the links in alerts, dashboards and alarms.",
+)
+def assets(directory: Path, *, overwrite: bool, runbook_url: str) -> None:
     """Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR."""
-    written = write(directory, overwrite=overwrite)
+    if set(runbook_url) & set("\"'\\\n{}<> "):
+        raise UsageError(f"--runbook-url={runbook_url}: give a URL without spaces, quotes and braces")
+    written = write(directory, overwrite=overwrite, runbook_url=runbook_url)
     for top, count in sorted(_counted().items()):
         echo(f"{directory / top}: {count} file{'s' if count != 1 else ''}")
     echo(f"{written} written, {len(shipped()) - written} already up to date")

@@ -69,3 +69,16 @@ basicAuth:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
+
+{{- /* Image of a component: the registry is left out where it is empty, for images that only the nodes hold. */ -}}
+{{- define "fss-exporter.image" -}}
+{{- $image := printf "%s:%s" .name (default .root.Chart.AppVersion .root.Values.image.tag) -}}
+{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ $image }}
+{{- end -}}
+
+{{- /* Whether objects of the Prometheus operator are installed: "auto" asks the cluster for their definitions. */ -}}
+{{- define "fss-exporter.operator" -}}
+{{- if or (eq (toString .enabled) "true") (and (eq (toString .enabled) "auto") (.root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1")) -}}
+yes
+{{- end -}}
+{{- end -}}

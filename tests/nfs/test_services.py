@@ -44,7 +44,7 @@ def test_what_an_operator_says_counts_more_than_a_name_and_a_name_more_than_a_gu
 def test_ceilings_are_known_where_kind_and_capacity_are() -> None:
     key = SeriesKey("10.0.0.3", NAS, "/a")
 
-    assert Services([NAS_CAPACITY]).of(key, "nfs").ceilings == Ceilings(bytes_per_second=1.5e9)
+    assert Services([NAS_CAPACITY]).of(key, "nfs").ceilings == Ceilings(bytes_per_second=1500 << 20)
     assert BY_NAME.of(key, "nfs").ceilings == Ceilings()
     assert Services([Claim("lustre", "mbps-per-tb-125")]).of(key, "nfs").ceilings == Ceilings()
     assert Services([Claim("lustre", "mbps-per-tb-125", 40 * TB)]).of(key, "nfs").ceilings.bytes_per_second == 5e9

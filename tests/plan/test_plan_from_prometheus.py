@@ -41,14 +41,14 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometh
 
 
 def _history() -> Iterator[str]:
-    mount = 'server="s",export="/a"'
+    mount = 'server="s",export="/a",service="oci-fss"'
     lines = [
-        ("fss_client_operations", ',operation="READ"', {QUIET: 10, BUSY: 500}),
-        ("fss_client_estimated_io_operations", ',operation="READ"', {QUIET: 400, BUSY: 16_500}),
-        ("fss_client_estimated_io_operations_lower_bound", ',operation="READ"', {QUIET: 300, BUSY: 16_000}),
-        ("fss_client_estimated_io_operations_upper_bound", ',operation="READ"', {QUIET: 500, BUSY: 17_000}),
-        ("fss_client_execute_seconds", ',operation="READ"', {QUIET: 1, BUSY: 4}),
-        ("fss_client_rtt_seconds", ',operation="READ"', {QUIET: 1, BUSY: 3}),
+        ("fss_client_operations", ',class="read",operation="READ"', {QUIET: 10, BUSY: 500}),
+        ("fss_client_estimated_io_operations", ',class="read"', {QUIET: 400, BUSY: 16_500}),
+        ("fss_client_estimated_io_operations_lower_bound", ',class="read"', {QUIET: 300, BUSY: 16_000}),
+        ("fss_client_estimated_io_operations_upper_bound", ',class="read"', {QUIET: 500, BUSY: 17_000}),
+        ("fss_client_execute_seconds", ',class="read"', {QUIET: 1, BUSY: 4}),
+        ("fss_client_rtt_seconds", ',class="read"', {QUIET: 1, BUSY: 3}),
         ("fss_client_read_bytes", "", {QUIET: 10 << 20, BUSY: 500 << 20}),
         ("fss_client_written_bytes", "", {QUIET: 0, BUSY: 0}),
     ]

@@ -35,7 +35,8 @@ _FIGURES: Final[Mapping[str, str]] = {
 _READ_BYTES: Final = "fss_client_read_bytes_total"
 _WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
 _LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
-_COUNTERS: Final = frozenset((_OPERATIONS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS))
+COUNTERS: Final = frozenset((_OPERATIONS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS))
+"""Every counter of a mount that a workload is made of."""
 _INFO: Final = "fss_client_mount_info"
 _SECONDS: Final = "fss_client_cost_seconds_total"
 
@@ -89,7 +90,7 @@ def read_scrape(source: str, text: str) -> Scraped:
 def _take(
     sample: Sample, counters: dict[SeriesKey, dict[_Counter, float]], points: dict[SeriesKey, tuple[str, ...]]
 ) -> None:
-    if sample.name not in _COUNTERS and sample.name != _INFO:
+    if sample.name not in COUNTERS and sample.name != _INFO:
         return
     labels = sample.labels
     key = SeriesKey(*(labels[name] for name in MOUNT))
@@ -119,11 +120,12 @@ def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[Ser
     for key, counters in after.counters.items():
         old = before.counters.get(key, {})
         rates = {counter: (value - old.get(counter, 0.0)) / seconds for counter, value in counters.items()}
-        found[key] = _traffic(key, rates)
+        found[key] = traffic_of(key.service, rates)
     return found
 
 
-def _traffic(key: SeriesKey, rates: Mapping[_Counter, float]) -> Traffic:
+def traffic_of(service: str, rates: Mapping[_Counter, float]) -> Traffic:
+    """Traffic of rates by metric, class and operation; the last two are empty where a metric has no such label."""
     counted = {
         (of_class, operation): rate for (name, of_class, operation), rate in rates.items() if name == _OPERATIONS
     }
@@ -135,7 +137,7 @@ def _traffic(key: SeriesKey, rates: Mapping[_Counter, float]) -> Traffic:
     for (of_class, operation), rate in counted.items():
         # With --nfs.operations=none the class stands for its operations.
         name = operation or {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(of_class, of_class)
-        operations[name] = _operation_traffic(key, name, rate, classes[of_class])
+        operations[name] = _operation_traffic(service, name, rate, classes[of_class])
     return Traffic(
         operations=operations,
         read_bytes=rates.get((_READ_BYTES, "", ""), 0.0),
@@ -154,12 +156,12 @@ def _class_traffic(of_class: str, operations: float, rates: Mapping[_Counter, fl
     return OperationTraffic(operations, iops, **figures)
 
 
-def _operation_traffic(key: SeriesKey, name: str, rate: float, of_class: OperationTraffic) -> OperationTraffic:
+def _operation_traffic(service: str, name: str, rate: float, of_class: OperationTraffic) -> OperationTraffic:
     """READ and WRITE are the whole of their class; of an operation on metadata only number and cost are known."""
     if name in (READ, WRITE) or name not in WEIGHTS:
         return replace(of_class, operations=rate) if rate == of_class.operations else OperationTraffic(rate)
-    service = SERVICES.get(key.service)
-    if of_class.iops is None or service is None or service.cost != "weighted":
+    known = SERVICES.get(service)
+    if of_class.iops is None or known is None or known.cost != "weighted":
         return OperationTraffic(rate)
     exact = rate * WEIGHTS[name]
     return OperationTraffic(rate, Bounds(exact, exact, exact))

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.operations import READ
 from fss_exporter.model.service import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.nfs.scraped import COUNTERS, traffic_of
 from fss_exporter.plan.busiest import busiest_moment, ended
 from fss_exporter.plan.load import Load, SizeShare
 from fss_exporter.plan.prometheus_api import Prometheus, selector
@@ -59,35 +60,15 @@ def _rough(values: dict[str, float]) -> Traffic:
 
 
 def _load(prometheus: Prometheus, address: str, at: float) -> Traffic:
+    """The traffic of one moment: one query for each counter, by class and operation."""
     of = selector("address", address)
-
-    def by_operation(name: str) -> dict[str, float]:
-        found = prometheus.at(f"sum by (operation) (rate({name}{of}[5m]))", at)
-        return {labels.get("operation", ""): value for labels, value in found}
-
-    def whole(name: str) -> float | None:
-        return by_operation(name).get("")
-
-    point, lower, upper = (by_operation(f"{_COST}{part}_total") for part in ("", "_lower_bound", "_upper_bound"))
-    execute = by_operation("fss_client_execute_seconds_total")
-    rtt = by_operation("fss_client_rtt_seconds_total")
-    return Traffic(
-        operations={
-            name: OperationTraffic(
-                operations=rate,
-                iops=Bounds(lower.get(name, point[name]), point[name], upper.get(name, point[name]))
-                if name in point
-                else None,
-                rtt_seconds=rtt.get(name, 0.0),
-                execute_seconds=execute.get(name, 0.0),
-            )
-            for name, rate in by_operation("fss_client_operations_total").items()
-            if rate or name in {READ, WRITE}
-        },
-        read_bytes=whole(_READ) or 0.0,
-        written_bytes=whole(_WRITTEN) or 0.0,
-        lock_iops=whole("fss_client_estimated_lock_io_operations_total"),
-    )
+    rates: dict[tuple[str, str, str], float] = defaultdict(float)
+    services = set()
+    for name in sorted(COUNTERS):
+        for labels, value in prometheus.at(f"sum by (service, class, operation) (rate({name}{of}[5m]))", at):
+            rates[name, labels.get("class", ""), labels.get("operation", "")] += value
+            services.add(labels.get("service", ""))
+    return traffic_of(services.pop() if len(services) == 1 else "", rates)
 
 
 def _sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:

@@ -7,6 +7,7 @@ from tests.cli.alarms_operator import HOME, MQL, STORAGE, TOPIC, Operator
 from tests.cli.prompt import ask, ask_process
 from tests.demo.sdk import clients
 
+from fss_exporter.demo.region import small
 from fss_exporter.oci.alarms import pack
 
 
@@ -142,3 +143,28 @@ class TestWhatIsThereDecides:
         assert applied.code == 1
         assert f"  ! fss-kerberos-errors                          left alone: {foreign} has this name" in applied.out
         assert operator.alarms("plan", "--detailed-exitcode").code == 1
+
+
+class TestTwoAppliesAtTheSameTime:
+    def test_the_second_makes_no_alarm_twice(self, operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The second run lists before the first creates; both then create."""
+        operator.alarms("apply")
+        monkeypatch.setattr("fss_exporter.cli.alarms.survey", lambda *_: ((), {}))
+        second = operator.alarms("apply")
+        monkeypatch.undo()
+        assert (second.code, second.out.splitlines()[-1]) == (0, "Done: 2 of 2.")
+        assert len(clients(operator.region).monitoring.list_alarms(STORAGE).data) == 2
+
+    def test_with_other_flags_both_say_so_and_the_next_offers_to_remove_the_younger(
+        self, operator: Operator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        operator.alarms("apply")
+        monkeypatch.setattr("fss_exporter.cli.alarms.survey", lambda *_: ((), {}))
+        second = operator.alarms("apply", "--stream", small().streams[0])
+        monkeypatch.undo()
+        assert second.code == 1
+        assert "fss-kerberos-errors is there 2 times: ocid1.alarm" in second.err
+        assert "run apply again" in second.err
+        assert "2 to delete" in operator.alarms("plan").out
+        assert operator.alarms("apply", "--yes").code == 0
+        assert len(clients(operator.region).monitoring.list_alarms(STORAGE).data) == 2

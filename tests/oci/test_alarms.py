@@ -12,7 +12,7 @@ from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.oci import mql
-from fss_exporter.oci.alarms import pack
+from fss_exporter.oci.alarms import pack, render
 from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
 from fss_exporter.oci.alarms.fit import MOST_IDS
 from fss_exporter.oci.alarms.subjects import CEILINGS
@@ -168,7 +168,16 @@ class TestWhatThereShouldBe:
     def test_a_failure_the_patterns_miss_is_added_and_a_success_is_not(self) -> None:
         seen = {"KerberosErrors": ["Keytab Load Success", "Clock Skew", "PAC refused", 'evil"} || x']}
         (query,) = queries(wanted(error_types=seen)["kerberos-errors"])
-        assert query.split('"')[1].split("|")[-2:] == ["*SKEW*", "PAC refused"]
+        assert query.split('"')[1].split("|")[-3:] == ["*SKEW*", "PAC refused", "evil*} ** x"]
+
+    def test_an_error_type_that_looks_like_a_placeholder_is_none(self) -> None:
+        seen = {"KerberosErrors": ["${ABC}", "$", "|||", "%{x}"]}
+        alarm = wanted(error_types=seen)["kerberos-errors"]
+        assert not pack.placeholders(alarm)
+        (query,) = queries(alarm)
+        assert query.split('"')[1].split("|")[-3:] == ["*SKEW*", "*{ABC}", "%{x}"]
+        assert "ABC" not in render.terraform([alarm]).split("query")[0]
+        assert "var." not in render.terraform([alarm])
 
     def test_more_mount_targets_than_a_query_may_name_are_split(self) -> None:
         many = [target(f"ocid1.mounttarget.oc1_fra.{number:03}") for number in range(2 * MOST_IDS + 1)]

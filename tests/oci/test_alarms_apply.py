@@ -14,7 +14,7 @@ from fss_exporter.config import Endpoints
 from fss_exporter.demo.region import Account, Limits, Region, small
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
-from fss_exporter.oci.alarms.apply import Outcome, apply, survey
+from fss_exporter.oci.alarms.apply import Outcome, apply, doubles, survey
 from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
 from fss_exporter.oci.alarms.plan import Plan, plan, removal
 from fss_exporter.oci.alarms.service import Alarms
@@ -118,6 +118,7 @@ def test_an_edit_by_hand_is_put_right_and_what_was_added_by_hand_stays(service: 
     by_hand.monitoring.update_alarm(edited.id, changes)
     (step,) = planned(service).changes
     assert {change.name for change in step.changes} == {"pendingDuration", "severity"}
+    assert [change.name for change in step.kept] == ["suppression"]
     apply(planned(service), service)
     after = alarm_called(by_hand, FEW[1].name)
     assert (after.pending_duration, after.severity) == ("PT10M", "WARNING")
@@ -311,3 +312,32 @@ def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
         assert status() == "FIRING"
         clock.pass_minutes(180)  # after the absence detection period OCI lets go of it
         assert status() == "OK"
+
+
+class TestTwoRunsAtTheSameTime:
+    def test_two_creations_of_the_same_plan_make_one_alarm_each(self, service: Alarms, by_hand: Clients) -> None:
+        first, second = planned(service), planned(service)
+        assert failures(apply(first, service)) == {}
+        assert failures(apply(second, service)) == {}
+        assert len(by_hand.monitoring.list_alarms(STORAGE).data) == len(FEW)
+        assert doubles(service, STORAGE, "fss") == {}
+
+    def test_what_was_destroyed_can_be_created_again_at_once(self, service: Alarms, by_hand: Clients) -> None:
+        """OCI remembers the token of the first creation for 24 hours."""
+        apply(planned(service), service)
+        apply(removal(survey(service, STORAGE, "fss")[0]), service)
+        assert failures(apply(planned(service), service)) == {}
+        assert len(by_hand.monitoring.list_alarms(STORAGE).data) == len(FEW)
+
+    def test_doubles_made_with_other_flags_are_found_and_the_younger_is_offered_for_removal(
+        self, service: Alarms, by_hand: Clients
+    ) -> None:
+        apply(planned(service), service)
+        other = by_hand.monitoring.create_alarm({**FEW[1].body, "severity": "INFO"}).data.id
+        (ocids,) = doubles(service, STORAGE, "fss").values()
+        assert other in ocids
+        assert len(ocids) == 2
+        (step,) = planned(service).changes
+        assert (step.kind, step.name) == ("delete", FEW[1].name)
+        apply(planned(service), service)
+        assert doubles(service, STORAGE, "fss") == {}

@@ -58,7 +58,9 @@ class TestPlan:
             {"resolution": None},
             {"metricCompartmentIdInSubtree": None},
             {"query": PACK[0].body["query"].replace(", ", ",").replace(" =~ ", "=~")},
-            {"suppression": {"description": "maintenance", "timeSuppressFrom": "a", "timeSuppressUntil": "b"}},
+            {"evaluationSlackDuration": "PT180S"},
+            {"ruleName": "BASE"},
+            {"definedTags": {"Oracle-Tags": {"CreatedBy": "someone"}}, "systemTags": {}, "notificationVersion": "1.X"},
             {"freeformTags": {**dict(alarms[0].body["freeformTags"]), "team": "storage"}},
             {"compartmentId": "ocid1.moved"},
         ],
@@ -76,6 +78,12 @@ class TestPlan:
             ("severity", "INFO"),
             ("isEnabled", False),
             ("body", None),
+            ("alarmSummary", None),
+            ("notificationTitle", "all is well"),
+            ("metricCompartmentId", "ocid1.compartment.oc1..other"),
+            ("namespace", "oci_blockstore"),
+            ("isNotificationsPerMetricDimensionEnabled", "other"),
+            ("repeatNotificationDuration", None),
             ("destinations", ["ocid1.onstopic.oc1.fra.other"]),
             ("overrides", [{"ruleName": "MINE", "query": "KerberosErrors[5m].sum() > 9", "severity": "INFO"}]),
         ],
@@ -86,6 +94,54 @@ class TestPlan:
         assert step.kind == "update"
         assert dict(step.body) == {field: self.alarms[0].body[field]}
         assert step.etag == "etag-kerberos-errors"
+
+    @pytest.mark.parametrize(
+        ("field", "value", "default"),
+        [
+            ("resourceGroup", "none-of-ours", None),
+            ("evaluationSlackDuration", "PT2H", "PT3M"),
+            ("ruleName", "MINE", "BASE"),
+        ],
+    )
+    def test_a_field_the_pack_leaves_to_oci_goes_back_to_its_default(
+        self, field: str, value: str, default: str | None
+    ) -> None:
+        (step,) = self.plan_with(**{field: value}).changes
+        assert dict(step.body) == {field: default}
+
+    def test_every_field_that_an_update_can_set_is_compared_or_named_as_harmless(self) -> None:
+        from oci.monitoring.models import Alarm, UpdateAlarmDetails
+
+        from fss_exporter.oci.alarms import plan as planning
+
+        settable = set(UpdateAlarmDetails().attribute_map.values())
+        kept = {"suppression"}
+        assert set(planning._SETTABLE) | kept == settable - planning._LEFT_ALONE
+        assert set(Alarm().attribute_map.values()) == set(planning._SETTABLE) | kept | (
+            planning._LEFT_ALONE - {"systemTags"}
+        )
+
+    @pytest.mark.parametrize(
+        ("field", "value", "shown"),
+        [
+            (
+                "suppression",
+                {"description": "quiet", "timeSuppressFrom": "a", "timeSuppressUntil": "2036-01-01"},
+                "suppression: description=quiet, timeSuppressFrom=a, timeSuppressUntil=2036-01-01",
+            ),
+            ("newSilencer", {"on": True}, "newSilencer: on=True"),
+            ("snooze", "PT9H", "snooze: PT9H"),
+        ],
+    )
+    def test_what_may_silence_an_alarm_and_is_not_ours_stays_and_is_shown(
+        self, field: str, value: Any, shown: str
+    ) -> None:
+        found = self.plan_with(**{field: value})
+        assert found.changes == ()
+        text = "\n".join(show.plan_lines(found))
+        assert f"{shown}  (stays; it may silence the alarm)" in text
+        assert "1 with a setting that may silence it" in text
+        assert field not in "\n".join(show.plan_lines(self.plan_with()))
 
     def test_tags_of_others_survive_an_update_of_ours(self) -> None:
         tags = {**self.alarms[0].body["freeformTags"], "prometheus-alert": "Old", "team": "storage"}

@@ -25,7 +25,7 @@ from fss_exporter.cli.command_group import CommandGroup
 from fss_exporter.cli.terminal import echo
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.alarms import render as rendering, saved as saving, show
-from fss_exporter.oci.alarms.apply import apply as carry_out, survey
+from fss_exporter.oci.alarms.apply import apply as carry_out, doubles, survey
 from fss_exporter.oci.alarms.desired import Scope, desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
 from fss_exporter.oci.alarms.plan import Plan, plan as compare, removal
@@ -119,7 +119,10 @@ def apply(*, file: Path | None, yes: bool, **flags: Any) -> int:
     """
     options = options_of(**flags)
     saved, service = _planned(options) if file is None else _kept(file, options)
-    return _carried_out(saved.plan, service, yes=yes)
+    code = _carried_out(saved.plan, service, yes=yes)
+    if not saved.plan.of("create"):
+        return code
+    return code or _warn_of_doubles(service, saved.alarm_compartment, saved.name)
 
 
 @alarms.command()
@@ -207,6 +210,16 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
     echo(show.summary(outcomes))
     failed = any(outcome.error is not None for outcome in outcomes)
     return int(failed or bool(planned.of("clash")))
+
+
+def _warn_of_doubles(service: Alarms, compartment: str, name: str) -> int:
+    """Another `apply` at the same time, with other flags, may have created the same alarms: look once more."""
+    found = doubles(service, compartment, name)
+    for alarm, ocids in found.items():
+        tables.note(f"{alarm} is there {len(ocids)} times: {', '.join(ocids)}")
+    if found:
+        tables.note("another apply ran at the same time; run apply again: it offers to delete the younger ones")
+    return int(bool(found))
 
 
 def _scope_or_placeholders(options: Options) -> Scope:

@@ -1,20 +1,25 @@
 """Carrying out a plan, and finding out what is there.
 
-Every change is guarded: a creation by a retry token, so that a repeated request makes no second alarm; an update or
-deletion by the etag the plan saw, so that an edit by hand in between is not overwritten. One alarm edited or deleted in
+Every change is guarded. The retry token of a creation is made of its content, so that neither a repeated request nor a
+second `apply` at the same time makes a second alarm. An update or deletion carries the etag the plan saw, so that an edit
+by hand in between is not overwritten. One alarm edited or deleted in
 between costs only itself; any other refusal would meet the next alarm as well, so the rest is left for the next run.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from uuid import uuid4
 
 from fss_exporter.errors import CloudError
+from fss_exporter.oci.alarms.pack import KEY_TAG
 from fss_exporter.oci.alarms.plan import Existing, Plan, Step, ours
 
 _GONE: Final = ("DELETING", "DELETED")
-_EDITED: Final = (409, 412)
+_CONFLICT: Final = 409
+_EDITED: Final = (_CONFLICT, 412)
 _NOT_FOUND: Final = 404
 
 
@@ -72,16 +77,38 @@ def apply(plan: Plan, service: AlarmService, tell: Callable[[Outcome], None] = l
     return tuple(outcomes)
 
 
+def doubles(service: AlarmService, compartment_id: str, name: str) -> dict[str, list[str]]:
+    """OCIDs by display name, of alarms of the pack `name` that are there more than once."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for summary in service.list_alarms(compartment_id):
+        tags = summary.get("freeformTags") or {}
+        if summary.get("lifecycleState") not in _GONE and ours(tags, name):
+            found.setdefault(str(tags[KEY_TAG]), []).append((str(summary.get("displayName")), str(summary["id"])))
+    several = [listed for listed in found.values() if len(listed) > 1]
+    return {listed[0][0]: [ocid for _, ocid in listed] for listed in several}
+
+
 def _costs_only_itself(outcome: Outcome) -> bool:
     if outcome.error is None or outcome.error.status in _EDITED:
         return True
     return outcome.error.status == _NOT_FOUND and outcome.step.kind != "create"
 
 
+def _create(body: Mapping[str, Any], service: AlarmService) -> None:
+    content = json.dumps(body, sort_keys=True).encode()
+    try:
+        service.create_alarm(body, hashlib.sha256(content).hexdigest())
+    except CloudError as error:
+        # OCI remembers a token for 24 hours. The alarm it stands for was deleted or edited since: this is a new one.
+        if error.status != _CONFLICT or "InvalidatedRetryToken" not in str(error):
+            raise
+        service.create_alarm(body, str(uuid4()))
+
+
 def _take(step: Step, service: AlarmService) -> Outcome:
     try:
         if step.kind == "create":
-            service.create_alarm(step.body, str(uuid4()))
+            _create(step.body, service)
         elif step.kind == "update":
             service.update_alarm(step.ocid, step.body, step.etag)
         else:

@@ -176,12 +176,14 @@ def _for_objective(alarm: Alarm, objectives: Mapping[tuple[str, str], float]) ->
 def _with_failures(alarm: Alarm, error_types: Mapping[str, Sequence[str]]) -> Alarm:
     """The alarm selecting also the failures that have been seen and its patterns miss."""
     for metric, seen in error_types.items():
-        # a value with one of these would be read as a pattern, or end the string
-        failures = [
-            value for value in seen if not is_success(value) and value.isprintable() and not set(value) & set('|*"')
-        ]
-        alarm = widen(alarm, metric, "errorType", failures)
+        failures = [_pattern(value) for value in seen if not is_success(value)]
+        alarm = widen(alarm, metric, "errorType", [pattern for pattern in failures if pattern.strip("*")])
     return alarm
+
+
+def _pattern(value: str) -> str:
+    """A pattern for a value from OCI. What MQL or a placeholder `${ABC}` would read becomes `*`, any run of characters."""
+    return "".join("*" if one in '|*"$' or not one.isprintable() else one for one in value)
 
 
 def _placed(alarm: Alarm, scope: Scope) -> Alarm:

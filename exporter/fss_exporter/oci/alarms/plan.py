@@ -1,7 +1,8 @@
 """Desired against actual: what would be created, changed, deleted and left alone. Pure.
 
-An alarm is ours if it carries our tags; everything else is looked at only to notice that it has a name of ours. Only
-fields the pack states are compared and sent, so what people add by hand (a suppression, other tags) stays.
+An alarm is ours if it carries our tags; everything else is looked at only to notice that it has a name of ours. Every field
+that an update can set is compared; a field the pack does not state has OCI's default. Tags of other people stay. A suppression
+and fields that this version does not know stay as well, and the plan shows them, because they may silence an alarm.
 """
 
 import re
@@ -17,6 +18,7 @@ from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm
 Kind = Literal["create", "update", "unchanged", "delete", "clash"]
 
 _DEFAULTS: Final[Mapping[str, object]] = {
+    "evaluationSlackDuration": "PT3M",
     "isNotificationsPerMetricDimensionEnabled": False,
     "metricCompartmentIdInSubtree": False,
     "resolution": "1m",
@@ -27,7 +29,18 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 }
 """What an answer means that leaves the field out."""
 
-_NOT_UPDATABLE: Final = ("compartmentId",)  # an alarm is moved by an operation of its own
+_SETTABLE: Final = (
+    "displayName metricCompartmentId metricCompartmentIdInSubtree namespace resourceGroup query resolution pendingDuration "
+    "severity body isNotificationsPerMetricDimensionEnabled messageFormat destinations repeatNotificationDuration isEnabled "
+    "freeformTags overrides ruleName notificationTitle evaluationSlackDuration alarmSummary"
+).split()
+"""Fields of UpdateAlarmDetails. An alarm is moved to another compartment by an operation of its own."""
+
+_LEFT_ALONE: Final = frozenset(
+    "compartmentId definedTags systemTags id lifecycleState timeCreated timeUpdated notificationVersion".split()
+)
+"""Fields of an alarm that OCI or other people set and that cannot silence it."""
+
 _ISO: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 
 
@@ -65,6 +78,7 @@ class Step:
         ocid: of the alarm that is there.
         etag: it must still have.
         changes: for an update, field by field.
+        kept: fields that differ from the pack and that no update changes: a suppression, and fields unknown here.
         reason: for a deletion or a clash, why.
     """
 
@@ -74,6 +88,7 @@ class Step:
     ocid: str = ""
     etag: str = ""
     changes: tuple[FieldChange, ...] = ()
+    kept: tuple[FieldChange, ...] = ()
     reason: str = ""
 
 
@@ -142,23 +157,28 @@ def _deletion(existing: Existing, reason: str) -> Step:
 
 def _compare(alarm: Alarm, existing: Existing) -> Step:
     changes = tuple(_differences(alarm.body, existing.body))
+    kept = tuple(_kept(existing.body))
     if not changes:
-        return Step("unchanged", alarm.name, ocid=existing.ocid)
-    body = {change.name: alarm.body[change.name] for change in changes}
+        return Step("unchanged", alarm.name, ocid=existing.ocid, kept=kept)
+    body = {change.name: change.new for change in changes}
     if "freeformTags" in body:
         body["freeformTags"] = {**existing.body["freeformTags"], **alarm.body["freeformTags"]}
-    return Step("update", alarm.name, body, existing.ocid, existing.etag, changes)
+    return Step("update", alarm.name, body, existing.ocid, existing.etag, changes, kept)
 
 
 def _differences(wanted: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[FieldChange]:
-    for name, new in wanted.items():
-        old = actual.get(name)
-        if name in _NOT_UPDATABLE:
-            continue
+    for name in _SETTABLE:
+        old, new = actual.get(name), wanted.get(name)
         if name == "freeformTags":
-            old = {key: (old or {}).get(key) for key in new}
+            old = {key: (old or {}).get(key) for key in new or {}}
         if _meaning(name, new) != _meaning(name, old):
-            yield FieldChange(name, old, new)
+            yield FieldChange(name, old, _DEFAULTS.get(name) if new is None else new)
+
+
+def _kept(actual: Mapping[str, Any]) -> Iterator[FieldChange]:
+    for name, value in actual.items():
+        if name not in _SETTABLE and name not in _LEFT_ALONE and value:
+            yield FieldChange(name, value, None)
 
 
 def _meaning(name: str, value: Any) -> object:  # a JSON value

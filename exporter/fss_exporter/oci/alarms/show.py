@@ -17,6 +17,13 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         if step.kind != "unchanged":
             yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
             yield from (f"      {printable(line)}" for change in step.changes for line in _change_lines(change))
+        if step.kept:
+            if step.kind == "unchanged":
+                yield f"  {SIGNS[step.kind]} {printable(step.name):<44} unchanged"
+            yield from (
+                f"      {printable(f'{one.name}: {_short(one.old)}')}  (stays; it may silence the alarm)"
+                for one in step.kept
+            )
     kinds: tuple[tuple[Kind, str], ...] = (
         ("create", "to create"),
         ("update", "to update"),
@@ -25,7 +32,9 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         ("clash", "left alone"),
     )
     counts = [(len(plan.of(kind)), words) for kind, words in kinds]
-    yield "Plan: " + ", ".join(f"{count} {words}" for count, words in counts if count or words != "left alone") + "."
+    counts.append((sum(bool(step.kept) for step in plan.steps), "with a setting that may silence it"))
+    always = ("to create", "to update", "to delete", "unchanged")
+    yield "Plan: " + ", ".join(f"{count} {words}" for count, words in counts if count or words in always) + "."
 
 
 def outcome_line(outcome: Outcome) -> str:

@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check soak dist test-cli test-terraform package release accuracy bench bench-agent bench-oci bench-rules dashboards screenshots pages lock clean golden
+.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check soak dist test-cli test-terraform package release accuracy bench bench-agent bench-oci bench-rules dashboards screenshots pages lock clean golden fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -72,6 +72,9 @@ test-terraform: .venv/dev ## the real terraform formats what is rendered and pla
 
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tests.accuracy $(ARGS)
+
+fuzz: .venv/dev ## a million damaged mountstats and mountinfo texts through tick and scrape (twenty minutes; ARGS="--inputs 10000")
+	@$(RUN) -m tests.nfs.fuzz $(ARGS)
 
 metrics: .venv/dev ## write docs/metrics.md anew from the catalogue
 	@PYTHONPATH=exporter:. $(BIN)/python -m tools.metrics_page

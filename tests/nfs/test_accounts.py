@@ -197,3 +197,49 @@ def test_no_counter_ever_goes_down(steps: list[tuple[str, int, int]]) -> None:
         after = every_number(result.mounts)
         assert all(value <= after[name] for name, value in before.items())
         before = after
+
+
+OTHER_EXPORT: Names = {"device": "10.0.0.3:/b", "mount_point": "/mnt/b"}
+KEY_B = SeriesKey("10.0.0.3", "10.0.0.3", "/b")
+
+
+def test_a_device_number_used_again_within_a_second_is_another_life() -> None:
+    """Ages are whole seconds: the new export looks as old as the one before."""
+    result = accounts(
+        reading(info=""),
+        reading(mountstats({"READ": 5}, age=0)),
+        reading(mountstats({"READ": 900}, age=0, **OTHER_EXPORT), info=mountinfo(**OTHER_EXPORT)),
+        reading(mountstats({"READ": 901}, age=1, **OTHER_EXPORT), info=mountinfo(**OTHER_EXPORT)),
+    )
+
+    assert (total(result, "READ"), total(result, "READ", KEY_B)) == (5, 901)
+    assert [superblock.key for superblock in result.superblocks] == [KEY_B]
+
+
+def test_a_device_number_used_again_while_the_exporter_was_stopped_is_another_life() -> None:
+    """The age is larger than at the last reading, but smaller than the time in between makes it."""
+    result = Accounts()
+    result.apply(reading(mountstats({"READ": 5}, age=100)), 0.0)
+    result.apply(reading(mountstats({"READ": 900}, age=150)), 600.0)
+    assert total(result, "READ") == 900
+
+    result.apply(reading(mountstats({"READ": 907}, age=151)), 601.0)
+    assert total(result, "READ") == 907
+
+
+def test_an_exporter_that_was_stopped_keeps_counting_a_mount_that_lived_on() -> None:
+    result = Accounts()
+    result.apply(reading(mountstats({"READ": 5}, age=100)), 0.0)
+    result.apply(reading(mountstats({"READ": 900}, age=699)), 600.0)
+
+    assert total(result, "READ") == 895
+
+
+def test_the_mounts_are_told_under_the_name_their_series_count_by() -> None:
+    bind: Names = {"mount_point": "/mnt/sub", "device": "10.0.0.3:/a/sub"}
+    result = accounts(
+        reading(mountstats({}), mountstats({}, **bind), info=mountinfo() + mountinfo(**bind)),
+        reading(mountstats({}, age=1001, **bind), info=mountinfo(**bind)),
+    )
+
+    assert [superblock.key for superblock in result.superblocks] == [KEY]

@@ -189,11 +189,20 @@ def _nfs(options: Options, settings: "Settings | None") -> Part:
     read = Procfs(options.procfs, options.pid, address_map, services).read
     if options.exact == "off":
         ticker = Ticker(read, options.tick_s)
-        return Part(name="nfs", source=NfsCollector(ticker), start=ticker.start, stop=ticker.stop, reload=reload)
+        return Part(
+            name="nfs",
+            source=NfsCollector(ticker),
+            start=ticker.start,
+            stop=ticker.stop,
+            loops=(ticker.loop,),
+            is_ready=lambda: ticker.is_ready,
+            reload=reload,
+        )
     from fss_exporter.cli.exact import exact  # noqa: PLC0415  # only where it is asked for
 
     counted = exact(options.exact, read, options.tracefs, options.sysfs, address_map)
     ticker = Ticker(counted.reader.read, options.tick_s, accounts=Accounts(counted.costs))
+    counted.reader.interval_s = lambda: ticker.wanted_interval_s
 
     def start() -> None:
         counted.open()
@@ -203,7 +212,16 @@ def _nfs(options: Options, settings: "Settings | None") -> Part:
         ticker.stop()
         counted.reader.close()
 
-    return Part(name="nfs", source=NfsCollector(ticker), start=start, stop=stop, reload=reload)
+    loops = (ticker.loop, counted.reader.loop)
+    return Part(
+        name="nfs",
+        source=NfsCollector(ticker),
+        start=start,
+        stop=stop,
+        loops=loops,
+        is_ready=lambda: ticker.is_ready,
+        reload=reload,
+    )
 
 
 def _oci(options: Options) -> Part:

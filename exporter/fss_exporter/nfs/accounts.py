@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
 from fss_exporter.nfs.estimated_costs import CostSource, EstimatedCosts, TransferChange
-from fss_exporter.nfs.mount_totals import MountTotals
+from fss_exporter.nfs.mount_totals import MOST_OPERATIONS, MountTotals
 from fss_exporter.nfs.peaks import Peaks
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
@@ -120,7 +120,7 @@ class Accounts:
         whole_cost = 0.0
         for name, counters in now.operations.items():
             old = before.operations.get(name, counters) if before else _NO_COUNTERS
-            if old is not counters and old != counters:
+            if old is not counters and old != counters and name in totals.operations:
                 whole_cost += self._add_operation(totals, superblock, name, old, payload.get(name, 0))
         return whole_cost
 
@@ -176,6 +176,8 @@ def _with_every_operation(superblock: Superblock, before: NfsRecord | None) -> S
     """A superblock with the operations that only its earlier record had: a record may be cut off once."""
     record = superblock.record
     if before is None or before.operations is record.operations or before.operations.keys() <= record.operations.keys():
+        return superblock
+    if len(before.operations) > MOST_OPERATIONS:
         return superblock
     return replace(superblock, record=replace(record, operations={**before.operations, **record.operations}))
 

@@ -156,9 +156,8 @@ class NfsCollector(Collector):
 
     @property
     def success(self) -> bool:
-        """Whether the last tick could read its source."""
-        with self._ticker.lock:
-            return self._ticker.reading is not None
+        """Whether the last tick could read its source and account for it."""
+        return self._ticker.loop.heartbeat.success
 
     @property
     def duration_seconds(self) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
+_LONGEST_OPTION = 512
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -26,5 +27,5 @@ def options(text: str) -> Mapping[str, str]:
 
     The mounts of a host have few lists between them, and they are read every tick: equal lists share one mapping.
     """
-    found = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    found = dict(part.partition("=")[::2] for part in text.split(",") if 0 < len(part) <= _LONGEST_OPTION)
     return MappingProxyType(found)

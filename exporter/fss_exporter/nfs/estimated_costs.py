@@ -1,5 +1,6 @@
 """Cost of READ and WRITE, estimated from the counters of mountstats, and the seam behind which exact mode takes its place."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
@@ -14,6 +15,7 @@ WEIGHTS: Final = {
 }
 """I/O operations of each operation whose cost does not depend on its size."""
 
+_SIZE: Final = re.compile(r"[0-9]{1,9}")
 _LARGEST_TRANSFER_BYTES = 1024 * 1024
 # The kernel's own cap of rsize and wsize, NFS_MAX_FILE_IO_SIZE, for a record that states none.
 
@@ -133,4 +135,6 @@ def _headers_known(options: Mapping[str, str]) -> bool:
 
 def _size_cap(options: Mapping[str, str], name: str) -> int:
     stated = options.get(name, "")
-    return int(stated) if stated.isdecimal() and int(stated) > 0 else _LARGEST_TRANSFER_BYTES
+    if not _SIZE.fullmatch(stated):
+        return _LARGEST_TRANSFER_BYTES
+    return int(stated) or _LARGEST_TRANSFER_BYTES

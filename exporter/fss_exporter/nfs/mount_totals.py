@@ -5,6 +5,7 @@ sees the zero before the first growth.
 """
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.operations import READ, WRITE
@@ -12,6 +13,9 @@ from fss_exporter.model.service import CostRule
 from fss_exporter.nfs.estimated_costs import WEIGHTS
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Superblock
+
+MOST_OPERATIONS: Final = 128
+"""Operations of one mount that have totals. NFSv4 has 75; names of damaged records must not pile up."""
 
 
 @dataclass(slots=True)
@@ -96,7 +100,7 @@ class MountTotals:
         rule = superblock.known.cost
         self.has_cost |= rule != "unknown"
         for name, counters in superblock.record.operations.items():
-            if name not in self.operations:
+            if name not in self.operations and len(self.operations) < MOST_OPERATIONS:
                 self.operations[name] = _at_zero(name, rule)
             self.counts_errors |= counters.errors is not None
 

@@ -3,11 +3,15 @@
 Text in, records out. Layout: proc_pid_mountinfo(5); fields after the optional ones follow a lone `-`.
 """
 
+import re
+
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.escapes import options, unescape
 from fss_exporter.nfs.records import Mountinfo, NfsMount
 
 NFS_TYPES = frozenset(("nfs", "nfs4"))
+_DEVICE_NUMBER = re.compile(r"[0-9]{1,10}:[0-9]{1,10}")
+_LONGEST_LINE = 32_768
 
 
 def parse_mountinfo(text: str) -> Mountinfo:
@@ -30,7 +34,7 @@ def parse_mountinfo(text: str) -> Mountinfo:
 def _mount(line: str) -> NfsMount:
     before, _, after = line.rpartition(" - nfs")
     left, right = before.split(" "), f"nfs{after}".split(" ")
-    if len(left) < 6 or len(right) < 3 or ":" not in left[2]:
+    if len(line) > _LONGEST_LINE or len(left) < 6 or len(right) < 3 or not _DEVICE_NUMBER.fullmatch(left[2]):
         raise RecordError("malformed_mountinfo", line[:120])
     super_options = options(right[2])
     return NfsMount(

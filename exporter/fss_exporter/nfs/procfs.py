@@ -1,7 +1,7 @@
 """Reading the kernel's files. No mount point is ever touched: a dead server would hang the reader."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from fss_exporter.errors import SourceError
@@ -87,8 +87,11 @@ class Procfs:
 
 
 def _advice(error: OSError) -> str:
-    remedy: Callable[[OSError], str] = {
-        PermissionError: lambda _: "run the exporter as root (no capability is needed)",
-        FileNotFoundError: lambda _: "mount the host's /proc (hostPath in Kubernetes) and name it with --path.procfs",
-    }.get(type(error), lambda _: "check --path.procfs and --path.pid")
-    return f"cannot read {error.filename}: {error.strerror}; {remedy(error)}"
+    """What failed, and what the operator can do."""
+    if isinstance(error, PermissionError):
+        remedy = "run the exporter as root (no capability is needed)"
+    elif isinstance(error, FileNotFoundError):
+        remedy = "mount the host's /proc (hostPath in Kubernetes) and name it with --path.procfs"
+    else:
+        remedy = "check --path.procfs and --path.pid"
+    return f"cannot read {error.filename}: {error.strerror}; {remedy}"

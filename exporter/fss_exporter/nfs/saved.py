@@ -16,7 +16,7 @@ from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.services import BY_NAME, Services
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, Reading, Superblock, join, split_device
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, UNMATCHED, Reading, Superblock, join, split_device
 
 _AGE_SLACK_S = 1
 # Ages are whole seconds, each rounded for itself.
@@ -136,7 +136,7 @@ def between(before: Saved, after: Saved, seconds: float | None = None) -> Interv
 def since_mount(reading: Reading) -> Accounts:
     """Accounts that hold the whole life of every mount."""
     accounts = Accounts()
-    accounts.apply(Reading((), frozenset(), (), frozenset()), 0.0)
+    accounts.apply(NO_READING, 0.0)
     accounts.apply(reading, max((superblock.record.age_s for superblock in reading.superblocks), default=0) + 1.0)
     return accounts
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fss_exporter.model.services import OCI_FSS
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
@@ -76,6 +76,10 @@ class Reading:
     present: frozenset[str]
     skipped: tuple[str, ...]
     unresolved: frozenset[str]
+
+
+NO_READING: Final = Reading((), frozenset(), (), frozenset())
+"""A client without mounts."""
 
 
 def join(

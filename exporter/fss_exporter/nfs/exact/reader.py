@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event
 
+from fss_exporter.background import Worker
 from fss_exporter.nfs.exact.addresses import Addresses
 from fss_exporter.nfs.exact.checks import Agreement
 from fss_exporter.nfs.exact.counts import Counts
@@ -13,7 +14,7 @@ from fss_exporter.nfs.exact.files import FILES, Files
 from fss_exporter.nfs.exact.interval import Interval, none_yet, priced, sort
 from fss_exporter.nfs.exact.session import DROPPED, UNREADABLE, Look, Lost, Session
 from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +38,8 @@ class ExactReader:
 
     Attributes:
         counts: what the tables counted between the last two readings.
+        interval_s: asked for the seconds between two readings.
+        loop: guards the looks at the tables, which run in the loop that reads mountstats, and has their heartbeat.
 
     Args:
         read: one look at mountstats; raises SourceError.
@@ -57,6 +60,7 @@ class ExactReader:
         files: Files = FILES,
     ) -> None:
         self.counts = Counts()
+        self.interval_s: Callable[[], float] = lambda: 1.0
         self._read = read
         self._places = places
         self._addresses = Addresses(sysfs, address_map)
@@ -71,6 +75,8 @@ class ExactReader:
         self._next_try = 0.0
         self._reason = ""
         self._closed = Event()
+        self._reading = NO_READING
+        self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())
 
     def open(self) -> None:
         """Set up what can be set up now.
@@ -104,27 +110,34 @@ class ExactReader:
         Raises:
             SourceError: mountstats cannot be read.
         """
-        reading = self._read()
+        self._reading = self._read()
+        self.counts = Counts()  # if the round breaks off: this interval is estimated
+        self.loop.run_once()
+        return self._reading
+
+    def _round(self) -> None:
+        """Look at the tables. After an unexpected error the next look is a first one, so that nothing is counted twice."""
+        before, self._look = self._look, None
         failed: tuple[str, ...] = ()
-        if self._session is not None and self._look is not None:
+        if self._session is not None and before is not None:
             try:
-                self.counts = self._counted(self._session, self._look, reading)
+                self.counts = self._counted(self._session, before, self._reading)
             except Lost as lost:
                 failed = (lost.check,)
                 if lost.check == UNREADABLE and self._unreadable < _MOST_UNREADABLE:
                     self._say(lost)
+                    self._look = before
                     self.counts = Counts(failed=failed, active=True, deferred=True)
-                    return reading
+                    return
                 self._lose(lost)
             else:
-                return reading
-        if self._ready(reading):
+                return
+        if self._ready(self._reading):
             # What the triggers have not seen yet is estimated: begin after them, with both.
-            reading = self._read()
-            self._base(reading)
+            self._reading = self._read()
+            self._base(self._reading)
         active = self._session is not None and self._look is not None
         self.counts = Counts(failed=failed, active=active)
-        return reading
 
     def _say(self, lost: Lost) -> None:
         """Log it; of looks that cannot be read one after another, the first."""

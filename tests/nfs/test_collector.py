@@ -196,7 +196,7 @@ def _named(*addresses: str) -> Iterator[Names]:
 
 
 def test_what_one_client_was_seen_to_reach_is_an_objective_where_its_document_says_so() -> None:
-    """Apsara NAS of type performance: 14,000 reads and 10,000 writes of 4 KiB, 300 MB/s either way."""
+    """Apsara NAS of type performance: 14,000 reads and 10,000 writes of 4 KiB, 300 MiB/s either way."""
     nas, volume = _named("10.0.0.3", "10.0.0.4")
     claims = [Claim("apsara-nas", "performance", address="10.0.0.3"), Claim("block-volume", "vpu-20", 400e9)]
     info = (
@@ -209,7 +209,7 @@ def test_what_one_client_was_seen_to_reach_is_an_objective_where_its_document_sa
 
     read, write = ({"address": "10.0.0.3", "operation": operation} for operation in ("READ", "WRITE"))
     assert found["fss_client_objective_operations_per_second"] == [(read, 14_000), (write, 10_000)]
-    assert found["fss_client_objective_bytes_per_second"] == [(read, 300e6), (write, 300e6)]
+    assert found["fss_client_objective_bytes_per_second"] == [(read, 300 * 1024**2), (write, 300 * 1024**2)]
 
 
 def test_a_host_without_other_services_has_no_series_of_them() -> None:

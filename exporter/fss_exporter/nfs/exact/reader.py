@@ -76,7 +76,7 @@ class ExactReader:
         self._reason = ""
         self._closed = Event()
         self._reading = NO_READING
-        self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())
+        self.loop = Worker("nfs_exact", self._round, interval=self._seconds_to_next)
 
     def open(self) -> None:
         """Set up what can be set up now.
@@ -114,6 +114,9 @@ class ExactReader:
         self.counts = Counts()  # if the round breaks off: this interval is estimated
         self.loop.run_once()
         return self._reading
+
+    def _seconds_to_next(self) -> float:
+        return self.interval_s()
 
     def _round(self) -> None:
         """Look at the tables. After an unexpected error the next look is a first one, so that nothing is counted twice."""

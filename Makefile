@@ -6,7 +6,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := PYTHONPATH=exporter $(BIN)/python
 
-.PHONY: help metrics demo test check format lint lint-rules types contracts deploy-check chart image image-check unit-check soak dist test-cli test-terraform package release accuracy bench bench-agent bench-oci bench-rules dashboards screenshots pages lock clean golden fuzz
+# every target that has a line in the help
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +25,9 @@ format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format
 
 lint: .venv/dev ## ruff
 	@$(BIN)/ruff check --quiet .
+
+lint-docs: ## the documents under the project's rules of plain English, with vale (built with Go where it is not installed)
+	@tools/lint-docs $(ARGS)
 
 lint-rules: ## the rules under pint, without a server (built with Go where it is not installed)
 	@tools/pint

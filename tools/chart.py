@@ -22,6 +22,7 @@ import yaml
 ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy/helm/fss-exporter"
 MANIFESTS = ROOT / "deploy/kubernetes"
+COMPOSE = ROOT / "deploy/compose"
 TOOLS = ROOT / ".tools"
 COPIED = {"rules": "*.yml", "dashboards": "*.json"}
 MANIFESTS_VALUES = CHART / "ci/manifests-values.yaml"
@@ -36,7 +37,15 @@ def copies() -> dict[Path, bytes]:
         for folder, pattern in COPIED.items()
         for source in sorted((ROOT / folder).glob(pattern))
     }
-    return copied | {CHART / "README.md": readme().encode()}
+    return copied | {CHART / "README.md": readme().encode(), COMPOSE / "alertmanager.yml": alertmanager().encode()}
+
+
+def alertmanager() -> str:
+    """The routes and inhibitions that docs/alertmanager.md shows, as the compose file's Alertmanager loads them."""
+    block = re.search(r"```yaml\n(route:.*?)```", (ROOT / "docs/alertmanager.md").read_text(), re.DOTALL)
+    if block is None:
+        sys.exit("docs/alertmanager.md: no YAML block that begins with route:")
+    return f"# Copied from docs/alertmanager.md by `make chart`. Put your receivers in.\n{block[1]}"
 
 
 def readme() -> str:

@@ -4,8 +4,7 @@ import shutil
 from pathlib import Path
 
 from tests.cli.prompt import Answer, ask
-
-from fss_exporter.demo.region import Region, small
+from tests.region import Region, small
 
 MQL = Path(__file__).parents[2] / "mql"
 COMPARTMENTS = {compartment.name: compartment.id for compartment in small().compartments}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.cli.alarms_operator import Operator
+from tests.region import Account, Region, small
 
 from fss_exporter.cli import account_options
-from fss_exporter.demo.region import Account, Region, small
 from fss_exporter.doctor import network
 from fss_exporter.oci.call_budget import Budget
 

@@ -6,8 +6,8 @@ import pytest
 from tests.cli.alarms_operator import HOME, MQL, STORAGE, TOPIC, Operator
 from tests.cli.prompt import ask, ask_process
 from tests.demo.sdk import clients
+from tests.region import small
 
-from fss_exporter.demo.region import small
 from fss_exporter.oci.alarms import pack
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cli.prompt import ask, ask_process
+from tests.region import Region, small
 
 from fss_exporter.cli.discover import configuration
 from fss_exporter.config import Settings, load
-from fss_exporter.demo.region import Region, small
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.discovery import Found, http_sd, sharing_an_address
 from fss_exporter.oci.oci_inventory import MountTarget

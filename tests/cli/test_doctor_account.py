@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.doctor_prompt import Flags, findings
 from tests.cli.prompt import ask
+from tests.region import Region
 
 from fss_exporter.cli import doctor_account
-from fss_exporter.demo.region import Region
 from fss_exporter.doctor.lag import EVERY_SECONDS
 
 pytestmark = pytest.mark.usefixtures("nobody_at_home", "near")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fss_exporter.demo.region import Tenancy
+from tests.region import Tenancy
 
 QUERY = "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000"
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from tests.demo.sdk import Clients, Clock, clients
-
-from fss_exporter.demo.region import Account, Region, Tenancy, small
+from tests.region import Account, Region, Tenancy, small
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from oci.circuit_breaker import NoCircuitBreakerStrategy
 from oci.retry import NoneRetryStrategy
+from tests.region import Account, Region
 
 import oci
-from fss_exporter.demo.region import Account, Region
 
 NOW = 1_800_000_000.0
 """A whole minute in January 2027 at which tests begin."""

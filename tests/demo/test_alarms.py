@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from tests.demo.alarm_bodies import QUERY, alarm_details
-from tests.demo.sdk import NOW, Clients, Clock, clients, refused
+from tests.demo.sdk import MINUTE, NOW, Clients, Clock, clients, refused
+from tests.region import Region, RegionLimits, small
 
-from fss_exporter.demo.region import Limits, Region, small
+from fss_exporter.demo.region.requests_per_second import RequestMix, RequestRate
 
 TENANCY = small()
 OTHER_REGION_TOPIC = "ocid1.onstopic.oc1.us_ashburn_1.aaaaaaaasomewhere"
@@ -90,7 +91,7 @@ class TestCreate:
         assert len(listed(sdk, display_name="fss-iops")) == 2
 
     def test_the_quota_ends_it_in_the_middle(self, start: Callable[..., Region]) -> None:
-        sdk = clients(start(limits=Limits(alarms=2)))
+        sdk = clients(start(limits=RegionLimits(alarms=2)))
         first = create(sdk).data
         create(sdk)
         with refused(400, "LimitExceeded", "2 alarms"):
@@ -184,7 +185,7 @@ class TestList:
         assert not hasattr(listed(sdk)[0], "body")
 
     def test_it_has_pages(self, start: Callable[..., Region]) -> None:
-        sdk = clients(start(limits=Limits(page=2)))
+        sdk = clients(start(limits=RegionLimits(page=2)))
         for number in range(3):
             create(sdk, displayName=f"alarm-{number}")
         first = sdk.monitoring.list_alarms(TENANCY.id, compartment_id_in_subtree=True)
@@ -249,6 +250,36 @@ class TestStatus:
         home_b.monitoring.update_alarm(alarm, {"suppression": hour})
         assert self.status(home_b).status == "SUSPENDED"
 
+    def test_no_alarm_triggered_before_it_was_created(self, sdk: Clients, clock: Clock) -> None:
+        """The mount target is idle for an hour before the alarm is made, and still."""
+        clock.pass_minutes(60)
+        create(sdk, query="MountTargetIOPS[1m].min() >= 0", pendingDuration="PT1M", overrides=None)
+        assert self.status(sdk).status == "OK"
+        clock.pass_minutes(4)
+        assert self.status(sdk).status == "FIRING"
+        assert self.status(sdk).timestamp_triggered == datetime.fromtimestamp(NOW + 60 * 60, UTC)
+
+    def test_the_summary_is_filled_in_documented_alarm_message_format(self, home_b: Clients, clock: Clock) -> None:
+        assert 'Alarm "fss-iops" is in a "OK" state' in self.status(home_b).alarm_summary
+        alarm = listed(home_b)[0].id
+        text = "{{severity}} {{{status}}} {{namespace}} {{colour}}!"
+        home_b.monitoring.update_alarm(alarm, {"alarmSummary": text})
+        home_b.region.set_load("mt-home-b", 100)
+        clock.pass_minutes(10)
+        assert self.status(home_b).alarm_summary == "CRITICAL FIRING oci_filestorage !"
+
+    def test_statuses_are_filtered_by_resource_service_and_entity_documented_list_alarms_status(
+        self, home_b: Clients
+    ) -> None:
+        def ids(**options: Any) -> list[Any]:
+            return list(
+                home_b.monitoring.list_alarms_status(TENANCY.id, compartment_id_in_subtree=True, **options).data
+            )
+
+        assert len(ids(resource_id=TENANCY.named("mt-home-b"))) == 1
+        assert ids(resource_id=TENANCY.named("mt-home")) == []
+        assert ids(service_name="logging-analytics") == ids(entity_id=TENANCY.named("mt-home-b")) == []
+
     def test_a_disabled_alarm_has_none(self, home_b: Clients) -> None:
         home_b.monitoring.update_alarm(listed(home_b)[0].id, {"isEnabled": False})
         assert home_b.monitoring.list_alarms_status(TENANCY.id, compartment_id_in_subtree=True).data == []
@@ -260,3 +291,57 @@ class TestStatus:
         sdk.region.delete("mt-idle")
         clock.pass_minutes(12)
         assert self.status(sdk).status == "FIRING"
+
+
+class TestHistory:
+    @pytest.fixture
+    def fired(self, sdk: Clients, clock: Clock) -> tuple[Clients, str]:
+        """An alarm that fired from minute 4 to 9 after its creation, with the override from minute 6."""
+        query = f'MountTargetIOPS[1m]{{resourceId = "{TENANCY.named("mt-idle")}"}}.max() >= 1'
+        critical = [{"ruleName": "CRITICAL", "severity": "CRITICAL", "query": query.replace(">= 1", ">= 1000")}]
+        alarm = create(sdk, query=query, pendingDuration="PT1M", overrides=critical).data.id
+        for minute, iops in ((4, 10.0), (5, 10.0), (6, 5000.0), (7, 5000.0), (8, 10.0), (9, 10.0)):
+            mix = RequestMix((RequestRate("GETATTR", 0, iops, 1),))
+            sdk.region.record("mt-idle", MINUTE + minute, mix)
+        clock.pass_minutes(30)
+        return sdk, alarm
+
+    def entries(self, sdk: Clients, alarm: str, **options: Any) -> list[tuple[float, str]]:
+        found = sdk.monitoring.get_alarm_history(alarm, **options).data.entries
+        return [((one.timestamp_triggered.timestamp() - NOW) / 60, one.summary) for one in found]
+
+    def test_state_transitions_are_newest_first_documented_get_alarm_history(self, fired: tuple[Clients, str]) -> None:
+        assert self.entries(*fired, alarm_historytype="STATE_TRANSITION_HISTORY") == [
+            (10, "State transitioned from FIRING to OK"),
+            (4, "State transitioned from OK to FIRING"),
+        ]
+
+    def test_rule_transitions_name_the_rules(self, fired: tuple[Clients, str]) -> None:
+        assert self.entries(*fired, alarm_historytype="RULE_TRANSITION_HISTORY") == [
+            (8, "Rule transitioned from CRITICAL to BASE"),
+            (6, "Rule transitioned from BASE to CRITICAL"),
+        ]
+
+    def test_every_evaluated_minute_has_a_state_and_none_is_before_the_creation(
+        self, fired: tuple[Clients, str]
+    ) -> None:
+        states = self.entries(*fired, alarm_historytype="STATE_HISTORY")
+        assert [minute for minute, _ in states] == list(range(27, -1, -1))
+        assert states[20] == (7, "The alarm state is FIRING")
+
+    def test_it_is_limited_by_time_and_has_pages(self, fired: tuple[Clients, str]) -> None:
+        sdk, alarm = fired
+        window = {
+            "timestamp_greater_than_or_equal_to": datetime.fromtimestamp(NOW + 10 * 60, UTC),
+            "timestamp_less_than": datetime.fromtimestamp(NOW + 12 * 60, UTC),
+        }
+        assert len(self.entries(sdk, alarm, alarm_historytype="STATE_HISTORY", **window)) == 2
+        page = sdk.monitoring.get_alarm_history(alarm, alarm_historytype="STATE_HISTORY", limit=20)
+        rest = sdk.monitoring.get_alarm_history(
+            alarm, alarm_historytype="STATE_HISTORY", limit=20, page=page.headers["opc-next-page"]
+        )
+        assert (len(page.data.entries), len(rest.data.entries)) == (20, 8)
+
+    def test_an_unknown_alarm_has_none(self, sdk: Clients) -> None:
+        with refused(404, "NotAuthorizedOrNotFound"):
+            sdk.monitoring.get_alarm_history("ocid1.alarm.oc1.x.y")

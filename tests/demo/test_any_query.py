@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, strategies as st
 from tests.demo.sdk import NOW, Clock
+from tests.region import Region, small
 
-from fss_exporter.demo.region import Region, small
-from fss_exporter.demo.region.filestorage import ROWS
-from fss_exporter.demo.region.metric_details import Subtree, SummarizeMetricsDataDetails
+from fss_exporter.demo.region.messages import Subtree, SummarizeMetricsDataDetails
+from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.demo.region.refusal import Refusal
 from fss_exporter.demo.region.wire import Call
 
@@ -17,7 +17,7 @@ STATISTICS = ("mean", "max", "min", "sum", "count", "first", "last", "rate", "in
 
 metric = st.builds(
     lambda name, interval, chosen, grouped, statistic: f"{name}[{interval}]{chosen}{grouped}.{statistic}()",
-    st.sampled_from([row.name for row in ROWS] + ["Nothing"]),
+    st.sampled_from([row.name for row in published_metrics()] + ["Nothing"]),
     st.sampled_from(["1m", "5m", "1h"]),
     st.sampled_from(
         ["", '{resourceId =~ "*"}', '{size = "0B_to_8KiB"}', '{operation =~ "CREATE|REMOVE"}', '{x =~ "[a?"}']

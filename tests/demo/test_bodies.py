@@ -8,8 +8,7 @@ import pytest
 from tests.demo.alarm_bodies import alarm_details
 from tests.demo.conformance import violations
 from tests.demo.sdk import NOW, Clients, clients
-
-from fss_exporter.demo.region import Region
+from tests.region import Region
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,9 @@ def _tenancy(sdk: Clients) -> str:
 
 
 def _summaries(sdk: Clients) -> Any:
-    from fss_exporter.demo.region.filestorage import ROWS
-    from fss_exporter.demo.region.neighbour_metrics import BLOCK, LUSTRE
+    from fss_exporter.demo.region.metric_streams import published_metrics
 
-    others = [(namespace.name, row.name) for namespace in (LUSTRE, BLOCK) for row in namespace.rows]
-    asked = [("oci_filestorage", row.name) for row in ROWS] + others
+    asked = [(row.namespace, row.name) for row in published_metrics()]
     return [body for space, name in asked for body in sdk.summarize(f"{name}[1m].mean()", namespace=space)]
 
 
@@ -73,6 +70,14 @@ def _alarms(sdk: Clients) -> Any:
 def _statuses(sdk: Clients) -> Any:
     _alarm(sdk)
     return sdk.monitoring.list_alarms_status(_tenancy(sdk), compartment_id_in_subtree=True).data
+
+
+def _history(sdk: Clients) -> Any:
+    """One alarm whose history has entries: a demo alarm as old as its newest evaluated minute has none."""
+    alarm = _alarm(sdk)["id"]
+    later = sdk.region._now() + 600
+    sdk.region._now.now = later  # type: ignore[attr-defined]
+    return [sdk.monitoring.get_alarm_history(alarm).data]
 
 
 SAMPLES = {
@@ -106,7 +111,7 @@ SAMPLES = {
     "GetExport": Sample(
         "file_storage",
         "Export",
-        lambda sdk: [sdk.file_storage.get_export(one.export_id).data for one in sdk.region.tenancy.links],
+        lambda sdk: [sdk.file_storage.get_export(one.id).data for one in sdk.region.tenancy.links],
     ),
     "ListReplications": Sample("file_storage", "ReplicationSummary", lambda sdk: _each_zone(sdk, "list_replications")),
     "GetReplication": Sample(
@@ -161,6 +166,7 @@ SAMPLES = {
         "monitoring", "Alarm", lambda sdk: [sdk.monitoring.update_alarm(_alarm(sdk)["id"], {"body": "other"}).data]
     ),
     "ListAlarms": Sample("monitoring", "AlarmSummary", _alarms),
+    "GetAlarmHistory": Sample("monitoring", "AlarmHistoryCollection", _history),
     "ListAlarmsStatus": Sample("monitoring", "AlarmStatusSummary", _statuses),
 }
 WITHOUT_BODY = {"DeleteAlarm"}

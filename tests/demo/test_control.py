@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from tests.demo.sdk import MINUTE, Clients, refused
-
-from fss_exporter.demo.region import Region
+from tests.region import Region
 
 JSON = {"content-type": "application/json"}
 

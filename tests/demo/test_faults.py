@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.demo.minutes import between, points
 from tests.demo.sdk import MINUTE, Clients, Clock, clients, refused
+from tests.region import Region
+from tests.region.strict import KINDS
 
 import oci
-from fss_exporter.demo.region import Region
-from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, Fault, parse_fault
+from fss_exporter.demo.region.faults import Fault
 from fss_exporter.errors import UsageError
 
 IOPS = "MountTargetIOPS[1m].mean()"
@@ -42,23 +43,23 @@ class TestText:
     )
     def test_a_mistake_is_named_with_what_would_be_right(self, text: str, word: str) -> None:
         with pytest.raises(UsageError) as wrong:
-            parse_fault(text)
+            KINDS.parse(text)
         assert word in str(wrong.value)
 
     @given(
-        kind=st.sampled_from(sorted(WIRE_KINDS)),
+        kind=st.sampled_from(sorted(KINDS.wire)),
         operation=st.sampled_from(["*", "ListMetrics", "List*"]),
         times=st.none() | st.integers(1, 99),
         match=st.sampled_from(["", "MountTargetIOPS", "ocid1.mounttarget.oc1..x"]),
     )
     def test_what_is_printed_can_be_read_again(self, kind: str, operation: str, times: int | None, match: str) -> None:
-        fault = parse_fault(str(Fault(kind, operation, times, match)))
-        assert parse_fault(str(fault)) == fault
+        fault = KINDS.parse(str(Fault(kind, operation, times, match)))
+        assert KINDS.parse(str(fault)) == fault
         assert (fault.kind, fault.operation, fault.times, fault.match) == (kind, operation, times, match)
 
     def test_every_kind_can_be_set_with_its_defaults(self) -> None:
-        for kind in (*WIRE_KINDS, *DATA_KINDS):
-            assert parse_fault(f"{kind},resource=x" if kind == "delete" else kind).kind == kind
+        for kind in (*KINDS.wire, *KINDS.data):
+            assert KINDS.parse(f"{kind},resource=x" if kind == "delete" else kind).kind == kind
 
 
 class TestAnswers:

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from tests.demo.sdk import Clients, clients, refused
-
-from fss_exporter.demo.region import Region, small
+from tests.demo.sdk import Clients, Clock, clients, refused
+from tests.region import Region, small
 
 TENANCY = small()
 STORAGE, BATCH = TENANCY.compartments[1].id, TENANCY.compartments[2].id
@@ -121,3 +120,14 @@ def test_the_two_largest_models_agree_with_their_summaries(sdk: Clients) -> None
     for summary in sdk.file_storage.list_file_systems(STORAGE, ZONE_1).data:
         whole = sdk.file_storage.get_file_system(summary.id).data
         assert (whole.display_name, whole.metered_bytes) == (summary.display_name, summary.metered_bytes)
+
+
+def test_a_recovery_point_stands_still_between_snapshots(sdk: Clients, clock: Clock) -> None:
+    replication = TENANCY.named("projects-to-zurich")
+    seen = []
+    for _ in range(240):
+        clock.now += 30
+        seen.append(sdk.file_storage.get_replication(replication).data.recovery_point_time.timestamp())
+    assert len(set(seen)) in (2, 3), "two hours with an interval of one"
+    assert sorted(seen) == seen
+    assert all(moment % 3600 == 0 for moment in seen)

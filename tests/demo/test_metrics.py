@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from tests.demo.minutes import at, between, points
 from tests.demo.sdk import MINUTE, NOW, Clients, Clock, clients, refused
+from tests.region import Region, RegionLimits, Tenancy, large, small
 
-from fss_exporter.demo.region import Limits, Region, Tenancy, large, small
-from fss_exporter.demo.region.filestorage import ROWS
+from fss_exporter.demo.region.metric_streams import published_metrics
+
+ROWS = [row for row in published_metrics() if row.namespace == "oci_filestorage"]
 
 DOCUMENTED = """
 FileSystemReadThroughput FileSystemWriteThroughput FileSystemReadRequestsbySize FileSystemWriteRequestsbySize
@@ -20,6 +22,36 @@ MountTargetReadThroughput MountTargetWriteThroughput MountTargetConnections Moun
 LdapRequestThroughput LdapRequestAverageLatency LdapConnectionErrors LdapRequestErrors
 """.split()
 """The names of "File System Metrics", in its order and case."""
+
+_EXPORT = {"resourceId", "mountTargetId", "resourceType"}
+_TARGET = {"resourceId", "resourceType"}
+_LDAP = {"resourceId", "mountTargetId", "mtResourceName", "obcResourceName"}
+DIMENSIONS: dict[str, set[str]] = {
+    **{f"FileSystem{way}Throughput": _EXPORT | {"throughput"} for way in ("Read", "Write")},
+    **{f"FileSystem{way}RequestsbySize": _EXPORT | {"size"} for way in ("Read", "Write")},
+    **{f"FileSystem{way}AverageLatencybySize": _EXPORT | {"size"} for way in ("Read", "Write")},
+    "MetadataRequestAverageLatency": _EXPORT | {"operation"},
+    "MetadataIOPS": _EXPORT | {"operation"},
+    "FileSystemUsage": _EXPORT,
+    **{f"User{kind}QuotaViolations": {"resourceId", "resourceName", "resourceType"} for kind in ("Soft", "Hard")},
+    "snapshotsGovernanceMode": {"tenantId"},
+    "snapshotsComplianceMode": {"tenantId"},
+    "retentionLockDuration": {"lockMode"},
+    **{
+        f"Replication{what}": {"resourceId", "resourceName", "resourceType"}
+        for what in ("Throughput", "EgressThroughput", "RecoveryPointAge")
+    },
+    **{f"MountTarget{way}Throughput": _TARGET | {"throughput"} for way in ("Read", "Write")},
+    "MountTargetConnections": _TARGET,
+    "MountTargetHealth": _TARGET | {"healthItem"},
+    "MountTargetIOPS": _TARGET,
+    "KerberosErrors": {"resourceId", "mtResourceName", "errorType"},
+    "LdapRequestThroughput": _LDAP | {"requestType"},
+    "LdapRequestAverageLatency": _LDAP | {"requestType"},
+    "LdapConnectionErrors": _LDAP | {"errorType"},
+    "LdapRequestErrors": _LDAP | {"requestType", "errorType"},
+}
+"""Dimensions of "File System Metrics"; `resourceType` of file systems and mount targets as Oracle's own script reads it."""
 
 
 class TestNames:
@@ -32,12 +64,13 @@ class TestNames:
         assert [one.name for one in listed] == [*DOCUMENTED, "MountTargetIOPS"]
 
     @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-    def test_every_stream_has_the_documented_dimensions_and_the_unit(self, row: Any, sdk: Clients) -> None:
+    def test_every_stream_has_the_documented_dimensions_unit_and_description(self, row: Any, sdk: Clients) -> None:
         streams = sdk.summarize(f"{row.name}[1m].mean()")
         assert streams
         for stream in streams:
-            assert set(stream.dimensions) == set(row.dimensions)
-            assert stream.metadata == {"unit": row.unit, "displayName": row.display_name}
+            assert set(stream.dimensions) == DIMENSIONS[row.name]
+            assert set(stream.metadata) == {"unit", "displayName", "description"}
+            assert all(stream.metadata.values())
             assert stream.name == row.name
 
     def test_a_tenancy_may_lack_the_undocumented_one(self, start: Callable[..., Region]) -> None:
@@ -51,6 +84,13 @@ class TestNames:
             ).data
             == []
         )
+
+    def test_resource_types_are_spelt_as_oracle_s_own_script_reads_them(self, sdk: Clients) -> None:
+        def types(metric: str) -> set[str]:
+            return {stream.dimensions["resourceType"] for stream in sdk.summarize(f"{metric}[1m].mean()")}
+
+        assert types("FileSystemReadThroughput") == types("MetadataIOPS") == {"filesystem"}
+        assert types("MountTargetConnections") == types("MountTargetIOPS") == {"mountTarget"}
 
     def test_names_are_matched_exactly(self, sdk: Clients) -> None:
         assert sdk.summarize("mounttargetiops[1m].mean()") == []
@@ -110,10 +150,26 @@ class TestWindow:
         clock.now = NOW + 60
         assert max(points(sdk.summarize("MountTargetIOPS[1m].mean()", **between(MINUTE, MINUTE + 2))[0])) == MINUTE + 1
 
-    def test_one_minute_data_reaches_seven_days_back_documented_metric_data(self, sdk: Clients) -> None:
-        eight_days = 8 * 1440
-        found = sdk.summarize("MountTargetConnections[1h].max()", start_time=at(MINUTE - eight_days), resolution="1h")
-        assert min(points(found[0])) >= MINUTE - 7 * 1440
+    @pytest.mark.parametrize(("resolution", "days"), [("1m", 7), ("4m", 7), ("5m", 30), ("1h", 90), ("1d", 90)])
+    def test_history_reaches_as_far_back_as_the_resolution_allows_documented_metric_data(
+        self, resolution: str, days: int, sdk: Clients
+    ) -> None:
+        home = sdk.region.tenancy.named("mt-home")
+        query = f'MountTargetConnections[1d]{{resourceId = "{home}"}}.max()'
+        oldest = MINUTE - days * 1440
+        inside = {"start_time": at(oldest - 1440), "end_time": at(oldest + 1441), "resolution": resolution}
+        found = points(sdk.summarize(query, **inside)[0])
+        assert oldest <= min(found) < oldest + 1440
+
+    def test_the_default_resolution_is_the_interval_documented_mql_reference(self, sdk: Clients) -> None:
+        for interval, minutes in (("1m", 1), ("5m", 5), ("1h", 60)):
+            found = list(points(sdk.summarize(f"MountTargetIOPS[{interval}].max()")[0]))
+            assert found == [minute for minute in range(MINUTE - 180, MINUTE) if minute % minutes == 0]
+
+    def test_answers_leave_the_resolution_null_and_print_milliseconds_as_recorded_ones_do(self, region: Region) -> None:
+        stream = clients(region, raw=True).summarize("MountTargetIOPS[1m].mean()", resolution="1m")[0]
+        assert stream["resolution"] is None
+        assert all(point["timestamp"].endswith(":00.000Z") for point in stream["aggregatedDatapoints"])
 
     def test_resolution_is_the_step_and_interval_the_length_of_the_window(self, sdk: Clients) -> None:
         home = sdk.region.tenancy.named("mt-home")
@@ -171,7 +227,7 @@ class TestLimits:
         assert len(sdk.summarize("FileSystemUsage[1m].groupBy(mountTargetId).max()", **between(MINUTE, MINUTE))) == 501
 
     def test_selecting_with_or_splits_a_query_that_is_too_large(self, start: Callable[..., Region]) -> None:
-        region = start(large(6, 2), limits=Limits(streams=8))
+        region = start(large(6, 2), limits=RegionLimits(streams=8))
         sdk = clients(region, raw=True)
         targets = [target.id for target in region.tenancy.mount_targets]
         seen = []
@@ -183,7 +239,7 @@ class TestLimits:
         assert len(seen) == 12
 
     def test_more_than_100000_points_are_an_error(self, start: Callable[..., Region]) -> None:
-        sdk = clients(start(large(20, 1), limits=Limits(points=100)), raw=True)
+        sdk = clients(start(large(20, 1), limits=RegionLimits(points=100)), raw=True)
         with refused(400, "InvalidParameter", "data points"):
             sdk.summarize("MountTargetIOPS[1m].mean()", **between(MINUTE - 5, MINUTE))
         assert len(sdk.summarize("MountTargetIOPS[1m].mean()", **between(MINUTE - 4, MINUTE))) == 20

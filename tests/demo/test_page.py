@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.demo.sdk import MINUTE, Clients
 from tests.demo.test_control import ask
+from tests.region import Region, small
 
-from fss_exporter.demo.region import Region, small
 from fss_exporter.model.limits import STANDARD
 
 PAGE = (Path(__file__).parents[2] / "docs/commands/demo.md").read_text()

@@ -7,10 +7,9 @@ from email.utils import formatdate
 
 import pytest
 from tests.demo.sdk import Clients, clients, refused
-from tests.demo.signed import Signed
 from tests.processes import require
-
-from fss_exporter.demo.region import Account, Region
+from tests.region import Account, Region
+from tests.region.signed import Signed
 
 
 @pytest.fixture

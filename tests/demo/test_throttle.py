@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 from tests.demo.sdk import Clients, Clock, clients, refused
+from tests.region import Region
 
-from fss_exporter.demo.region import Region
 from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.demo.region.throttle import CALLS_PER_SECOND, Throttle
+from fss_exporter.demo.region.wire import CALLS_PER_SECOND, Throttle
 
 
 def accepted(throttle: Throttle, family: str) -> bool:

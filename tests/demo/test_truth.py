@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from tests.demo.minutes import between, points
 from tests.demo.sdk import MINUTE, Clients, Clock
+from tests.region import Region
 
-from fss_exporter.demo.region import Region
-from fss_exporter.demo.region.filestorage import ROWS
-from fss_exporter.demo.region.traffic import bucket_of
-from fss_exporter.model.transfers import read_io_operations
+from fss_exporter.demo.region.metric_streams import published_metrics
+from fss_exporter.demo.region.requests_per_second import bucket_of
+from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.transfers import read_io_operations, write_io_operations
 
 
 def by(streams: list[Any], *dimensions: str) -> dict[tuple[str, ...], Any]:
@@ -40,20 +41,38 @@ class TestAgreement:
         link = next(link for link in tenancy.links if link.path == "/export/a")
         moved = sdk.truth("FileSystemReadThroughput", link.file_system_id, MINUTE, mountTargetId=link.mount_target_id)
         buckets: dict[str, float] = defaultdict(float)
-        for size, rate in link.traffic.reads.items():
-            buckets[bucket_of(size)] += rate
-        share = moved / link.traffic.read_bytes
+        for one in link.requests.rates:
+            if one.operation == "READ":
+                buckets[bucket_of(one.size)] += one.per_second
+        share = moved / link.requests.read_bytes
         for bucket, rate in buckets.items():
             asked = sdk.region.truth("FileSystemReadRequestsbySize", link.file_system_id, MINUTE, size=bucket)
             assert asked == pytest.approx(rate * share, rel=1e-3)
 
-    def test_iops_are_the_white_paper_s_costs_of_the_traffic(self, sdk: Clients) -> None:
-        """A mount target with reads of 1 MiB only would need 33 for each."""
+    def test_the_written_down_cost_of_every_request_is_the_one_the_exporter_estimates(self, sdk: Clients) -> None:
+        """The region never uses the exporter's model: both copies of the white paper's table must agree."""
+        rates = {one for link in sdk.region.tenancy.links for one in link.requests.rates}
+        transfers = {"READ": read_io_operations, "WRITE": write_io_operations}
+        assert len(rates) > 30
+        for one in rates:
+            transfer = transfers.get(one.operation)
+            expected = transfer(one.size) if transfer else NFS3_OPERATIONS[one.operation].io_operations
+            assert one.io_operations == expected, one
+
+    def test_iops_are_the_written_down_costs_of_the_requests(self, sdk: Clients) -> None:
+        """mt-scratch: READs and WRITEs of 1 MiB, and five other operations."""
         tenancy = sdk.region.tenancy
         link = next(link for link in tenancy.links if link.mount_target_id == tenancy.named("mt-scratch"))
-        by_hand = sum(read_io_operations(size) * rate for size, rate in link.traffic.reads.items())
-        by_hand += 66 * 60 + 400 * 1 + 80 * 2 + 20 * 4 + 20 * 8 + 20 * 1
-        assert link.traffic.io_operations == by_hand
+        by_hand = 860 * 33 + 66 * 60 + 400 * 1 + 80 * 2 + 20 * 4 + 20 * 8 + 20 * 1
+        assert link.requests.io_operations == by_hand
+
+    def test_the_region_does_not_import_the_cost_model(self) -> None:
+        from importlib.resources import files
+
+        region = files("fss_exporter.demo.region")
+        sources = {one.name: one.read_text() for one in region.iterdir() if one.name.endswith(".py")}
+        assert len(sources) > 10
+        assert [name for name, text in sources.items() if "fss_exporter.model" in text] == []
 
     def test_mt_home_is_near_its_iops_ceiling_and_mt_scratch_near_its_bandwidth(self, sdk: Clients) -> None:
         for minute in range(MINUTE, MINUTE + 240):
@@ -107,8 +126,9 @@ class TestAgreement:
 class TestTruth:
     def test_every_stream_shows_the_truth_of_every_minute(self, sdk: Clients) -> None:
         region = sdk.region
-        for row in ROWS:
-            for stream in sdk.summarize(f"{row.name}[1m].sum()", **between(MINUTE - 3, MINUTE)):
+        for row in published_metrics():
+            window = between(MINUTE - 3, MINUTE)
+            for stream in sdk.summarize(f"{row.name}[1m].sum()", namespace=row.namespace, **window):
                 owner = stream.dimensions.get("resourceId", region.tenancy.id)
                 rest = {name: value for name, value in stream.dimensions.items() if name != "resourceId"}
                 for minute, value in points(stream).items():

@@ -11,13 +11,14 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.demo.sdk import Clients, clients, refused
-from tests.demo.signed import Signed
+from tests.region import Region, RegionLimits, large
+from tests.region.signed import Signed
 
 import oci
-from fss_exporter.demo.region import Limits, Region, large
+from fss_exporter.demo.region.http_listener import LARGEST_BODY
+from fss_exporter.demo.region.messages import Page
 from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.demo.region.request import LARGEST_BODY
-from fss_exporter.demo.region.wire import Page, paged
+from fss_exporter.demo.region.wire import paged
 
 
 def refusal(region: Region, method: str, path: str, query: Mapping[str, str] | None = None, body: object = None) -> Any:
@@ -206,7 +207,7 @@ def test_a_page_token_that_was_not_given_out_is_refused(token: str) -> None:
 
 
 def test_the_sdk_s_own_pagination_walks_through_a_list(start: Callable[..., Region]) -> None:
-    region = start(large(25, 1), limits=Limits(page=10))
+    region = start(large(25, 1), limits=RegionLimits(page=10))
     sdk, tenancy = clients(region), region.tenancy
     found = oci.pagination.list_call_get_all_results(
         sdk.file_storage.list_mount_targets, tenancy.compartments[0].id, tenancy.availability_domains[0], limit=7

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from tests.processes import exporter, get, wait_for
-
-from fss_exporter.demo.region import Region
+from tests.region import Region
 
 ROOT = Path(__file__).parents[2]
 PRUNE: dict[str, Any] = runpy.run_path(str(ROOT / "tools/prune_sdk.py"))

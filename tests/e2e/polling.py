@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.oci.world import Clock
-
-from fss_exporter.demo.region import Region, small
+from tests.region import Region, small
 
 POLLS_A_SAMPLE = 10
 

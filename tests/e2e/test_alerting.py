@@ -12,8 +12,7 @@ from typing import Any, Self
 import pytest
 import yaml
 from tests.processes import answers, exporter, get, process, prometheus, require, wait_for
-
-from fss_exporter.demo.region import Region
+from tests.region import Region
 
 ROOT = Path(__file__).parents[2]
 FASTER = 100

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.oci.world import Clock
+from tests.region import Region, small
 
 from fss_exporter.cli.cloud import build_poller, view_of
 from fss_exporter.config import load
 from fss_exporter.demo.clients import ClientMount, Clients
-from fss_exporter.demo.region import Region, small
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
 

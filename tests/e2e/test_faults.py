@@ -18,10 +18,9 @@ from pathlib import Path
 
 import pytest
 from tests.processes import get, require, wait_for
+from tests.region import Region, small
 
 from fss_exporter.demo.clients import ClientMount, Clients
-from fss_exporter.demo.region.service import Region
-from fss_exporter.demo.region.small import small
 
 PROMPT_S = 4.5
 """Less than any time-out of the exporter; far less where the machine has nothing else to do."""

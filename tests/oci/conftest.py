@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from tests.oci.world import Clock, World
-
-from fss_exporter.demo.region import Account, Region, Tenancy, small
+from tests.region import Account, Region, Tenancy, small
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.demo.sdk import NOW, Clients, Clock, clients
+from tests.region import Account, Region, small
 
-from fss_exporter.demo.region import Account, Region, small
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.iam import NAMESPACE

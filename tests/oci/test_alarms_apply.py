@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.demo.sdk import Clients, Clock, clients
 from tests.oci.alarm_estate import PACK
+from tests.region import Account, Region, RegionLimits, small
 
 from fss_exporter.config import Endpoints
-from fss_exporter.demo.region import Account, Limits, Region, small
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
 from fss_exporter.oci.alarms.apply import Outcome, apply, doubles, survey
@@ -35,8 +35,14 @@ def account() -> Account:
 
 
 @pytest.fixture
-def region() -> Iterator[Region]:
-    with Region(small(), account=account(), calls_per_second={}) as running:
+def clock() -> Clock:
+    """The time of the region's data; alarms are evaluated as it is turned."""
+    return Clock(time.time())
+
+
+@pytest.fixture
+def region(clock: Clock) -> Iterator[Region]:
+    with Region(small(), account=account(), calls_per_second={}, now=clock) as running:
         yield running
 
 
@@ -202,7 +208,7 @@ def test_an_apply_that_fails_half_way_is_taken_up_by_the_next(service: Alarms, r
 
 
 def test_a_quota_met_in_the_middle_says_what_was_done_and_what_was_not() -> None:
-    with Region(small(), account=account(), calls_per_second={}, limits=Limits(alarms=2)) as region:
+    with Region(small(), account=account(), calls_per_second={}, limits=RegionLimits(alarms=2)) as region:
         service = Alarms(session_in(region), "config_file")
         outcomes = apply(planned(service), service)
         assert "LimitExceeded" in failures(outcomes)[FEW[2].name]
@@ -275,7 +281,7 @@ class TestAskingTheTenancy:
 
 
 def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
-    service: Alarms, session: Session, by_hand: Clients
+    service: Alarms, session: Session, by_hand: Clients, clock: Clock
 ) -> None:
     """The demo's mt-home is above 80 % of its IOPS; that is the truth the alarm has to find."""
     found = watched(session, STORAGE, in_subtree=False, tags=Tags()).mount_targets.values()
@@ -287,6 +293,7 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
     ]
     wanted = desired(PACK, SCOPE, Estate(targets))
     apply(planned(service, wanted), service)
+    clock.pass_minutes(45)
     states = {one.display_name: one.status for one in by_hand.monitoring.list_alarms_status(STORAGE).data}
     assert states["fss-mount-target-iops-standard"] == "FIRING"
     assert states["fss-mount-target-write-standard"] == "OK"

@@ -1,14 +1,15 @@
 """The alarms on ceilings of Lustre file systems and block volumes: fitted to what exists, and true to what the region does."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.demo.sdk import Clients, clients
+from tests.demo.sdk import Clients, Clock, clients
 from tests.oci.test_alarms_apply import account, session_in
+from tests.region import Region, small
 
-from fss_exporter.demo.region import Region, small
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack, render
@@ -130,11 +131,15 @@ def test_terraform_has_them_as_well() -> None:
 
 class TestInARegion:
     @pytest.fixture
-    def region(self) -> Iterator[Region]:
-        with Region(TENANCY, account=account(), calls_per_second={}) as running:
+    def clock(self) -> Clock:
+        return Clock(time.time())
+
+    @pytest.fixture
+    def region(self, clock: Clock) -> Iterator[Region]:
+        with Region(TENANCY, account=account(), calls_per_second={}, now=clock) as running:
             yield running
 
-    def test_the_alarms_fire_for_those_that_are_near_their_ceilings(self, region: Region) -> None:
+    def test_the_alarms_fire_for_those_that_are_near_their_ceilings(self, region: Region, clock: Clock) -> None:
         """render: 4.4 of 5 GB/s on average; db-data is asked for more IOPS than it has; db-boot does next to nothing."""
         session = session_in(region)
         stores = watched(
@@ -145,6 +150,7 @@ class TestInARegion:
             plan(desired(PACK, SCOPE, Estate(stores=tuple(stores))), *survey(service, TENANCY.id, "fss-other")), service
         )
 
+        clock.pass_minutes(45)
         by_hand: Clients = clients(region)
         states = {one.display_name: one.status for one in by_hand.monitoring.list_alarms_status(TENANCY.id).data}
         assert states == {

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from oci.exceptions import ClientError
+from tests.region import Region
 
 import oci
-from fss_exporter.demo.region import Region
 from fss_exporter.errors import (
     BrokenAnswer,
     CloudError,
@@ -167,7 +167,7 @@ def test_nobody_listening_is_unreachable_and_says_where(make: Make) -> None:
 
 
 def test_the_wrong_key_is_told_apart_from_a_wrong_clock(make: Make, region: Region, tmp_path: Path) -> None:
-    from fss_exporter.demo.region import Account
+    from tests.region import Account
 
     stranger = Account.generate(region.tenancy.id)
     (tmp_path / "wrong").mkdir()
@@ -186,9 +186,9 @@ def test_a_refusal_names_the_statement_that_may_be_missing(make: Make, region: R
 
 
 def test_too_many_streams_is_an_error_of_its_own(regions: Callable[..., Region], make: Make) -> None:
-    from fss_exporter.demo.region import Limits
+    from tests.region import RegionLimits
 
-    small_answers = regions(now=time.time, limits=Limits(streams=2))
+    small_answers = regions(now=time.time, limits=RegionLimits(streams=2))
     with pytest.raises(TooMuchData):
         make(small_answers.url).call(
             "monitoring",

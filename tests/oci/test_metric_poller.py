@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.oci.world import Clock, World, in_background
+from tests.region import Region
 
 from fss_exporter.cli.cloud import Cloud
 from fss_exporter.config import load
-from fss_exporter.demo.region import Region
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.call_budget import Budget, Stopped
 from fss_exporter.oci.metric_poller import Poller

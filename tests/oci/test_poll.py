@@ -73,7 +73,7 @@ def test_what_carries_an_address_waits_for_the_first_look_up(world: World) -> No
 def test_mount_target_iops_is_only_asked_where_the_tenancy_has_it(worlds: Callable[..., World]) -> None:
     from dataclasses import replace
 
-    from fss_exporter.demo.region import small
+    from tests.region import small
 
     world = worlds(replace(small(), publishes_iops=False))
     world.poll()
@@ -134,9 +134,9 @@ def test_estimates_hold_measured_iops_of_workloads_oci_publishes_in_full(world: 
 
 
 def test_answers_over_the_documented_size_are_split_and_counted(worlds: Callable[..., World]) -> None:
-    from fss_exporter.demo.region import Limits, large
+    from tests.region import RegionLimits, large
 
-    world = worlds(large(12, 2), region={"limits": Limits(streams=20)})
+    world = worlds(large(12, 2), region={"limits": RegionLimits(streams=20)})
     world.poll()
     world.pass_minutes()
     world.poll()

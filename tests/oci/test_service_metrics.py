@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from tests.oci.world import World
+from tests.region import Region, small
 
 import oci
-from fss_exporter.demo.region import Region, small
 from fss_exporter.oci.client import Access, read_credentials
 from fss_exporter.oci.client.service_clients import BlockStorageClient, LustreClient
 from fss_exporter.oci.listings import Listings, build

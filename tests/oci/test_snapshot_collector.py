@@ -11,11 +11,11 @@ from hypothesis import given, strategies as st
 from oci.exceptions import ServiceError
 from prometheus_client.parser import text_string_to_metric_families
 from tests.oci.world import World
+from tests.region import small
 
 from fss_exporter.catalogue import CATALOGUE, CLOUD
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.catalogue.text import plain
-from fss_exporter.demo.region import small
 from fss_exporter.errors import NotAuthorized, Throttled
 from fss_exporter.oci.client.failures import translate
 from fss_exporter.oci.complaints import Complaints

@@ -12,10 +12,10 @@ import pytest
 from tests.cli.prompt import ask
 from tests.demo.sdk import Clients, Clock, clients
 from tests.processes import wait_for
+from tests.region import Account, Region, large, small
 
 from fss_exporter.cli.cloud import Cloud, build_poller, build_publisher
 from fss_exporter.config import Settings, load
-from fss_exporter.demo.region import Account, Region, large, small
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.alarms.desired import Estate, Scope, desired

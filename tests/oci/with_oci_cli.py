@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from tests.cli.prompt import ROOT, ask
-
-from fss_exporter.demo.region import Region, small
+from tests.region import Region, small
 
 OCI = ROOT / ".venv-cli" / "bin" / "oci"
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")

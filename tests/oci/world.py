@@ -4,10 +4,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tests.region import Region
+
 from fss_exporter.catalogue import Family
 from fss_exporter.cli.cloud import build_poller, view_of
 from fss_exporter.config import load
-from fss_exporter.demo.region import Region
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urlsplit
 
 import click
 
@@ -13,11 +14,11 @@ from fss_exporter.cli import logs
 from fss_exporter.cli.serve import Options, run
 from fss_exporter.demo.clients import Clients
 from fss_exporter.demo.region import Region, large, small
-from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, parse_fault
+from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
 from fss_exporter.errors import UsageError
 
 UTILISATION = "fss_mount_target_iops / fss_mount_target_iops_limit"
-"""The PromQL that answers the first question: how close is each mount target to its IOPS ceiling."""
+"""PromQL: the share of its IOPS ceiling that each mount target uses."""
 
 
 def _listed(title: str, kinds: Mapping[str, str]) -> str:
@@ -25,13 +26,13 @@ def _listed(title: str, kinds: Mapping[str, str]) -> str:
 
 
 _NAS = {"server": "*.nas.aliyuncs.com", "service": "apsara-nas", "type": "capacity", "capacity": "300GiB"}
-# So much bears 45 MB/s, and the recorded client reads nearly that.
+# A capacity of 300 GiB serves 45 MB/s; the recorded client reads nearly as much.
 
 _HELP = f"""Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.
 
 A fault is KIND[:OPERATION][,NAME=VALUE]..., as in 429:SummarizeMetricsData,times=3 or slow:List*,seconds=20. `times`
-heals it after so many answers, `match` limits it to requests that hold a text. More can be set while it runs: POST
-{{"fault": "..."}} to /control/faults of the region.
+heals the fault after so many answers, `match` limits it to requests that hold a text. Faults can be set while the demo
+runs: POST {{"fault": "..."}} to /control/faults of the region.
 
 {_listed("Faults of an answer:", WIRE_KINDS)}
 
@@ -76,7 +77,7 @@ def demo(
     """Wire region, clients and exporter; see the help of the command above."""
     logs.configure(log_level, "logfmt")
     for fault in faults:
-        parse_fault(fault)
+        FaultKinds().parse(fault)
     with (
         TemporaryDirectory(prefix="fss-exporter-demo-") as folder,
         _region(faults, region_port, mount_targets) as region,
@@ -140,14 +141,30 @@ def _what_to_see(urls: Sequence[str], region: Region, credentials: Path) -> str:
             "",
             f"Metrics      {urls[0]}  (page: {urls[0].removesuffix('/metrics')}/)",
             f"OCI region   {region.url}  ({region.tenancy.region}, {len(region.tenancy.mount_targets)} mount targets)",
+            f"Tenancy      {region.tenancy.id}",
             f"Credentials  {credentials}",
             "",
             "How close is each mount target to its IOPS ceiling?",
             "",
             f"    {UTILISATION}",
             "",
-            "The first poll of OCI takes some seconds. Ctrl-C ends it; nothing stays behind.",
+            *_how_to_draw(urls[0]),
+            *_how_to_make_alarms(region, credentials),
+            "The first poll of OCI takes some seconds. Ctrl-C ends the demo; nothing stays behind.",
         )
+    )
+
+
+def _how_to_draw(url: str) -> tuple[str, ...]:
+    """The steps from the metrics to rules in Prometheus and dashboards in Grafana."""
+    return (
+        "With Prometheus and Grafana:",
+        "",
+        "    fss-exporter assets fss-assets",
+        f"    Prometheus  scrape_configs: [{{job_name: fss, static_configs: [{{targets: ['{urlsplit(url).netloc}']}}]}}]",
+        "                rule_files: [fss-assets/rules/recording.yml, fss-assets/rules/alerts.yml]",
+        "    Grafana     Dashboards > New > Import: fss-assets/dashboards/*.json, with the Prometheus data source",
+        "",
     )
 
 
@@ -176,15 +193,13 @@ def _how_to_ask(region: Region, credentials: Path) -> str:
             "",
             f"    curl -H 'content-type: application/json' -d '{{\"fault\": \"503:List*,times=3\"}}' {region.url}/control/faults",
             "",
-            "Ctrl-C ends it; nothing stays behind.",
+            "Ctrl-C ends the region; nothing stays behind.",
         )
     )
 
 
 def _how_to_make_alarms(region: Region, credentials: Path) -> tuple[str, ...]:
     tenancy = region.tenancy
-    if not tenancy.topics:
-        return ()
     return (
         "With alarms:",
         "",
@@ -195,7 +210,7 @@ def _how_to_make_alarms(region: Region, credentials: Path) -> tuple[str, ...]:
 
 
 def _wait_for_a_signal() -> None:
-    """Until SIGINT or SIGTERM; both end it well."""
+    """Wait until SIGINT or SIGTERM; both end the command with success."""
     sys.stdout.flush()
     wanted = {signal.SIGINT, signal.SIGTERM}
     for number in wanted:

@@ -17,7 +17,7 @@ class Account:
     Attributes:
         tenancy_id: OCID of the tenancy.
         user_id: OCID of the user.
-        key: the private key; nobody but this process and the configuration file it writes knows it.
+        key: the private key, known to this process and to the configuration file
     """
 
     tenancy_id: str
@@ -31,7 +31,7 @@ class Account:
 
     @property
     def public_key(self) -> RSAPublicKey:
-        """What signatures are checked with."""
+        """The public half of the key."""
         return self.key.public_key()
 
     @property
@@ -43,7 +43,7 @@ class Account:
 
     @property
     def key_id(self) -> str:
-        """What a signed request names: tenancy, user and fingerprint."""
+        """The key identifier of a signed request: tenancy, user and fingerprint."""
         return f"{self.tenancy_id}/{self.user_id}/{self.fingerprint}"
 
     @property

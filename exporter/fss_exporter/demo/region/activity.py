@@ -1,36 +1,39 @@
-"""Who gets how much in which minute: demand that rises and falls on command, and mount targets that cannot give more."""
+"""The requests of each export minute by minute: a demand that rises and falls on command, and ceilings that cut it."""
 
 import threading
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from math import pi, sin
 from zlib import crc32
 
-from fss_exporter.demo.region.tenancy import FileSystem, Link, Tenancy
-from fss_exporter.demo.region.traffic import wave
-from fss_exporter.model.limits import shape_of
+from fss_exporter.demo.region.requests_per_second import RequestMix
+from fss_exporter.demo.region.tenancy import FileSystem, Link, MountTarget, Tenancy
 
 _FOREVER = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """How a mount target serves its clients in one minute.
+def chance(*parts: int) -> float:
+    """A number in [0, 1) that depends only on the parts."""
+    mixed = 0
+    for part in parts:
+        mixed = ((mixed ^ part) * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFF_FFFF_FFFF_FFFF
+        mixed ^= mixed >> 29
+    return ((mixed * 0xBF58476D1CE4E5B9 & 0xFFFF_FFFF_FFFF_FFFF) >> 11) / (1 << 53)
 
-    Attributes:
-        share: part of the demand it can serve, 1 while no ceiling is hit.
-        pressure: demand over its lowest ceiling; 1 is full, above 1 requests queue.
-    """
 
-    share: float
-    pressure: float
+def wave(seed: int, minute: int) -> float:
+    """Demand of a minute as a share of the average: a half-hour swing of 4 % with 1.5 % noise."""
+    swing = sin(2 * pi * (minute / 30 + chance(seed)))
+    return 1 + 0.04 * swing + 0.03 * (chance(seed, minute) - 0.5)
 
 
 class Activity:
-    """Traffic of a tenancy minute by minute. Deterministic: the same commands give the same minutes.
+    """The requests of a tenancy. Deterministic: the same commands give the same minutes.
 
     Args:
-        tenancy: what there is.
-        seed: another seed, other noise.
+        tenancy: the resources.
+        seed: another seed gives other noise.
     """
 
     def __init__(self, tenancy: Tenancy, seed: int = 0) -> None:
@@ -40,14 +43,15 @@ class Activity:
         self.links_of: dict[str, list[Link]] = {mount_target_id: [] for mount_target_id in self.mount_targets}
         for link in tenancy.links:
             self.links_of[link.mount_target_id].append(link)
-        self._seeds = {link.export_id: crc32(link.export_id.encode()) ^ seed for link in tenancy.links}
+        self._seeds = {link.id: crc32(link.id.encode()) ^ seed for link in tenancy.links}
         self._scales: dict[str, list[tuple[int, float]]] = {}
+        self._recorded: dict[tuple[str, int], list[RequestMix]] = defaultdict(list)
         self._gone: dict[str, int] = {}
         self._lock = threading.Lock()
-        self.service = lru_cache(maxsize=65536)(self._service)
+        self.pressure = lru_cache(maxsize=65536)(self._pressure)
 
     def scale(self, mount_target_id: str, factor: float, since_minute: int) -> None:
-        """From a minute on, clients of a mount target ask `factor` times their usual traffic."""
+        """From a minute on, clients of a mount target ask `factor` times their usual requests."""
         if mount_target_id not in self.mount_targets:
             raise LookupError(f"no mount target {mount_target_id}")
         if not 0 <= factor <= 1000:
@@ -55,38 +59,53 @@ class Activity:
         with self._lock:
             earlier = [step for step in self._scales.get(mount_target_id, []) if step[0] < since_minute]
             self._scales[mount_target_id] = [*earlier, (since_minute, factor)]
-            self.service.cache_clear()
+            self.pressure.cache_clear()
+
+    def record(self, link_id: str, minute: int, requests: RequestMix) -> None:
+        """Add the requests of one minute to those of an export."""
+        self._recorded[link_id, minute].append(requests)
 
     def remove(self, resource_id: str, since_minute: int) -> None:
         """From a minute on, a resource is gone and publishes nothing."""
         with self._lock:
             self._gone.setdefault(resource_id, since_minute)
-            self.service.cache_clear()
+            self.pressure.cache_clear()
 
     def lives(self, resource_id: str, minute: int = _FOREVER) -> bool:
-        """Whether a resource is there in a minute; by default, still."""
+        """Whether a resource exists in a minute; by default, whether it still exists."""
         return minute < self._gone.get(resource_id, _FOREVER + 1)
 
-    def demand(self, link: Link, minute: int) -> float:
-        """What is asked of a link, as a multiple of its average traffic."""
+    def rate(self, links: Iterable[Link], of: Callable[[RequestMix], float]) -> Callable[[int], float]:
+        """Amount per second of some exports together, by minute."""
+        averages = [(link, of(link.requests)) for link in links]
+
+        def value(minute: int) -> float:
+            total = 0.0
+            for link, average in averages:
+                if average:
+                    served = min(1.0, 1 / (self.pressure(link.mount_target_id, minute) or 1.0))
+                    total += average * self._demand(link, minute) * served
+                total += sum(of(mix) for mix in self._recorded.get((link.id, minute), ()))
+            return total
+
+        return value
+
+    def _demand(self, link: Link, minute: int) -> float:
+        """The requests of an export as a multiple of the average."""
         if not (self.lives(link.mount_target_id, minute) and self.lives(link.file_system_id, minute)):
             return 0.0
         factor = 1.0
         for since, scaled in self._scales.get(link.mount_target_id, ()):
             factor = scaled if minute >= since else factor
-        return factor * wave(self._seeds[link.export_id], minute)
+        return factor * wave(self._seeds[link.id], minute)
 
-    def served(self, link: Link, minute: int) -> float:
-        """What a link is given, as a multiple of its average traffic."""
-        return self.demand(link, minute) * self.service(link.mount_target_id, minute).share
-
-    def _service(self, mount_target_id: str, minute: int) -> Service:
-        limits = shape_of(self.mount_targets[mount_target_id].observed_gbps).limits
-        links = [(link.traffic, self.demand(link, minute)) for link in self.links_of[mount_target_id]]
-        asked = (
-            (sum(traffic.io_operations * demand for traffic, demand in links), limits.iops),
-            (sum(traffic.read_bytes * demand for traffic, demand in links), limits.read_bytes_per_second),
-            (sum(traffic.written_bytes * demand for traffic, demand in links), limits.write_bytes_per_second),
-        )
-        pressure = max((demand / limit for demand, limit in asked if limit), default=0.0)
-        return Service(share=min(1.0, 1 / pressure) if pressure else 1.0, pressure=pressure)
+    def _pressure(self, mount_target_id: str, minute: int) -> float:
+        """Demand on a mount target over the lowest ceiling: 1 is full, above 1 requests queue."""
+        target: MountTarget = self.mount_targets[mount_target_id]
+        asked = dict.fromkeys(("iops", "read_bytes", "written_bytes"), 0.0)
+        for link in self.links_of[mount_target_id]:
+            demand = self._demand(link, minute)
+            asked["iops"] += link.requests.io_operations * demand
+            asked["read_bytes"] += link.requests.read_bytes * demand
+            asked["written_bytes"] += link.requests.written_bytes * demand
+        return max((asked[name] / most for name, most in target.ceilings.items()), default=0.0)

@@ -45,7 +45,7 @@ class RawStream:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ResultStream:
     """A stream of results: value by minute."""
 
     name: str
@@ -55,7 +55,7 @@ class Line:
     points: dict[int, float]
 
 
-T = TypeVar("T", RawStream, Line)
+T = TypeVar("T", RawStream, ResultStream)
 
 Source = Callable[[Metric], Iterable[RawStream]]
 """The streams a metric with its selectors stands for."""
@@ -102,16 +102,16 @@ _COMPUTE: Mapping[str, Callable[[float, float], float]] = {
 }
 
 
-def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[Line]:
+def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
     """Result streams of an expression at the given minutes; streams without a point are left out."""
     lines = _evaluate(expression, source, minutes)
     return [line for line in lines if line.points]
 
 
-def _evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[Line]:
+def _evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
     match expression:
         case Constant(value=value):
-            return [Line("", "", {}, {}, dict.fromkeys(minutes, value))]
+            return [ResultStream("", "", {}, {}, dict.fromkeys(minutes, value))]
         case Query():
             return _query(expression, source, minutes)
         case Comparison(left=left, operator=sign, bounds=bounds):
@@ -123,9 +123,9 @@ def _evaluate(expression: Expression, source: Source, minutes: Sequence[int]) ->
             return _join(sign, _evaluate(left, source, minutes), _evaluate(right, source, minutes))
 
 
-def _mapped(line: Line, change: Callable[[float], float]) -> Line:
+def _mapped(line: ResultStream, change: Callable[[float], float]) -> ResultStream:
     points = {minute: change(value) for minute, value in line.points.items()}
-    return Line(line.name, line.compartment_id, line.dimensions, line.metadata, points)
+    return ResultStream(line.name, line.compartment_id, line.dimensions, line.metadata, points)
 
 
 def _predicate(sign: str, bounds: tuple[float, ...]) -> Callable[[float], bool]:
@@ -135,7 +135,7 @@ def _predicate(sign: str, bounds: tuple[float, ...]) -> Callable[[float], bool]:
     return lambda value: (low <= value <= high) is (sign == "in")
 
 
-def _arithmetic(node: Arithmetic, source: Source, minutes: Sequence[int]) -> list[Line]:
+def _arithmetic(node: Arithmetic, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
     compute = _COMPUTE[node.operator]
     left, right = _evaluate(node.left, source, minutes), _evaluate(node.right, source, minutes)
     if isinstance(node.right, Constant):
@@ -152,7 +152,7 @@ def _arithmetic(node: Arithmetic, source: Source, minutes: Sequence[int]) -> lis
             for minute in shown.points
             if minute in one.points and minute in other.points and (other.points[minute] or node.operator not in "/%")
         }
-        results.append(Line(shown.name, shown.compartment_id, shown.dimensions, shown.metadata, points))
+        results.append(ResultStream(shown.name, shown.compartment_id, shown.dimensions, shown.metadata, points))
     return results
 
 
@@ -160,7 +160,7 @@ def _key(dimensions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(dimensions.items()))
 
 
-def _join(sign: str, left: list[Line], right: list[Line]) -> list[Line]:
+def _join(sign: str, left: list[ResultStream], right: list[ResultStream]) -> list[ResultStream]:
     """A side without a value does not hold."""
     lefts, rights = ({_key(line.dimensions): line for line in lines} for lines in (left, right))
     joined = []
@@ -171,11 +171,11 @@ def _join(sign: str, left: list[Line], right: list[Line]) -> list[Line]:
             held = sum(bool(line.points.get(minute)) for line in present)
             points[minute] = float(held >= 1 if sign == "||" else held == 2)
         first = present[0]
-        joined.append(Line(first.name, first.compartment_id, first.dimensions, first.metadata, points))
+        joined.append(ResultStream(first.name, first.compartment_id, first.dimensions, first.metadata, points))
     return joined
 
 
-def _query(query: Query, source: Source, minutes: Sequence[int]) -> list[Line]:
+def _query(query: Query, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
     first, *further = query.stages
     if isinstance(query.source, Metric):
         lines = _first_stage(query.source, first, list(source(query.source)), minutes)
@@ -197,7 +197,7 @@ def _groups(items: list[T], grouping: Grouping | None) -> list[tuple[dict[str, s
     return [(dict(kept), members) for kept, members in merged.items()]
 
 
-def _first_stage(metric: Metric, stage: Stage, streams: list[RawStream], minutes: Sequence[int]) -> list[Line]:
+def _first_stage(metric: Metric, stage: Stage, streams: list[RawStream], minutes: Sequence[int]) -> list[ResultStream]:
     lines = []
     for dimensions, members in _groups(streams, stage.grouping):
         taken = _Window([member.raw for member in members], metric.interval.minutes)
@@ -206,11 +206,11 @@ def _first_stage(metric: Metric, stage: Stage, streams: list[RawStream], minutes
             value = taken.statistic(stage.statistic, minute)
             if value is not None:
                 points[minute] = value
-        lines.append(Line(metric.name, members[0].compartment_id, dimensions, members[0].metadata, points))
+        lines.append(ResultStream(metric.name, members[0].compartment_id, dimensions, members[0].metadata, points))
     return lines
 
 
-def _across(lines: list[Line], stage: Stage) -> list[Line]:
+def _across(lines: list[ResultStream], stage: Stage) -> list[ResultStream]:
     """A further statistic: over the values of merged streams at the same minute."""
     results = []
     for dimensions, members in _groups(lines, stage.grouping):
@@ -221,7 +221,7 @@ def _across(lines: list[Line], stage: Stage) -> list[Line]:
             if value is not None:
                 points[minute] = value
         first = members[0]
-        results.append(Line(first.name, first.compartment_id, dimensions, first.metadata, points))
+        results.append(ResultStream(first.name, first.compartment_id, dimensions, first.metadata, points))
     return results
 
 

@@ -1,61 +1,73 @@
-"""A demo region: an HTTP service on the loopback interface that is taken for one OCI region by the SDK and the CLI."""
+"""A demo region: an HTTP service on the loopback interface that answers the SDK and the CLI as one OCI region.
 
-import threading
+`/control` turns the knobs of a running region:
+
+    curl -H 'content-type: application/json' -d '{"fault": "503:List*,times=3"}' http://127.0.0.1:PORT/control/faults
+    curl -X DELETE http://127.0.0.1:PORT/control/faults
+    curl -H 'content-type: application/json' -d '{"mountTarget": "mt-home", "factor": 0.5}' http://127.0.0.1:PORT/control/loads
+
+The region checks no signature, so it listens to the loopback interface only. `/control` refuses requests of web pages.
+"""
+
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Self
+from typing import ClassVar, Self
+from urllib.parse import urlsplit
 
-from cheroot.wsgi import Server
-
+from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.account import Account
 from fss_exporter.demo.region.activity import Activity
-from fss_exporter.demo.region.alarms import AlarmBook
-from fss_exporter.demo.region.bodies import Bodies
-from fss_exporter.demo.region.control import Knobs, with_control
-from fss_exporter.demo.region.faults import Fault, FaultBoard, parse_fault
-from fss_exporter.demo.region.feed import Feed
-from fss_exporter.demo.region.filestorage import FILESTORAGE
-from fss_exporter.demo.region.inventory import Inventory
-from fss_exporter.demo.region.landscape import Landscape
-from fss_exporter.demo.region.metric_details import Limits
-from fss_exporter.demo.region.monitoring import Monitoring
-from fss_exporter.demo.region.neighbour_metrics import BLOCK, LUSTRE
-from fss_exporter.demo.region.neighbours import Neighbours
-from fss_exporter.demo.region.posting import Posting
-from fss_exporter.demo.region.request import Request
-from fss_exporter.demo.region.signature import verify
-from fss_exporter.demo.region.small import small
+from fss_exporter.demo.region.alarms_api import AlarmsApi
+from fss_exporter.demo.region.faults import Fault, FaultBoard, FaultKinds
+from fss_exporter.demo.region.http_listener import HttpListener
+from fss_exporter.demo.region.inventory_api import InventoryApi
+from fss_exporter.demo.region.messages import Message, RegionLimits, Text
+from fss_exporter.demo.region.metric_streams import published_metrics
+from fss_exporter.demo.region.monitoring_api import MonitoringApi
+from fss_exporter.demo.region.point_store import PointStore
+from fss_exporter.demo.region.requests_per_second import RequestMix
+from fss_exporter.demo.region.tenancies import small
 from fss_exporter.demo.region.tenancy import Tenancy
-from fss_exporter.demo.region.throttle import CALLS_PER_SECOND, Throttle
-from fss_exporter.demo.region.wire import Application
+from fss_exporter.demo.region.wire import (
+    CALLS_PER_SECOND,
+    Answer,
+    ApiOperation,
+    Call,
+    Dispatcher,
+    Request,
+    Throttle,
+    headers_of,
+)
 from fss_exporter.errors import UsageError
 
-NAMESPACES = (FILESTORAGE, LUSTRE, BLOCK)
-_THREADS = 16
+
+class FaultDetails(Message):
+    """Body of AddFault."""
+
+    fault: Text
 
 
-class _Quiet(Server):
-    """A server that does not write to stderr what a client did to its connection, and that stops at once."""
+class LoadDetails(Message):
+    """Body of SetLoad."""
 
-    expiration_interval = 0.05
-
-    def error_log(self, msg: str = "", level: int = 20, traceback: bool = False) -> None:
-        """Drop it: the application logs what matters."""
+    mount_target: Text
+    factor: float
 
 
 class Region:
-    """One region of one tenancy, and what may go wrong with it.
+    """One region of one tenancy, with faults on demand.
 
     Args:
-        tenancy: what it holds; the small demo tenancy by default.
-        account: whose signature it accepts; a fresh key by default.
+        tenancy: the resources; the small demo tenancy by default.
+        account: the user whose credentials are written down; a fresh key by default.
         now: the time of the data, epoch seconds. Tests turn it by hand.
-        wall: the time that signatures are checked against, epoch seconds.
         limits: documented limits, lower ones in tests.
-        calls_per_second: by family of operations; an empty mapping throttles nobody.
-        seed: another seed, other noise and other gaps.
+        calls_per_second: by family of operations; an empty mapping throttles no call.
+        seed: another seed gives other noise and other gaps.
     """
+
+    fault_kinds: ClassVar[FaultKinds] = FaultKinds()
 
     def __init__(
         self,
@@ -63,67 +75,51 @@ class Region:
         *,
         account: Account | None = None,
         now: Callable[[], float] = time.time,
-        wall: Callable[[], float] = time.time,
-        limits: Limits | None = None,
+        limits: RegionLimits | None = None,
         calls_per_second: Mapping[str, int] = CALLS_PER_SECOND,
         seed: int = 0,
     ) -> None:
         self.tenancy = tenancy or small()
         self.account = account or Account.generate(self.tenancy.id)
         self._now = now
-        self._wall = wall
-        self._faults = FaultBoard()
+        self.fault_board = FaultBoard()
         self._activity = Activity(self.tenancy, seed)
-        self._feed = Feed(self._activity, NAMESPACES, self._faults, seed)
-        limits = limits or Limits()
-        self._monitoring = Monitoring(self._activity, self._feed, now, limits)
-        services = (
-            Inventory(self._activity, Bodies(self._activity, now), limits.page),
-            Landscape(self._activity, limits.page),
-            Neighbours(self._activity, limits.page),
-            self._monitoring,
-            Posting(self.tenancy, self._feed, now, limits.posted_streams),
-            AlarmBook(self.tenancy, self._monitoring, now, limits.alarms),
+        self.store = PointStore(self._activity, self.fault_board, seed)
+        limits = limits or RegionLimits()
+        monitoring = MonitoringApi(self._activity, self.store, now, limits)
+        self.operations = (
+            *InventoryApi(self._activity, now, limits.page).operations(),
+            *monitoring.operations(),
+            *AlarmsApi(self.tenancy, monitoring, now, limits.alarms).operations(),
         )
-        self.operations = tuple(operation for service in services for operation in service.operations())
-        self.application = Application(
-            self.operations,
-            gate=self._check_signature,
-            throttle=Throttle(calls_per_second, time.monotonic),
-            faults=self._faults,
-        )
-        self._server: Server | None = None
-        self._thread: threading.Thread | None = None
+        operations = (*self.operations, *self._control_operations())
+        self._dispatcher = Dispatcher(operations, self.fault_board, Throttle(calls_per_second), self.admit)
+        self._listener = HttpListener(self.respond)
 
-    def _check_signature(self, request: Request, skew: float) -> None:
-        verify(self.account, request, self._wall() + skew)
+    # -- requests
 
-    # -- the service
+    def admit(self, operation: ApiOperation, request: Request) -> None:
+        """Refuse a request before it counts against a limit; the demo admits every request."""
+
+    def respond(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body of the answer to a request."""
+        operation, answer = self._dispatcher.answer(request)
+        headers = headers_of(answer, answer.content, request.headers.get("opc-request-id", ""))
+        return answer.status, headers, self.spoil(operation, request, headers, answer.content)
+
+    def spoil(self, _o: ApiOperation | None, _r: Request, _headers: dict[str, str], content: bytes) -> bytes:
+        """The body that is sent, and headers changed in place; the demo changes nothing."""
+        return content
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Listen; port 0 takes a free one. A bounded number of threads answers.
-
-        Raises:
-            OSError: the address cannot be listened on.
-        """
-        knobs = Knobs(self.faults, self.add_fault, self.clear_faults, self.set_load, lambda: self.calls)
-        server = _Quiet(
-            (host, port), with_control(self.application, knobs), numthreads=_THREADS, max=_THREADS, shutdown_timeout=1
-        )
-        server.prepare()
-        self.application.stopping.clear()
-        self._server = server
-        self._thread = threading.Thread(target=server.serve, name="demo-region", daemon=True)
-        self._thread.start()
+        """Listen; port 0 takes a free one. Raises OSError where the address cannot be listened on."""
+        self._dispatcher.stopping.clear()
+        self._listener.start(host, port)
 
     def stop(self) -> None:
         """Close every connection; slow answers are cut short."""
-        if self._server is not None:
-            self.application.stopping.set()
-            self._server.stop()
-            if self._thread is not None:
-                self._thread.join(timeout=2)
-            self._server = self._thread = None
+        self._dispatcher.stopping.set()
+        self._listener.stop()
 
     def __enter__(self) -> Self:
         self.start()
@@ -134,18 +130,15 @@ class Region:
 
     @property
     def url(self) -> str:
-        """`http://127.0.0.1:PORT`: the service endpoint of every API it serves."""
-        if self._server is None:
-            raise RuntimeError("the region is not started")
-        host, port = self._server.bind_addr
-        return f"http://{host}:{port}"
+        """`http://127.0.0.1:PORT`: the service endpoint of every API of the region."""
+        return self._listener.url
 
     @property
     def calls(self) -> Mapping[str, int]:
         """Requests by operation since the start, refused ones included."""
-        return self.application.calls
+        return self._dispatcher.calls
 
-    # -- what it holds
+    # -- data
 
     @property
     def minute(self) -> int:
@@ -153,13 +146,13 @@ class Region:
         return int(self._now() // 60)
 
     def truth(self, metric: str, resource: str, minute: int, **dimensions: str) -> float | None:
-        """What the region publishes for one stream and minute, whenever it arrives; None if it never publishes a point.
+        """The value of one stream and minute, whenever it arrives; None for a point that is never published.
 
         Args:
             metric: documented name, without regard to case.
-            resource: display name or OCID of the emitting resource (`resourceId`).
+            resource: display name or OCID of the publishing resource (`resourceId`).
             minute: epoch seconds // 60 of the point's timestamp.
-            dimensions: further dimensions, as many as tell the stream from the others.
+            dimensions: further dimensions, as many as separate the stream from the others.
 
         Raises:
             LookupError: no stream, or several, fit.
@@ -167,56 +160,96 @@ class Region:
         resource_id = self.tenancy.named(resource)
         found = [
             (number, stream)
-            for namespace in NAMESPACES
-            for row in namespace.rows
-            if row.name.lower() == metric.lower()
-            for number, stream in self._feed.streams(namespace.name, row)
-            if stream.resource_id == resource_id
-            if dimensions.items() <= stream.dimensions.items()
+            for published in published_metrics()
+            if published.name.lower() == metric.lower()
+            for number, stream in self.store.streams(published)
+            if stream.resource_id == resource_id and dimensions.items() <= stream.dimensions.items()
         ]
         if len(found) != 1:
             raise LookupError(f"{len(found)} streams of {metric} fit {resource} {dimensions}")
         number, stream = found[0]
-        return self._feed.published(number, stream, minute)
+        return self.store.published(number, stream, minute)
 
-    # -- what goes wrong, and what changes
+    # -- faults and load
 
     def add_fault(self, fault: str | Fault) -> None:
-        """Set a fault, from now on; as text, see `faults.parse_fault`.
+        """Set a fault, from now on; text is read by `FaultKinds.parse`.
 
         Raises:
-            UsageError: the text is no fault, or no operation of the region is called so.
+            UsageError: the text is no fault, or the region has no such operation.
+            LookupError: the resource to delete does not exist.
         """
-        fault = parse_fault(fault) if isinstance(fault, str) else fault
+        fault = self.fault_kinds.parse(fault) if isinstance(fault, str) else fault
         if not any(fnmatchcase(operation.name, fault.operation) for operation in self.operations):
             names = ", ".join(sorted(operation.name for operation in self.operations))
             raise UsageError(f"fault '{fault}': no operation {fault.operation!r}; there are {names}")
         if fault.kind == "delete":
             self.delete(fault.resource)
         else:
-            self._faults.add(fault, self.minute)
+            self.fault_board.add(fault, self.minute if fault.kind in self.fault_kinds.data else None)
 
     def clear_faults(self) -> None:
-        """Heal everything but what is deleted."""
-        self._faults.clear(self.minute)
+        """Heal every fault; deleted resources stay deleted."""
+        self.fault_board.clear(self.minute)
 
     def faults(self) -> list[Fault]:
-        """What is set now."""
-        return self._faults.active()
+        """The faults that are set now."""
+        return self.fault_board.active()
 
     def set_load(self, mount_target: str, factor: float) -> None:
-        """From this minute on, clients of a mount target (name or OCID) ask `factor` times their usual traffic.
+        """From this minute on, clients of a mount target (name or OCID) ask `factor` times their usual requests.
 
         Raises:
             LookupError: there is no such mount target.
-            ValueError: the factor is negative or absurd.
+            ValueError: the factor is negative or above 1000.
         """
         self._activity.scale(self.tenancy.named(mount_target), factor, self.minute)
 
+    def record(self, mount_target: str, minute: int, requests: RequestMix) -> None:
+        """Add requests of one minute to the first export of a mount target."""
+        self._activity.record(self._activity.links_of[self.tenancy.named(mount_target)][0].id, minute, requests)
+
     def delete(self, resource: str) -> None:
-        """A resource (name or OCID) is gone: no list shows it, it publishes nothing, ListMetrics remembers it.
+        """Remove a resource (name or OCID): no list shows it, it publishes nothing, ListMetrics remembers it.
 
         Raises:
             LookupError: there is no such resource.
         """
         self._activity.remove(self.tenancy.named(resource), self.minute)
+
+    # -- /control
+
+    def _control_operations(self) -> Iterator[ApiOperation]:
+        base, admit = "/control", _from_this_machine
+        yield ApiOperation("Show", "GET", base, self._show, admit=admit)
+        yield ApiOperation("AddFault", "POST", f"{base}/faults", self._add_fault, body=FaultDetails, admit=admit)
+        yield ApiOperation("ClearFaults", "DELETE", f"{base}/faults", self._clear, admit=admit)
+        yield ApiOperation("SetLoad", "POST", f"{base}/loads", self._set_load, body=LoadDetails, admit=admit)
+
+    def _show(self, _: Call) -> Answer:
+        return Answer({"faults": [str(fault) for fault in self.faults()], "calls": dict(self.calls)})
+
+    def _add_fault(self, call: Call) -> Answer:
+        return self._turn(call, lambda: self.add_fault(call.body.fault))
+
+    def _clear(self, call: Call) -> Answer:
+        return self._turn(call, self.clear_faults)
+
+    def _set_load(self, call: Call) -> Answer:
+        return self._turn(call, lambda: self.set_load(call.body.mount_target, call.body.factor))
+
+    def _turn(self, call: Call, act: Callable[[], None]) -> Answer:
+        try:
+            act()
+        except (UsageError, LookupError, ValueError) as wrong:
+            raise refusal.invalid(str(wrong)) from None
+        return self._show(call)
+
+
+def _from_this_machine(request: Request) -> None:
+    """A page of a browser can neither set this type without asking first nor keep its own name out of Host."""
+    host = urlsplit(f"//{request.headers.get('host', '')}").hostname
+    if host not in ("127.0.0.1", "localhost", "::1") or "origin" in request.headers:
+        raise refusal.not_authenticated("Only for clients on this machine.")
+    if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise refusal.invalid("header content-type must be application/json")

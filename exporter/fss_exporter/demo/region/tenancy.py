@@ -1,8 +1,4 @@
-"""What a demo region holds: compartments, mount targets, file systems and what joins them. Frozen; nothing here changes.
-
-The traffic of a link (a file system as it is used through one mount target) is the single source of every metric the
-region publishes, so throughput, requests by size, metadata rates and IOPS of one mount target always agree.
-"""
+"""The resources of a demo tenancy, and the requests that clients send to each export. All records are frozen."""
 
 import hashlib
 from base64 import b32encode
@@ -10,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from fss_exporter.demo.region.traffic import IDLE, Traffic
+from fss_exporter.demo.region.requests_per_second import IDLE, RequestMix
 
 CREATED = datetime(2024, 3, 1, 9, 0, tzinfo=UTC)
-"""When everything in a demo tenancy was created."""
+"""Creation time of every resource in a demo tenancy."""
 
 
 def ocid(kind: str, region: str, name: str) -> str:
-    """A well-formed OCID that depends on nothing but its arguments; `region` is empty for global resources."""
+    """A well-formed OCID that depends only on the arguments; `region` is empty for global resources."""
     unique = b32encode(hashlib.sha256(f"{kind}/{region}/{name}".encode()).digest()).decode().lower().rstrip("=")
     return f"ocid1.{kind}.oc1.{region.replace('-', '_')}.aaaaaaaa{unique}"
 
@@ -33,7 +29,7 @@ class Compartment:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A subnet of the network compartment. `dns_label` may be empty: then no name ends in its domain."""
+    """A subnet of the network compartment. `domain` is empty for a subnet without a DNS label."""
 
     id: str
     name: str
@@ -41,12 +37,11 @@ class Subnet:
     vcn_id: str
     cidr: str
     dns_label: str
-    vcn_dns_label: str = "fssdemo"
 
     @property
     def domain(self) -> str:
         """The DNS domain of the subnet, empty without a label."""
-        return f"{self.dns_label}.{self.vcn_dns_label}.oraclevcn.com" if self.dns_label else ""
+        return f"{self.dns_label}.fssdemo.oraclevcn.com" if self.dns_label else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +49,14 @@ class MountTarget:
     """A mount target and its export set.
 
     Attributes:
-        address: its IPv4 address; the private IP itself lives in the subnet's compartment.
-        hostname: the private IP's host name label, empty if it has none.
+        address: IPv4 address; the private IP itself lives in the subnet's compartment.
+        hostname: host name label of the private IP, empty without one.
+        ceilings: most `iops`, `read_bytes` and `written_bytes` a second, where the tenancy states them.
         observed_gbps: `observedThroughput`; None as some standard mount targets report it.
         connections: NFS client connections on average.
         health: share of NFS requests that succeed, percent.
-        connector_id: outbound connector it asks for users and groups, empty without LDAP.
-        kerberos: whether it publishes Kerberos events.
+        connector_id: outbound connector for users and groups, empty without LDAP.
+        kerberos: whether the mount target publishes Kerberos events.
     """
 
     id: str
@@ -72,6 +68,7 @@ class MountTarget:
     hostname: str
     export_set_id: str
     private_ip_id: str
+    ceilings: Mapping[str, float]
     observed_gbps: int | None = None
     connections: int = 0
     health: float = 99.98
@@ -82,7 +79,7 @@ class MountTarget:
 
 @dataclass(frozen=True, slots=True)
 class FileSystem:
-    """A file system. `used_bytes` is what `FileSystemUsage` shows, `metered_bytes` what the API bills by the hour."""
+    """A file system. `FileSystemUsage` shows `used_bytes`, the API bills `metered_bytes` by the hour."""
 
     id: str
     name: str
@@ -91,18 +88,17 @@ class FileSystem:
     metered_bytes: int
     used_bytes: int
     quota_rules: bool = False
-    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An export: one file system behind one mount target, and the traffic that takes this way."""
+    """An export: one file system behind one mount target, and the requests that take this way."""
 
-    export_id: str
+    id: str
     mount_target_id: str
     file_system_id: str
     path: str
-    traffic: Traffic = IDLE
+    requests: RequestMix = IDLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +130,7 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class LustreFileSystem:
-    """A file system of File Storage with Lustre; amounts are per second on average."""
+    """A file system of File Storage with Lustre; amounts are averages per second."""
 
     id: str
     name: str
@@ -150,7 +146,12 @@ class LustreFileSystem:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A block volume, or a boot volume; amounts are per second on average, asked, not served."""
+    """A block volume, or a boot volume.
+
+    Attributes:
+        reads, writes: operations per second that the instance asks for on average.
+        guaranteed_iops, guaranteed_bytes: ceilings per second.
+    """
 
     id: str
     name: str
@@ -161,11 +162,12 @@ class Volume:
     reads: float
     writes: float
     operation_bytes: int
+    guaranteed_iops: float
+    guaranteed_bytes: float
     boot: bool = False
 
 
-Resource = Compartment | MountTarget | FileSystem | Replication | Connector | LustreFileSystem | Volume
-"""What has a display name of its own."""
+Named = Compartment | MountTarget | FileSystem | Replication | Connector | LustreFileSystem | Volume
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +175,8 @@ class Tenancy:
     """One tenancy as one region shows it.
 
     Attributes:
-        publishes_iops: whether the undocumented `MountTargetIOPS` is there.
-        topics: OCIDs of notification topics alarms may name.
-        streams: OCIDs of streams alarms may name.
+        topics, streams: OCIDs that alarms may name as destinations.
+        publishes_iops: whether the undocumented `MountTargetIOPS` is published.
     """
 
     id: str
@@ -202,23 +203,23 @@ class Tenancy:
         return frozenset({self.id, *(compartment.id for compartment in self.compartments)})
 
     def named(self, name: str) -> str:
-        """The OCID of the one resource with this display name; an OCID is taken as it is.
+        """The OCID of the one resource with this display name; an OCID is returned as it is.
 
         Raises:
             LookupError: no resource, or several, have this name.
         """
         if name.startswith("ocid1."):
             return name
-        resources: tuple[Resource, ...] = (
-            *self.mount_targets,
-            *self.file_systems,
-            *self.replications,
-            *self.connectors,
-            *self.compartments,
-            *self.lustre_file_systems,
-            *self.volumes,
+        named: tuple[tuple[Named, ...], ...] = (
+            self.mount_targets,
+            self.file_systems,
+            self.replications,
+            self.connectors,
+            self.compartments,
+            self.lustre_file_systems,
+            self.volumes,
         )
-        found = [resource.id for resource in resources if resource.name == name]
+        found = [one.id for resources in named for one in resources if one.name == name]
         if len(found) != 1:
             raise LookupError(f"{len(found)} resources of tenancy {self.name} are called {name!r}; use the OCID")
         return found[0]

@@ -1,4 +1,4 @@
-"""HTTP to operations and back: routes, signatures, limits, faults, error bodies, request ids, pages. A WSGI application.
+"""HTTP to API operations and back: routes, limits, faults, error bodies, request ids, pages.
 
 Documented in "REST APIs" and "API Errors": `opc-request-id` on every answer, `{"code", "message"}` on every error,
 `limit`, `page` and `opc-next-page` on lists, `etag` on single resources.
@@ -8,56 +8,58 @@ import json
 import logging
 import re
 import threading
+import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from errno import ECONNRESET
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from typing import Any
+from urllib.parse import parse_qsl, unquote
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import ValidationError
 
 from fss_exporter.demo.region import refusal
-from fss_exporter.demo.region.faults import Fault, FaultBoard
+from fss_exporter.demo.region.faults import FaultBoard
+from fss_exporter.demo.region.messages import Message, Page
 from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.demo.region.request import Request
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 _LOG = logging.getLogger(__name__)
 
+CALLS_PER_SECOND: Mapping[str, int] = {
+    "SummarizeMetricsData": 10,
+    "ListMetrics": 10,
+    "alarms": 10,
+    "PostMetricData": 50,
+}
+"""Calls a second of each family for the whole tenancy. Documented: each operation of the Monitoring API."""
 
-class Message(BaseModel):
-    """What a client sends, in the API's camelCase; fields the API does not have are refused."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", frozen=True, validate_by_name=False, allow_inf_nan=False
-    )
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request. `target` is path and query as sent; `headers` are by lower-case name."""
 
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
 
-class Page(Message):
-    """Query parameters of every list."""
+    @property
+    def path(self) -> str:
+        """The decoded path."""
+        return unquote(self.target.partition("?")[0])
 
-    limit: int | None = Field(default=None, ge=1, le=4096)
-    page: str | None = None
+    @property
+    def text(self) -> str:
+        """Target and body, for `match` of a fault."""
+        return self.target + self.body.decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request that passed every check.
-
-    Attributes:
-        path: the variable parts of the path by name.
-        query: the query parameters, of the operation's model.
-        body: the body, of the operation's model; None without.
-        headers: by lower-case name.
-    """
+    """A checked request: variable parts of the path, query and body as models, headers by lower-case name."""
 
     path: Mapping[str, str]
     query: Any
@@ -67,25 +69,29 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an operation answers: a JSON body (None for none), and headers beyond the usual ones."""
+    """A JSON body (None for none), the status, and headers beyond the usual ones."""
 
     body: object = None
     status: HTTPStatus = HTTPStatus.OK
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def content(self) -> bytes:
+        """The body as bytes."""
+        return b"" if self.body is None else json.dumps(self.body, separators=(",", ":")).encode()
+
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """One API operation.
 
     Attributes:
         name: as the API reference names it, e.g. `ListMountTargets`.
-        method: HTTP method.
         path: with the API version, variable parts in braces.
-        handle: what it does.
-        query: model of its query parameters.
-        body: model of its body; None if it has none.
+        handle: answers a call.
+        query, body: models of query parameters and body; None for no body.
         family: operations of one family share a limit of calls a second; empty where none is documented.
+        admit: refuses requests that may not use the operation, in place of the region's own check.
     """
 
     name: str
@@ -95,6 +101,7 @@ class Operation:
     query: type[Message] = Message
     body: type[Message] | None = None
     family: str = ""
+    admit: Callable[[Request], None] | None = None
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -102,76 +109,26 @@ class Operation:
         return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(self.path)))
 
 
-Gate = Callable[[Request, float], None]
-"""The request and how many seconds the clock is off -> nothing, or Refusal."""
+class Throttle:
+    """Refuses a call when the limit of its family was reached within the last second."""
 
-
-class Application:
-    """The WSGI application of a region.
-
-    Args:
-        operations: what it serves.
-        gate: checks the signature.
-        throttle: counts a call of a family; raises Refusal when there are too many a second.
-        faults: what goes wrong.
-    """
-
-    def __init__(
-        self, operations: Iterable[Operation], *, gate: Gate, throttle: Callable[[str], None], faults: FaultBoard
-    ) -> None:
-        self._routes = [(operation.pattern, operation) for operation in operations]
-        self._gate = gate
-        self._throttle = throttle
-        self._faults = faults
+    def __init__(self, limits: Mapping[str, int], clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._recent: dict[str, deque[float]] = {family: deque() for family in limits}
         self._lock = threading.Lock()
-        self.calls: Counter[str] = Counter()
-        self.stopping = threading.Event()
 
-    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        """Answer one request."""
-        given = environ.get("HTTP_OPC_REQUEST_ID", "")
-        request_id = "/".join(filter(None, (given, uuid4().hex.upper(), uuid4().hex.upper())))
-        operation, request = None, None
-        try:
-            request = Request.read(environ)
-            operation, path = self._route(request)
-            with self._lock:
-                self.calls[operation.name] += 1
-            answer = self._answer(operation, path, request)
-        except Refusal as no:
-            answer = _refused(no)
-        except Exception:  # noqa: BLE001 - whatever broke in here is a 500 to the client, and in the log
-            _LOG.exception("%s %s failed", environ["REQUEST_METHOD"], environ["PATH_INFO"])
-            answer = _refused(refusal.internal_error())
-        spoilt = self._faults.strike(_SPOILT, operation.name, request.text) if operation and request else None
-        return _send(answer, spoilt, request_id, start_response)
-
-    def _route(self, request: Request) -> tuple[Operation, Mapping[str, str]]:
-        known = False
-        for pattern, operation in self._routes:
-            if found := pattern.fullmatch(request.path):
-                if operation.method == request.method:
-                    return operation, found.groupdict()
-                known = True
-        raise refusal.method_not_allowed(request.method) if known else refusal.no_such_operation(request.path)
-
-    def _answer(self, operation: Operation, path: Mapping[str, str], request: Request) -> Answer:
-        skew = self._faults.strike(("clock-skew",), operation.name, request.text)
-        self._gate(request, skew.seconds if skew else 0.0)
-        if operation.family:
-            self._throttle(operation.family)
-        self._fail_on_demand(operation.name, request.text)
-        parameters = _parsed(lambda: operation.query.model_validate(_pairs(request.query)), "query parameter")
-        model = operation.body
-        details = _parsed(lambda: model.model_validate_json(request.body, strict=True), "field") if model else None
-        return operation.handle(Call(path, parameters, details, request.headers))
-
-    def _fail_on_demand(self, name: str, text: str) -> None:
-        if slow := self._faults.strike(("slow",), name, text):
-            self.stopping.wait(slow.seconds)
-        if struck := self._faults.strike(_FAILURES, name, text):
-            refuse = _FAILURES[struck.kind]
-            raise refuse()
+    def __call__(self, family: str) -> None:
+        """Count one call; raise 429 TooManyRequests above the limit."""
+        if family not in self._limits:
+            return
+        with self._lock:
+            now, recent = self._clock(), self._recent[family]
+            while recent and recent[0] <= now - 1:
+                recent.popleft()
+            if len(recent) >= self._limits[family]:
+                raise refusal.throttled()
+            recent.append(now)
 
 
 _FAILURES: Mapping[str, Callable[[], Refusal]] = {
@@ -180,45 +137,90 @@ _FAILURES: Mapping[str, Callable[[], Refusal]] = {
     "503": refusal.unavailable,
     "deny": refusal.not_authorized_or_not_found,
 }
-_SPOILT: Mapping[str, tuple[bytes, str]] = {
-    "cut-off": (b"", "application/json"),
-    "not-json": (b"<html><body>Bad gateway</body></html>", "text/html"),
-    "wrong-shape": (b'{"items":{"unexpected":true}}', "application/json"),
-}
 
 
-def _refused(no: Refusal) -> Answer:
+class Dispatcher:
+    """Finds the operation of a request, checks the request and answers it."""
+
+    def __init__(
+        self,
+        operations: Iterable[ApiOperation],
+        faults: FaultBoard,
+        throttle: Throttle,
+        admit: Callable[[ApiOperation, Request], None],
+    ) -> None:
+        self._routes = [(operation.pattern, operation) for operation in operations]
+        self._faults = faults
+        self._throttle = throttle
+        self._admit = admit
+        self._lock = threading.Lock()
+        self.calls: Counter[str] = Counter()
+        self.stopping = threading.Event()
+
+    def answer(self, request: Request) -> tuple[ApiOperation | None, Answer]:
+        """The operation of a request, where there is one, and the answer."""
+        operation = None
+        try:
+            operation, path = self._route(request)
+            if operation.admit is not None:
+                operation.admit(request)
+            else:
+                self._check(operation, request)
+            return operation, _handled(operation, path, request)
+        except Refusal as no:
+            return operation, refused(no)
+        except Exception:  # noqa: BLE001 - any defect of the region is a 500 to the client, and a log line
+            _LOG.exception("%s %s failed", request.method, request.path)
+            return operation, refused(refusal.internal_error())
+
+    def _route(self, request: Request) -> tuple[ApiOperation, Mapping[str, str]]:
+        known = False
+        for pattern, operation in self._routes:
+            if found := pattern.fullmatch(request.path):
+                if operation.method == request.method:
+                    return operation, found.groupdict()
+                known = True
+        if known:
+            raise refusal.method_not_allowed(f"{request.method} is not served at this path.")
+        raise refusal.no_such_operation(f"No operation is served at {request.path}.")
+
+    def _check(self, operation: ApiOperation, request: Request) -> None:
+        with self._lock:
+            self.calls[operation.name] += 1
+        self._admit(operation, request)
+        self._throttle(operation.family)
+        if slow := self._faults.strike({"slow"}, operation.name, request.text):
+            self.stopping.wait(slow.seconds)
+        if struck := self._faults.strike(_FAILURES.keys(), operation.name, request.text):
+            refuse = _FAILURES[struck.kind]
+            raise refuse()
+
+
+def refused(no: Refusal) -> Answer:
+    """The error body of a refusal."""
     return Answer({"code": no.code, "message": no.message}, no.status)
 
 
-def _send(answer: Answer, spoilt: Fault | None, request_id: str, start_response: "StartResponse") -> Iterable[bytes]:
-    content = b"" if answer.body is None else json.dumps(answer.body, separators=(",", ":")).encode()
-    kind = "application/json"
-    if spoilt is not None and spoilt.kind != "cut-off":
-        content, kind = _SPOILT[spoilt.kind]
-    headers = [*answer.headers.items(), ("opc-request-id", request_id), ("content-length", str(len(content)))]
-    if content:
-        headers.append(("content-type", kind))
-    start_response(f"{answer.status.value} {answer.status.phrase}", headers)
-    return _cut_off(content) if spoilt is not None and spoilt.kind == "cut-off" else [content]
+def headers_of(answer: Answer, content: bytes, given_id: str) -> dict[str, str]:
+    """The headers of an answer. The request id begins with the id of the client."""
+    request_id = "/".join(filter(None, (given_id, uuid4().hex.upper(), uuid4().hex.upper())))
+    kind = {"content-type": "application/json"} if content else {}
+    return {**answer.headers, "opc-request-id": request_id, "content-length": str(len(content)), **kind}
 
 
-def _cut_off(content: bytes) -> Iterator[bytes]:
-    """Half of it, then the connection closes; the server takes a reset for the client's doing and says nothing."""
-    yield content[: len(content) // 2]
-    raise ConnectionResetError(ECONNRESET, "cut off on demand")
-
-
-def _pairs(query: str) -> dict[str, str]:
-    pairs = parse_qsl(query, keep_blank_values=True)
+def _handled(operation: ApiOperation, path: Mapping[str, str], request: Request) -> Answer:
+    pairs = parse_qsl(request.target.partition("?")[2], keep_blank_values=True)
     repeated = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
     if repeated:
         raise refusal.invalid(f"query parameter {repeated[0]} is given more than once")
-    return dict(pairs)
+    parameters = _parsed(lambda: operation.query.model_validate(dict(pairs)), "query parameter")
+    model = operation.body
+    details = _parsed(lambda: model.model_validate_json(request.body, strict=True), "field") if model else None
+    return operation.handle(Call(path, parameters, details, request.headers))
 
 
 def _parsed(read: Callable[[], Message], what: str) -> Message:
-    """The first mistake decides, missing ones before wrong ones."""
+    """The first mistake decides, missing fields before wrong ones."""
     try:
         return read()
     except ValidationError as wrong:
@@ -238,12 +240,8 @@ def paged(items: Sequence[object], query: Page, largest: int) -> Answer:
     if start > len(items):
         raise refusal.invalid("query parameter page is not one this list gave out")
     end = start + min(query.limit or largest, largest)
-    headers = {"opc-next-page": _token(end)} if end < len(items) else {}
-    return Answer(list(items[start:end]), headers=headers)
-
-
-def _token(offset: int) -> str:
-    return urlsafe_b64encode(f"from:{offset}".encode()).decode()
+    token = urlsafe_b64encode(f"from:{end}".encode()).decode()
+    return Answer(list(items[start:end]), headers={"opc-next-page": token} if end < len(items) else {})
 
 
 def _offset(token: str) -> int:

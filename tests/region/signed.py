@@ -6,8 +6,7 @@ from email.utils import formatdate
 from typing import Any
 
 from oci.signer import Signer
-
-from fss_exporter.demo.region import Account, Region
+from tests.region import Account, Region
 
 
 class Signed:

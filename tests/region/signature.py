@@ -1,4 +1,4 @@
-"""Whether a request is signed by the account's key. Documented: "Request Signatures" (version 1, rsa-sha256).
+"""Signatures of requests are checked with the key of the account. Documented: "Request Signatures" (version 1, rsa-sha256).
 
 A signature covers the date, the request target and the host; for a body also its length, type and SHA-256. The date may
 be five minutes off.
@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from fss_exporter.demo.region.account import Account
 from fss_exporter.demo.region.refusal import not_authenticated
-from fss_exporter.demo.region.request import Request
+from fss_exporter.demo.region.wire import Request
 
 ALLOWED_SKEW_SECONDS = 300
 _ALWAYS = ("(request-target)", "host")

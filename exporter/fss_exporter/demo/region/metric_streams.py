@@ -1,0 +1,291 @@
+"""The metric streams of a tenancy: one for each resource and each value of the further dimensions of a metric.
+
+`metrics.yml` is the table of metrics. OWNERS gives the resources that a metric is published for, VALUES the figure of a
+minute. A minute is epoch seconds // 60 of the moment when the minute ends.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+from itertools import groupby, product
+from typing import Any
+from zlib import crc32
+
+import yaml
+
+from fss_exporter.demo.region.activity import Activity, chance, wave
+from fss_exporter.demo.region.requests_per_second import RequestMix
+from fss_exporter.demo.region.tenancy import (
+    FileSystem,
+    Link,
+    LustreFileSystem,
+    MountTarget,
+    Replication,
+    Tenancy,
+    Volume,
+)
+
+Value = Callable[[int], float | None]
+"""The raw value of a minute; None where nothing is published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One metric stream. `resource_id` is the OCID of the publisher; the stream ends with this resource."""
+
+    compartment_id: str
+    resource_id: str
+    dimensions: Mapping[str, str]
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedMetric:
+    """One metric of a namespace: a row of `metrics.yml`."""
+
+    namespace: str
+    name: str
+    metadata: Mapping[str, str]
+    owners: str
+    split: Mapping[str, Any]
+    value: str
+
+    def streams(self, activity: Activity) -> Iterator[Stream]:
+        """Every stream of the metric in a tenancy."""
+        make = VALUES[self.value]
+        for compartment_id, dimensions, subject in OWNERS[self.owners](activity):
+            for values in product(*self.split.values()):
+                labels = {**dimensions, **dict(zip(self.split, values, strict=True))}
+                figures = [
+                    row[value] for row, value in zip(self.split.values(), values, strict=True) if type(row) is dict
+                ]
+                value = make(activity, subject, Split(values[-1] if values else "", figures[-1] if figures else 0.0))
+                owner = dimensions.get("resourceId", activity.tenancy.id)
+                yield Stream(compartment_id, owner, labels, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The value of the last split dimension of a stream, and the figure that `metrics.yml` gives for the value."""
+
+    value: str
+    figure: float
+
+
+@cache
+def published_metrics() -> tuple[PublishedMetric, ...]:
+    """The rows of `metrics.yml` in the order of the file."""
+    table = yaml.safe_load(files(__package__).joinpath("metrics.yml").read_text())
+    return tuple(
+        PublishedMetric(
+            namespace,
+            name,
+            {"unit": row["unit"], "displayName": row["title"], "description": row["text"]},
+            row["of"],
+            row.get("split", {}),
+            row["value"],
+        )
+        for namespace, rows in table.items()
+        for name, row in rows.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """A mount target, or one file system behind a mount target, and the exports whose requests add up."""
+
+    target: MountTarget
+    links: list[Link]
+    file_system: FileSystem | None = None
+
+
+# -- owners: compartment, dimensions, subject
+
+Owner = tuple[str, dict[str, str], Any]
+
+
+def _exports(activity: Activity) -> Iterator[Owner]:
+    """Each file system behind each mount target once, with all exports that join the two."""
+    for target in activity.mount_targets.values():
+        links = sorted(activity.links_of[target.id], key=lambda link: link.file_system_id)
+        for file_system_id, joined in groupby(links, key=lambda link: link.file_system_id):
+            system = activity.file_systems[file_system_id]
+            labels = {"resourceId": system.id, "mountTargetId": target.id, "resourceType": "filesystem"}
+            yield system.compartment_id, labels, Exports(target, list(joined), system)
+
+
+def _mount_targets(activity: Activity) -> Iterator[Owner]:
+    for target in activity.mount_targets.values():
+        labels = {"resourceId": target.id, "resourceType": "mountTarget"}
+        yield target.compartment_id, labels, Exports(target, activity.links_of[target.id])
+
+
+def _published_iops(activity: Activity) -> Iterator[Owner]:
+    yield from _mount_targets(activity) if activity.tenancy.publishes_iops else ()
+
+
+def _named(resources: Callable[[Tenancy], Iterable[Any]], kind: str, activity: Activity) -> Iterator[Owner]:
+    for one in resources(activity.tenancy):
+        kinds = {"resourceType": kind} if kind else {}
+        yield one.compartment_id, {"resourceId": one.id, "resourceName": one.name, **kinds}, one
+
+
+def _tenancy(dimensions: Callable[[Tenancy], dict[str, str]], activity: Activity) -> Iterator[Owner]:
+    yield activity.tenancy.id, dimensions(activity.tenancy), activity.tenancy
+
+
+def _kerberos(activity: Activity) -> Iterator[Owner]:
+    for target in activity.mount_targets.values():
+        if target.kerberos:
+            yield target.compartment_id, {"resourceId": target.id, "mtResourceName": target.name}, target
+
+
+def _ldap(activity: Activity) -> Iterator[Owner]:
+    """Each pair of mount target and connector twice: the Ldap metrics are published for both resources."""
+    connectors = {connector.id: connector for connector in activity.tenancy.connectors}
+    for target in activity.mount_targets.values():
+        if connector := connectors.get(target.connector_id):
+            names = {"mountTargetId": target.id, "mtResourceName": target.name, "obcResourceName": connector.name}
+            for owner in (target, connector):
+                yield owner.compartment_id, {"resourceId": owner.id, **names}, target
+
+
+def _volumes(activity: Activity, *, attached: bool) -> Iterator[Owner]:
+    for one in activity.tenancy.volumes:
+        attachment = {"attachmentId": one.id.replace("volume", "volumeattachment")} if attached else {}
+        yield one.compartment_id, {"resourceId": one.id, **attachment}, one
+
+
+OWNERS: Mapping[str, Callable[[Activity], Iterator[Owner]]] = {
+    "export": _exports,
+    "mount_target": _mount_targets,
+    "published_iops": _published_iops,
+    "quota": partial(_named, lambda tenancy: [one for one in tenancy.file_systems if one.quota_rules], "filesystem"),
+    "replication": partial(_named, lambda tenancy: tenancy.replications, "replication"),
+    "tenancy": partial(_tenancy, lambda tenancy: {"tenantId": tenancy.id}),
+    "lock_mode": partial(_tenancy, lambda _: {"lockMode": "GOVERNANCE"}),
+    "kerberos": _kerberos,
+    "ldap": _ldap,
+    "lustre": partial(_named, lambda tenancy: tenancy.lustre_file_systems, ""),
+    "attachment": partial(_volumes, attached=True),
+    "volume": partial(_volumes, attached=False),
+}
+
+# -- values
+
+MakeValue = Callable[[Activity, Any, Split], Value]
+
+
+def _rate(of: Callable[[RequestMix, str], float], digits: int | None = None) -> MakeValue:
+    def make(activity: Activity, subject: Exports, split: Split) -> Value:
+        rate = activity.rate(subject.links, lambda mix: of(mix, split.value))
+        return lambda minute: float(round(rate(minute), digits))
+
+    return make
+
+
+def _latency(of: Callable[[RequestMix, str], float]) -> MakeValue:
+    """Latency grows as the mount target fills, and is silent while idle. Documented: "File System Metrics"."""
+
+    def make(activity: Activity, subject: Exports, split: Split) -> Value:
+        asked = activity.rate(subject.links, lambda mix: of(mix, split.value))
+
+        def value(minute: int) -> float | None:
+            if not round(asked(minute), 2):
+                return None
+            pressure = activity.pressure(subject.target.id, minute)
+            return round(split.figure * (1 + 2 * pressure**4 + 20 * max(0.0, pressure - 1)), 6)
+
+        return value
+
+    return make
+
+
+def _plain(of: Callable[[Any, int], float]) -> MakeValue:
+    """A figure of the resource and the minute alone."""
+    return lambda _activity, subject, _split: lambda minute: of(subject, minute)
+
+
+def _events(_activity: Activity, _subject: object, split: Split) -> Value:
+    """Whole events of a minute whose long-run mean is the figure."""
+    seed = crc32(split.value.encode())
+    return lambda minute: float(int(split.figure + chance(seed, minute)))
+
+
+def _swung(per_second: Callable[[Any], float]) -> MakeValue:
+    """An amount per minute that swings as the requests of the region do."""
+    return _plain(lambda one, minute: float(round(per_second(one) * 60 * wave(crc32(one.id.encode()), minute))))
+
+
+def _room(total: Callable[[LustreFileSystem], float]) -> MakeValue:
+    def make(_: Activity, one: LustreFileSystem, split: Split) -> Value:
+        share = 1.0 if split.value == "total" else 1.0 - one.used_share
+        return lambda _minute: float(round(total(one) * share))
+
+    return make
+
+
+def recovery_point_age(replication: Replication, minute: int) -> float:
+    """Seconds since the last applied snapshot: a saw-tooth of one to two intervals."""
+    return 60.0 * (replication.interval_minutes + minute % replication.interval_minutes)
+
+
+def _replicated(replication: Replication, minute: int) -> float:
+    return float(round(replication.bytes_per_second * (0.9 + 0.2 * chance(replication.interval_minutes, minute))))
+
+
+def _served(one: Volume) -> float:
+    """The share of the requests that a volume serves."""
+    asked = (one.reads + one.writes) or 1.0
+    return min(1.0, one.guaranteed_iops / asked, one.guaranteed_bytes / one.operation_bytes / asked)
+
+
+def _health(_: Activity, subject: Exports, split: Split) -> Value:
+    share = subject.target.health if split.value == "SuccessRate" else round(100 - subject.target.health, 6)
+    return lambda _minute: share
+
+
+VALUES: Mapping[str, MakeValue] = {
+    "read_bytes": _rate(lambda mix, _: mix.read_bytes),
+    "written_bytes": _rate(lambda mix, _: mix.written_bytes),
+    "io_operations": _rate(lambda mix, _: mix.io_operations),
+    "reads_of_size": _rate(lambda mix, bucket: mix.requests("READ", bucket), 2),
+    "writes_of_size": _rate(lambda mix, bucket: mix.requests("WRITE", bucket), 2),
+    "operations": _rate(lambda mix, operation: mix.requests(operation), 2),
+    "read_latency": _latency(lambda mix, bucket: mix.requests("READ", bucket)),
+    "write_latency": _latency(lambda mix, bucket: mix.requests("WRITE", bucket)),
+    "metadata_latency": _latency(lambda mix, operation: mix.requests(operation)),
+    "used_bytes": _plain(lambda subject, _: float(subject.file_system.used_bytes)),
+    "soft_quota": _plain(lambda one, minute: float(int(chance(len(one.id), minute) * 1.2) * 3)),
+    "zero": _plain(lambda _, __: 0.0),
+    "locked_snapshots": _plain(lambda _, __: 4.0),
+    "retention": _plain(lambda _, __: 30.0),
+    "replicated": _plain(_replicated),
+    "replicated_in_a_minute": _plain(lambda one, minute: 60 * _replicated(one, minute)),
+    "recovery_point_age": _plain(recovery_point_age),
+    "connections": _plain(
+        lambda subject, minute: float(
+            round(subject.target.connections * (0.97 + 0.06 * chance(subject.target.connections, minute)))
+        )
+    ),
+    "health": _health,
+    "events": _events,
+    "ldap_latency": lambda _, __, split: (
+        lambda minute: round(0.004 + 0.002 * chance(crc32(split.value.encode()), minute), 6)
+    ),
+    "lustre_read_bytes": _swung(lambda one: one.read_bytes),
+    "lustre_written_bytes": _swung(lambda one: one.written_bytes),
+    "lustre_reads": _swung(lambda one: one.read_bytes / (4 << 20)),
+    "lustre_writes": _swung(lambda one: one.written_bytes / (4 << 20)),
+    "lustre_metadata": _swung(lambda _: 900.0),
+    "lustre_capacity": _room(lambda one: one.capacity_gb * 1e9),
+    "lustre_inodes": _room(lambda _: 2e9),
+    "volume_read_bytes": _swung(lambda one: one.reads * one.operation_bytes * _served(one)),
+    "volume_written_bytes": _swung(lambda one: one.writes * one.operation_bytes * _served(one)),
+    "volume_reads": _swung(lambda one: one.reads * _served(one)),
+    "volume_writes": _swung(lambda one: one.writes * _served(one)),
+    "volume_throttled": _swung(lambda one: (one.reads + one.writes) * (1 - _served(one))),
+    "guaranteed_iops": _plain(lambda one, _: one.guaranteed_iops),
+    "guaranteed_megabytes": _plain(lambda one, _: one.guaranteed_bytes / 1e6),
+}

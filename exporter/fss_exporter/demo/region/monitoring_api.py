@@ -1,0 +1,288 @@
+"""Monitoring (20180401), metrics: ListMetrics, SummarizeMetricsData, PostMetricData."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import translate
+from typing import Any
+
+from fss_exporter.demo.region import refusal
+from fss_exporter.demo.region.activity import Activity
+from fss_exporter.demo.region.evaluate import RawStream, ResultStream, evaluate
+from fss_exporter.demo.region.messages import (
+    ListMetricsDetails,
+    MetricDataDetails,
+    PagedSubtree,
+    PostMetricDataDetails,
+    RegionLimits,
+    Subtree,
+    SummarizeMetricsDataDetails,
+)
+from fss_exporter.demo.region.point_store import ArrivedPoints, Definition, PointStore
+from fss_exporter.demo.region.resource_bodies import rfc3339
+from fss_exporter.demo.region.wire import Answer, ApiOperation, Call, paged
+from fss_exporter.errors import MqlError
+from fss_exporter.oci.mql import Expression, Metric, Selector, metrics, parse
+
+BASE = "/20180401"
+DEFAULT_RANGE_MINUTES = 180
+HISTORY_DAYS = ((60, 90), (5, 30), (1, 7))
+"""Days of history by least resolution in minutes. Documented: MetricData, counted back from now."""
+
+_RESOLUTION = re.compile(r"([1-9]|[1-5][0-9]|60)m|([1-9]|1[0-9]|2[0-4])h|1d")
+_MINUTES = {"m": 1, "h": 60, "d": 1440}
+
+
+@dataclass(frozen=True)
+class MonitoringApi:
+    """Metrics of a region.
+
+    Args:
+        activity: the tenancy.
+        store: its points.
+        now: epoch seconds.
+        limits: most streams, points and items of an answer.
+    """
+
+    activity: Activity
+    store: PointStore
+    now: Callable[[], float]
+    limits: RegionLimits
+
+    def operations(self) -> Iterator[ApiOperation]:
+        """The operations of metrics. The real service has a host of its own for posting, `telemetry-ingestion`."""
+        path, actions = f"{BASE}/metrics", f"{BASE}/metrics/actions"
+        lists, sums, posts = ListMetricsDetails, SummarizeMetricsDataDetails, PostMetricDataDetails
+        yield ApiOperation(
+            "ListMetrics", "POST", f"{actions}/listMetrics", self.list_metrics, PagedSubtree, lists, "ListMetrics"
+        )
+        name = "SummarizeMetricsData"
+        yield ApiOperation(name, "POST", f"{actions}/summarizeMetricsData", self.summarize, Subtree, sums, name)
+        yield ApiOperation("PostMetricData", "POST", path, self.post, body=posts, family="PostMetricData")
+
+    def scope(self, compartment_id: str, *, subtree: bool) -> frozenset[str]:
+        """Compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
+        tenancy = self.activity.tenancy
+        known = tenancy.compartment_ids
+        if compartment_id not in known:
+            raise refusal.not_authorized_or_not_found("compartment")
+        if subtree and compartment_id != tenancy.id:
+            raise refusal.invalid("query parameter compartmentIdInSubtree may be true only for the tenancy")
+        return known if subtree else frozenset({compartment_id})
+
+    @property
+    def minute(self) -> int:
+        """The current epoch minute."""
+        return int(self.now() // 60)
+
+    # -- ListMetrics
+
+    def list_metrics(self, call: Call) -> Answer:
+        """ListMetrics. Deleted resources stay listed; `groupBy` makes `dimensionFilters` void, both documented."""
+        query: PagedSubtree = call.query
+        wanted: ListMetricsDetails = call.body
+        scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
+        found = [
+            entry
+            for entry in self.store.definitions(self.minute)
+            if entry.compartment_id in scope and _fits(entry, wanted)
+        ]
+        bodies = _grouped(found, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in found]
+        field = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resourceGroup"}.get(wanted.sort_by or "")
+        if field:
+            bodies.sort(key=lambda body: str(body.get(field) or ""), reverse=wanted.sort_order == "DESC")
+        return paged(bodies, query, self.limits.page)
+
+    # -- SummarizeMetricsData
+
+    def summarize(self, call: Call) -> Answer:
+        """SummarizeMetricsData: one array element for each stream that has a point. It has no pages."""
+        query: Subtree = call.query
+        details: SummarizeMetricsDataDetails = call.body
+        scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
+        expression = parsed_query(details.query)
+        minutes = self._window(details, expression)
+        found = self.results(expression, details.namespace, details.resource_group, scope, minutes)
+        points = sum(len(one.points) for one in found)
+        if len(found) > self.limits.streams:
+            raise refusal.invalid(
+                f"The query yields {len(found)} metric streams, more than {self.limits.streams}: "
+                "narrow it by dimensions or split it."
+            )
+        if points > self.limits.points:
+            raise refusal.invalid(
+                f"The query yields {points} data points, more than {self.limits.points}: shorten the time range."
+            )
+        return Answer([_metric_data(details, one) for one in found])
+
+    def results(
+        self, expression: Expression, namespace: str, group: str | None, scope: frozenset[str], minutes: range
+    ) -> list[ResultStream]:
+        """Evaluate an expression over the streams of some compartments."""
+        return evaluate(expression, lambda metric: self.raw(metric, namespace, group, scope), minutes)
+
+    def raw(self, metric: Metric, namespace: str, group: str | None, scope: frozenset[str]) -> Iterator[RawStream]:
+        """Streams that a metric of a query selects, by exact name.
+
+        A null resource group matches only metrics without one. Documented: MetricData.
+        """
+        chosen = [_selects(selector) for selector in metric.selectors]
+        group = metric.resource_group or group
+        for stream in self._streams(namespace, group, metric.name):
+            if stream.compartment_id in scope and all(fits(stream.dimensions) for fits in chosen):
+                yield stream
+
+    def _streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
+        published = self.store.documented(namespace, name, self.minute) if group is None else None
+        if published is not None:
+            now = self.now()
+            for number, stream in self.store.streams(published):
+                arrived = ArrivedPoints(self.store, number, stream, now)
+                yield RawStream(name, stream.compartment_id, stream.dimensions, published.metadata, arrived)
+        for posted in self.store.custom(namespace, group, name):
+            entry = posted.definition
+            yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, posted)
+
+    def _window(self, details: SummarizeMetricsDataDetails, expression: Expression) -> range:
+        """Minutes of the points: start inclusive, end exclusive, on whole multiples of the resolution.
+
+        The default resolution is the interval, documented: "Monitoring Query Language (MQL) Reference".
+        """
+        shortest = min((metric.interval.minutes for metric in metrics(expression)), default=1)
+        if details.resolution is not None and not _RESOLUTION.fullmatch(details.resolution):
+            raise refusal.invalid(f"field resolution: {details.resolution!r} is not 1m to 60m, 1h to 24h or 1d")
+        given = details.resolution
+        step = shortest if given is None else int(given[:-1]) * _MINUTES[given[-1]]
+        if step > shortest:
+            raise refusal.invalid(f"field resolution: {given} is longer than the interval of the query")
+        now = self.now()
+        end = now if details.end_time is None else epoch(details.end_time)
+        start = now - DEFAULT_RANGE_MINUTES * 60 if details.start_time is None else epoch(details.start_time)
+        if start >= end:
+            raise refusal.invalid("field startTime must be before endTime")
+        days = next(days for least, days in HISTORY_DAYS if step >= least)
+        first = max(-int(-start // 60), self.minute - days * 1440)
+        last = min(-int(-end // 60), self.minute + 1)
+        return range(first + -first % step, last, step)
+
+    # -- PostMetricData
+
+    def post(self, call: Call) -> Answer:
+        """PostMetricData: streams without a mistake are taken, the others are named; ATOMIC takes all or nothing."""
+        details: PostMetricDataDetails = call.body
+        if len(details.metric_data) > self.limits.posted_streams:
+            raise refusal.invalid(
+                f"field metricData: more than {self.limits.posted_streams} metric streams in one call"
+            )
+        verdicts = [(entry, self._mistake(entry)) for entry in details.metric_data]
+        failed = [
+            {"message": mistake, "metricData": entry.model_dump(mode="json", by_alias=True)}
+            for entry, mistake in verdicts
+            if mistake
+        ]
+        if failed and (details.batch_atomicity == "ATOMIC" or len(failed) == len(verdicts)):
+            raise refusal.invalid(f"field metricData: {failed[0]['message']}")
+        for entry, mistake in verdicts:
+            if not mistake:
+                self._take(entry)
+        return Answer({"failedMetricsCount": len(failed), "failedMetrics": failed})
+
+    def _mistake(self, entry: MetricDataDetails) -> str:
+        """The first mistake in a posted stream, or nothing. Rules documented: MetricDataDetails, Datapoint."""
+        now = self.now()
+        namespace, name = entry.namespace, entry.name
+        moments = [epoch(point.timestamp) for point in entry.datapoints]
+        rules = {
+            "namespace: letters, digits and underscores, a letter first": re.fullmatch(r"(?a:[A-Za-z]\w*)", namespace),
+            "namespace: the prefixes oci_ and oracle_ are reserved": not namespace.startswith(("oci_", "oracle_")),
+            "name: letters, digits and . _ - $, a letter first": re.fullmatch(r"(?a:[A-Za-z][\w.$-]*)", name),
+            "dimensions: 1 to 20 are needed": 1 <= len(entry.dimensions) <= 20,
+            "dimensions: a key or value is not allowed": all(
+                re.fullmatch(r"[!-~]{1,256}", key) and len(value) <= 512 for key, value in entry.dimensions.items()
+            ),
+            "datapoints: the list is empty": entry.datapoints,
+            "timestamp: must be less than two hours in the past and less than 10 minutes in the future": all(
+                now - 7200 < moment < now + 600 for moment in moments
+            ),
+            "compartmentId: not authorized, or no such compartment": entry.compartment_id
+            in self.activity.tenancy.compartment_ids,
+        }
+        return next((message for message, holds in rules.items() if not holds), "")
+
+    def _take(self, entry: MetricDataDetails) -> None:
+        where = entry.namespace, entry.resource_group, entry.compartment_id, entry.name
+        definition = Definition(*where, entry.dimensions, entry.metadata or {})
+        for point in entry.datapoints:
+            self.store.post(definition, -int(-epoch(point.timestamp) // 60), (point.value, point.count))
+
+
+def parsed_query(text: str) -> Expression:
+    """A query, or 400 with the place of the mistake."""
+    try:
+        return parse(text)
+    except MqlError as wrong:
+        raise refusal.invalid(f"field query: {wrong}") from None
+
+
+def epoch(moment: datetime) -> float:
+    """Epoch seconds; a time without zone is UTC."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _fits(entry: Definition, wanted: ListMetricsDetails) -> bool:
+    if wanted.namespace not in (None, entry.namespace) or wanted.resource_group != entry.resource_group:
+        return False
+    if wanted.name is not None and not _wildcard(wanted.name)(entry.name):
+        return False
+    filters = {} if wanted.group_by else wanted.dimension_filters or {}
+    return all(entry.dimensions.get(name) == value for name, value in filters.items())
+
+
+def _wildcard(pattern: str) -> Callable[[str], bool]:
+    """`*` stands for any run of characters, `|` for or; nothing else is special."""
+    literal = re.sub(r"[][?]", lambda found: f"[{found[0]}]", pattern)
+    compiled = re.compile("|".join(translate(part.strip()) for part in literal.split("|")))
+    return lambda text: compiled.match(text) is not None
+
+
+def _selects(selector: Selector) -> Callable[[Mapping[str, str]], bool]:
+    name, value = selector.dimension, selector.value
+    if selector.operator == "=":
+        return lambda dimensions: dimensions.get(name) == value
+    fits = _wildcard(value)
+    return lambda dimensions: name in dimensions and fits(dimensions[name])
+
+
+def _metric(entry: Definition) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "namespace": entry.namespace,
+        "resourceGroup": entry.resource_group,
+        "compartmentId": entry.compartment_id,
+        "dimensions": dict(entry.dimensions),
+    }
+
+
+def _grouped(found: Iterable[Definition], fields: Iterable[str]) -> list[dict[str, Any]]:
+    """One entry for each combination of the fields; the other fields are null."""
+    kept = set(fields)
+    shown = {tuple((name, value) for name, value in _metric(entry).items() if name in kept): None for entry in found}
+    blank = dict.fromkeys(("name", "namespace", "resourceGroup", "compartmentId", "dimensions"))
+    return [blank | dict(entry) for entry in shown]
+
+
+def _metric_data(details: SummarizeMetricsDataDetails, one: ResultStream) -> dict[str, Any]:
+    """MetricData. Recorded answers of the real service have `resolution: null` and times with `.000Z`."""
+    return {
+        "namespace": details.namespace,
+        "resourceGroup": details.resource_group,
+        "compartmentId": one.compartment_id,
+        "name": one.name,
+        "dimensions": dict(one.dimensions),
+        "metadata": dict(one.metadata),
+        "resolution": None,
+        "aggregatedDatapoints": [
+            {"timestamp": rfc3339(minute * 60), "value": value} for minute, value in one.points.items()
+        ],
+    }

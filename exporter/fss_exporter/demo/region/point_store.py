@@ -1,0 +1,141 @@
+"""The points that Monitoring holds at a moment: those of the tenancy, late or missing on demand, and posted ones."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from zlib import crc32
+
+from fss_exporter.demo.region.activity import Activity, chance
+from fss_exporter.demo.region.faults import FaultBoard
+from fss_exporter.demo.region.metric_streams import PublishedMetric, Stream, published_metrics
+
+Observation = tuple[float, int]
+"""A raw value and the number of observations of the value."""
+
+RETENTION_MINUTES = 90 * 1440
+"""Longest history of any resolution. Documented: MetricData."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One stream as ListMetrics shows it."""
+
+    namespace: str
+    resource_group: str | None
+    compartment_id: str
+    name: str
+    dimensions: Mapping[str, str]
+    metadata: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A custom metric stream and the posted observations by minute."""
+
+    definition: Definition
+    observations: dict[int, list[Observation]]
+
+    def __call__(self, minute: int) -> Sequence[Observation]:
+        """Observations of a minute."""
+        return self.observations.get(minute, ())
+
+
+class PointStore:
+    """Every stream of a region.
+
+    Args:
+        activity: the requests of the tenancy.
+        faults: late and missing points.
+        seed: another seed gives other gaps.
+
+    Attributes:
+        spelling: the spelling of a documented metric name in a minute.
+    """
+
+    def __init__(self, activity: Activity, faults: FaultBoard, seed: int = 0) -> None:
+        self._activity = activity
+        self._faults = faults
+        self._seed = seed
+        self._streams: dict[tuple[str, str], list[tuple[int, Stream]]] = {}
+        self._posted: dict[tuple[object, ...], Posted] = {}
+        self._lock = Lock()
+        self.spelling: Callable[[str, int], str] = lambda name, _minute: name
+
+    def documented(self, namespace: str, name: str, minute: int) -> PublishedMetric | None:
+        """The metric of a namespace with this exact name now."""
+        for metric in published_metrics():
+            if metric.namespace == namespace and self.spelling(metric.name, minute) == name:
+                return metric
+        return None
+
+    def streams(self, metric: PublishedMetric) -> list[tuple[int, Stream]]:
+        """Streams of a metric, each with the number that decides gaps and delays."""
+        key = metric.namespace, metric.name
+        if key not in self._streams:
+            self._streams[key] = [
+                (crc32(repr((metric.name, sorted(stream.dimensions.items()))).encode()) ^ self._seed, stream)
+                for stream in metric.streams(self._activity)
+            ]
+        return self._streams[key]
+
+    def published(self, number: int, stream: Stream, minute: int) -> float | None:
+        """The value a stream publishes for a minute, sooner or later; None where no value comes."""
+        if not self._activity.lives(stream.resource_id, minute):
+            return None
+        gaps = self._faults.spoiling("gaps", minute)
+        if gaps is not None and chance(number, minute, 1) < gaps.share:
+            return None
+        return stream.value(minute)
+
+    def arrival(self, number: int, minute: int) -> float:
+        """Epoch seconds from which the point of a minute can be read."""
+        late = self._faults.spoiling("late", minute)
+        if late is None:
+            return minute * 60.0
+        pair_complete = minute + 1 - minute % 2
+        return pair_complete * 60.0 + chance(number, minute // 2, 2) * max(0.0, late.seconds - 60)
+
+    def post(self, definition: Definition, minute: int, observation: Observation) -> None:
+        """Add one observation of a custom metric."""
+        dimensions = tuple(sorted(definition.dimensions.items()))
+        key = definition.namespace, definition.resource_group, definition.name, definition.compartment_id, dimensions
+        with self._lock:
+            posted = self._posted.setdefault(key, Posted(definition, defaultdict(list)))
+            posted.observations[minute].append(observation)
+            for old in [at for at in posted.observations if at < minute - RETENTION_MINUTES]:
+                del posted.observations[old]
+
+    def custom(self, namespace: str, resource_group: str | None, name: str) -> list[Posted]:
+        """Posted streams of one metric."""
+        with self._lock:
+            return [posted for key, posted in self._posted.items() if key[:3] == (namespace, resource_group, name)]
+
+    def definitions(self, minute: int) -> Iterator[Definition]:
+        """Every stream, also of deleted resources. Documented: definitions are kept for 90 days."""
+        for metric in published_metrics():
+            name = self.spelling(metric.name, minute)
+            for _, stream in self.streams(metric):
+                yield Definition(
+                    metric.namespace, None, stream.compartment_id, name, stream.dimensions, metric.metadata
+                )
+        with self._lock:
+            posted = list(self._posted.values())
+        yield from (entry.definition for entry in posted)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivedPoints:
+    """Raw observations of one of the tenancy's own streams, as far as they have arrived at a moment."""
+
+    store: PointStore
+    number: int
+    stream: Stream
+    now: float
+
+    def __call__(self, minute: int) -> Sequence[Observation]:
+        """Observations of a minute, none before they arrive."""
+        if self.store.arrival(self.number, minute) > self.now:
+            return ()
+        value = self.store.published(self.number, self.stream, minute)
+        return () if value is None else ((value, 1),)

@@ -1,0 +1,69 @@
+"""A demo region that checks signatures and spoils answers on demand."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from tests.region.signature import verify
+
+from fss_exporter.demo.region import Region as DemoRegion, Tenancy
+from fss_exporter.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
+from fss_exporter.demo.region.wire import ApiOperation, Request
+
+SPOILT: Mapping[str, bytes | None] = {
+    "cut-off": None,
+    "not-json": b"<html><body>Bad gateway</body></html>",
+    "wrong-shape": b'{"items":{"unexpected":true}}',
+}
+KINDS = FaultKinds(
+    wire={
+        **WIRE_KINDS,
+        "cut-off": "the connection breaks in the middle of the answer",
+        "not-json": "the answer is a page of HTML",
+        "wrong-shape": "the answer is JSON, of another shape",
+        "clock-skew": "the service's clock is `seconds` (600) ahead, so every signature is too old",
+    },
+    data={
+        **DATA_KINDS,
+        "name-case": "metric names are spelt `BySize` where the documentation says `bySize`",
+    },
+    seconds={**DEFAULT_SECONDS, "clock-skew": 600.0},
+)
+
+
+class Region(DemoRegion):
+    """A region that believes no request without the account's signature.
+
+    Args:
+        tenancy: the resources.
+        wall: the time that signatures are checked against, epoch seconds.
+        options: as for the demo region.
+    """
+
+    fault_kinds: ClassVar[FaultKinds] = KINDS
+
+    def __init__(
+        self, tenancy: Tenancy | None = None, *, wall: Callable[[], float] = time.time, **options: Any
+    ) -> None:
+        super().__init__(tenancy, **options)
+        self._wall = wall
+        self.store.spelling = self._spelling
+
+    def _spelling(self, name: str, minute: int) -> str:
+        return name.replace("bySize", "BySize") if self.fault_board.spoiling("name-case", minute) else name
+
+    def admit(self, operation: ApiOperation, request: Request) -> None:
+        """Check the signature."""
+        skew = self.fault_board.strike({"clock-skew"}, operation.name, request.text)
+        verify(self.account, request, self._wall() + (skew.seconds if skew else 0.0))
+
+    def spoil(self, operation: ApiOperation | None, request: Request, headers: dict[str, str], content: bytes) -> bytes:
+        """Replace the body where a fault says so; None in SPOILT is half of the body."""
+        fault = self.fault_board.strike(SPOILT.keys(), operation.name, request.text) if operation else None
+        if fault is None:
+            return content
+        spoilt = SPOILT[fault.kind]
+        if spoilt is None:
+            return content[: len(content) // 2]
+        headers["content-length"] = str(len(spoilt))
+        return spoilt

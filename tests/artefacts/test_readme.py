@@ -11,7 +11,7 @@ from tests.accuracy import OUT_OF_REACH, mean_error, measure
 from tests.recordings import load_all
 
 from fss_exporter.catalogue import CATALOGUE
-from fss_exporter.cli.serve import Options
+from fss_exporter.cli.serve import ServeFlags
 from fss_exporter.config import load
 
 ROOT = Path(__file__).parent.parent.parent
@@ -76,7 +76,7 @@ def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
 def test_port_python_and_licence_are_the_codes_own() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-    assert Options().listen_addresses == (":10949",)
+    assert ServeFlags().listen_addresses == (":10949",)
     assert "Both listen on port 10949" in README
     assert f"Needs Python {project['requires-python'].removeprefix('>=')} or later" in README
     assert project["license"] in README

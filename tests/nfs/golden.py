@@ -37,7 +37,7 @@ def scrape() -> str:
     ticker.tick()
     ticker.tick()
     registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker))
+    registry.register(NfsCollector(ticker, zero_answers=0))
     return generate_latest(registry).decode()
 
 

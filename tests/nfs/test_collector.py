@@ -220,7 +220,7 @@ def test_a_host_without_other_services_has_no_series_of_them() -> None:
 
 def two_looks(before: str, after: str) -> dict[str, list[tuple[dict[str, str], float]]]:
     looks = [join(parse_mountstats(text), parse_mountinfo(mountinfo())) for text in (before, after)]
-    return families(NfsCollector(_ticked(*looks)))
+    return families(NfsCollector(_ticked(*looks), zero_answers=0))
 
 
 def by_class(exported: dict[str, list[tuple[dict[str, str], float]]], name: str) -> dict[str, float]:

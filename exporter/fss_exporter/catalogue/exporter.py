@@ -63,6 +63,22 @@ EXPORTER = (
         "major:minor of mountinfo",
     ),
     Metric(
+        "fss_nfs_superblocks_left_out",
+        "gauge",
+        (),
+        "superblocks",
+        "NFS superblocks beyond --nfs.max-mounts, which have no series.",
+        "major:minor of mountinfo",
+    ),
+    Metric(
+        "fss_nfs_mounts_filtered",
+        "gauge",
+        (),
+        "mounts",
+        "NFS mounts that --nfs.mounts-include and --nfs.mounts-exclude leave out.",
+        "mountinfo",
+    ),
+    Metric(
         "fss_nfs_unresolved_forwarder_addresses",
         "gauge",
         (),

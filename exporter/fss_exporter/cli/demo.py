@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import click
 
 from fss_exporter.cli import logs
-from fss_exporter.cli.serve import Options, run
+from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.cli.serve import ServeFlags, run
 from fss_exporter.demo.clients import Clients
 from fss_exporter.demo.region import Region, large, small
 from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
@@ -88,9 +89,9 @@ def demo(
             _wait_for_a_signal()
             return
         with _clients(Path(folder) / "proc") as procfs:
-            options = Options(
+            options = ServeFlags(
                 listen_addresses=(listen_address,),
-                procfs=procfs,
+                nfs=NfsFlags(procfs=procfs),
                 collect_oci=True,
                 oci={
                     "oci.config_file": str(credentials),

@@ -52,6 +52,7 @@ class Part:
     Attributes:
         name: value of the `collector` label.
         source: collects what was read; None if the part exports no families of its own.
+        page_source: collects the same for the status page, where looking must change nothing; None: `source` does.
         start: begin reading.
         stop: end reading, within a second.
         loops: its background loops, the same objects for the life of the exporter. Health checks and metrics watch them.
@@ -64,6 +65,7 @@ class Part:
     start: Callable[[], None]
     stop: Callable[[], None]
     loops: Sequence[HasHeartbeat] = ()
+    page_source: Source | None = None
     is_ready: Callable[[], bool] = _always
     reload: Callable[[], None] = _nothing
 
@@ -136,6 +138,10 @@ def _application(
     loops = [loop for part in parts for loop in part.loops]
     registry.register(Collectors({part.name: part.source for part in parts if part.source is not None}, loops))
     ProcessCollector(registry=registry)
+    page = CollectorRegistry()
+    shown = {part.name: part.page_source or part.source for part in parts}
+    page.register(Collectors({name: source for name, source in shown.items() if source is not None}, loops))
+    ProcessCollector(registry=page)
 
     def reload() -> None:
         for part in parts:
@@ -144,7 +150,7 @@ def _application(
     application = build(
         telemetry_path=telemetry_path,
         scrapes=Scrapes(registry),
-        page=StatusView(registry.collect, telemetry_path=telemetry_path).html,
+        page=StatusView(page.collect, telemetry_path=telemetry_path).html,
         waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
         stalled=lambda: stalled_loops(loops, time.monotonic()),
         reload=reload,

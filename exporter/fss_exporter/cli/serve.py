@@ -10,7 +10,7 @@ import click
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.account_flags import account_options, account_places
 from fss_exporter.cli.flags import CONFIGURATION, duration
-from fss_exporter.cli.host_flags import PROCFS, exact_options, procfs_options
+from fss_exporter.cli.nfs_flags import NfsFlags, agent_options
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The flags of `serve`; times in seconds.
+class ServeFlags:
+    """The flags of `serve`.
 
     Attributes:
+        nfs: the flags of the agent.
         oci: what the `--oci.*` flags put on top of the configuration file: value by dotted place, None if not given.
     """
 
@@ -30,19 +31,14 @@ class Options:
     telemetry_path: str = "/metrics"
     web_config_file: Path | None = None
     systemd_socket: bool = False
-    procfs: Path = PROCFS
-    pid: str = "1"
-    tick_s: float = 1.0
-    exact: str = "off"
-    tracefs: Path | None = None
-    sysfs: Path = Path("/sys")
+    nfs: NfsFlags = field(default_factory=NfsFlags)
     collect_nfs: bool = True
     collect_oci: bool = False
     config_file: Path | None = None
     oci: Mapping[str, object] = field(default_factory=dict)
 
 
-_OWN = {one.name for one in fields(Options)}
+_OWN = {one.name for one in fields(ServeFlags)}
 
 
 @click.command()
@@ -77,17 +73,7 @@ _OWN = {one.name for one in fields(Options)}
     show_default=True,
     help="Read this host's NFS counters.",
 )
-@procfs_options
-@click.option(
-    "--nfs.tick",
-    "tick_s",
-    type=duration,
-    metavar="DURATION",
-    default="1s",
-    show_default=True,
-    help="Time between two readings.",
-)
-@exact_options
+@agent_options
 @click.option(
     "--collector.oci/--no-collector.oci", "collect_oci", default=False, show_default=True, help="Poll OCI Monitoring."
 )
@@ -105,11 +91,12 @@ def serve(*, log_level: str, log_format: str, poll_interval: float | None, publi
     """Serve metrics for Prometheus until stopped."""
     logs.configure(log_level, log_format)
     given = {"oci.poll_interval": poll_interval, "oci.publish": publish or None}
+    nfs = NfsFlags.taken_from(flags)
     own = {name: value for name, value in flags.items() if name in _OWN}
-    run(Options(**own, oci={**account_places(flags), **given}))
+    run(ServeFlags(**own, nfs=nfs, oci={**account_places(flags), **given}))
 
 
-def run(options: Options, on_listening: Callable[[Sequence[str]], None] = lambda _: None) -> None:
+def run(options: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lambda _: None) -> None:
     """Check everything, bind, start reading, serve. Nothing is left behind where one of these fails.
 
     Args:
@@ -130,7 +117,7 @@ def run(options: Options, on_listening: Callable[[Sequence[str]], None] = lambda
     )
 
 
-def _check(options: Options) -> None:
+def _check(options: ServeFlags) -> None:
     path = options.telemetry_path
     if not path.startswith("/") or path == "/" or path.startswith("/-/") or set(path) & set("?#% "):
         raise UsageError(
@@ -140,15 +127,13 @@ def _check(options: Options) -> None:
         raise UsageError("nothing to collect: leave out --no-collector.nfs or give --collector.oci")
     if options.oci.get("oci.publish") and not options.collect_oci:
         raise UsageError("--oci.publish: there is nothing to publish without --collector.oci")
-    if options.exact != "off" and not options.collect_nfs:
-        raise UsageError(f"--nfs.exact={options.exact}: there is nothing to count with --no-collector.nfs")
-    if options.collect_nfs and not options.procfs.is_dir():
-        raise UsageError(f"--path.procfs={options.procfs}: not a directory; give the place where procfs is mounted")
-    if options.pid != "self" and not (options.pid.isascii() and options.pid.isdigit()):
-        raise UsageError(f"--path.pid={options.pid}: give a process number or self")
+    if options.nfs.exact != "off" and not options.collect_nfs:
+        raise UsageError(f"--nfs.exact={options.nfs.exact}: there is nothing to count with --no-collector.nfs")
+    if options.collect_nfs:
+        options.nfs.check()
 
 
-def _parts(options: Options) -> Sequence[Part]:
+def _parts(options: ServeFlags) -> Sequence[Part]:
     settings = _settings(options)
     parts = []
     if options.collect_nfs:
@@ -158,7 +143,7 @@ def _parts(options: Options) -> Sequence[Part]:
     return parts
 
 
-def _settings(options: Options) -> "Settings | None":
+def _settings(options: ServeFlags) -> "Settings | None":
     """The configuration, if there is any: an agent without one needs neither YAML nor validation."""
     if options.config_file is None and not options.collect_oci:
         return None
@@ -167,12 +152,9 @@ def _settings(options: Options) -> "Settings | None":
     return load(options.config_file, options.oci)
 
 
-def _nfs(options: Options, settings: "Settings | None") -> Part:
-    from fss_exporter.cli.services import services_of  # noqa: PLC0415  # a poller does not need it
-    from fss_exporter.nfs.accounts import Accounts  # noqa: PLC0415
-    from fss_exporter.nfs.collector import NfsCollector  # noqa: PLC0415
-    from fss_exporter.nfs.procfs import Procfs  # noqa: PLC0415
-    from fss_exporter.nfs.ticker import Ticker  # noqa: PLC0415
+def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
+    from fss_exporter.cli.nfs_agent import NfsAgent  # noqa: PLC0415  # a poller does not need it
+    from fss_exporter.cli.services import services_of  # noqa: PLC0415
 
     address_map = settings.address_map if settings else {}
     stated = settings.services if settings else ()
@@ -185,46 +167,20 @@ def _nfs(options: Options, settings: "Settings | None") -> Part:
         if fresh is not None and fresh.services != stated:
             raise UsageError(f"{options.config_file}: services have changed, which takes a restart")
 
-    services = services_of(settings)
-    read = Procfs(options.procfs, options.pid, address_map, services).read
-    if options.exact == "off":
-        ticker = Ticker(read, options.tick_s)
-        return Part(
-            name="nfs",
-            source=NfsCollector(ticker),
-            start=ticker.start,
-            stop=ticker.stop,
-            loops=(ticker.loop,),
-            is_ready=lambda: ticker.is_ready,
-            reload=reload,
-        )
-    from fss_exporter.cli.exact import exact  # noqa: PLC0415  # only where it is asked for
-
-    counted = exact(options.exact, read, options.tracefs, options.sysfs, address_map)
-    ticker = Ticker(counted.reader.read, options.tick_s, accounts=Accounts(counted.costs))
-    counted.reader.interval_s = lambda: ticker.wanted_interval_s
-
-    def start() -> None:
-        counted.open()
-        ticker.start()
-
-    def stop() -> None:
-        ticker.stop()
-        counted.reader.close()
-
-    loops = (ticker.loop, counted.reader.loop)
+    agent = NfsAgent(options.nfs, address_map, services_of(settings))
     return Part(
         name="nfs",
-        source=NfsCollector(ticker),
-        start=start,
-        stop=stop,
-        loops=loops,
-        is_ready=lambda: ticker.is_ready,
+        source=agent.collector,
+        page_source=agent.collector.for_readers(),
+        start=agent.start,
+        stop=agent.stop,
+        loops=agent.loops,
+        is_ready=lambda: agent.ticker.is_ready,
         reload=reload,
     )
 
 
-def _oci(options: Options) -> Part:
+def _oci(options: ServeFlags) -> Part:
     from fss_exporter.cli import cloud  # noqa: PLC0415  # an agent has no OCI SDK
     from fss_exporter.config import load  # noqa: PLC0415
 

@@ -52,6 +52,8 @@ class Accounts:
 
     Args:
         costs: what knows the cost of READs and WRITEs; by default an estimate.
+        retention_s: seconds that the totals of a mount are kept after its umount.
+        most_mounts: totals of unmounted mounts beyond so many go before that, the longest gone first.
 
     Attributes:
         mounts: totals by key.
@@ -61,7 +63,11 @@ class Accounts:
         peaks: the highest tick of the last minute by address.
     """
 
-    def __init__(self, costs: CostSource | None = None) -> None:
+    def __init__(
+        self, costs: CostSource | None = None, retention_s: float = 3600.0, most_mounts: int | None = None
+    ) -> None:
+        self._retention_s = retention_s
+        self._most_mounts = most_mounts
         self.mounts: dict[SeriesKey, MountTotals] = {}
         self.superblocks: tuple[Superblock, ...] = ()
         self.costs: CostSource = costs or EstimatedCosts()
@@ -93,12 +99,13 @@ class Accounts:
             self._baselines[found.number] = _Baseline(_with_every_operation(superblock, start.record), at, until)
         self.superblocks = tuple(superblocks)
         self._add_costs_apart(costs, at)
-        self.peaks.add(self._iops(costs, seconds), at)
-        self.unanswered.add(reading, at)
         if not self.costs.is_deferred:
             # Until then, costs may come of a superblock that is gone.
             for gone in self._baselines.keys() - reading.present:
                 del self._baselines[gone]
+            self._drop_unmounted(at)
+        self.peaks.add(self._iops(costs, seconds), at)
+        self.unanswered.add(reading, at)
         self._last_at = at
 
     def _add(self, superblock: Superblock, before: NfsRecord | None) -> float:
@@ -155,11 +162,30 @@ class Accounts:
             if number in costs:
                 costs[number] += cost.point
 
+    def _drop_unmounted(self, at: float) -> None:
+        """Forget mounts that have been gone for longer than the retention, or that are too many to be kept."""
+        for known in self._baselines.values():
+            self.mounts[known.superblock.key].last_seen_at = at
+        gone = sorted((totals.last_seen_at, key) for key, totals in self.mounts.items() if totals.last_seen_at < at)
+        too_many = 0 if self._most_mounts is None else len(self.mounts) - self._most_mounts
+        dropped = [
+            key
+            for place, (last_seen_at, key) in enumerate(gone)
+            if last_seen_at < at - self._retention_s or place < too_many
+        ]
+        for key in dropped:
+            del self.mounts[key]
+        if dropped:
+            self.costs.forget(dropped)
+
     def _iops(self, costs: Mapping[str, float], seconds: Mapping[str, float]) -> Mapping[str, float]:
         iops: dict[str, float] = defaultdict(float)
         for superblock in self.superblocks:
             passed = seconds[superblock.number]
             iops[superblock.key.address] += costs[superblock.number] / passed if passed > 0 else 0.0
+        for known in self._baselines.values():
+            # A mount whose record could not be read once is still there.
+            iops.setdefault(known.superblock.key.address, 0.0)
         return iops
 
     def _start(self, superblock: Superblock, at: float) -> _Start:

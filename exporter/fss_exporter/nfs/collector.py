@@ -4,12 +4,14 @@ The set of series rarely changes: the text and order of the series are prepared 
 beside them. Lines of one operation or class stand together, which compresses well.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
+from fss_exporter.catalogue.client import MOUNT_CLASS
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import (
     FAIL_IN_ORDINARY_WORK,
@@ -102,18 +104,27 @@ _ADDRESS_VALUES: Final[dict[str, Callable[[Accounts], dict[str, int] | dict[str,
 }
 
 
+_OPERATIONS_BY_CLASS: Final = replace(CATALOGUE["fss_client_operations_total"], labels=MOUNT_CLASS)
+"""With `--nfs.operations=none`."""
+
+
 class _SeriesLayout:
     """The series of all mounts and the totals behind each, in the order they are written."""
 
-    def __init__(self, mounts: dict[SeriesKey, MountTotals]) -> None:
+    def __init__(self, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
         self.shape = _shape(mounts)
-        names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
-        counted = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
-        self.operations = [mount.operations[name] for _, mount, name in counted]
-        operations = CATALOGUE["fss_client_operations_total"]
-        self.operation_series = [Series(operations, (*key, class_of(name), name)) for key, _, name in counted]
         self.classes = [_class_totals(mount, of_class) for of_class in OPERATION_CLASSES for mount in mounts.values()]
         labels = [(*key, of_class) for of_class in OPERATION_CLASSES for key in mounts]
+        if by_operation:
+            self.metric = CATALOGUE["fss_client_operations_total"]
+            names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
+            every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
+            self.operations = [mount.operations[name] for _, mount, name in every]
+            self.operation_series = [Series(self.metric, (*key, class_of(name), name)) for key, _, name in every]
+        else:
+            self.metric = _OPERATIONS_BY_CLASS
+            self.operations = []
+            self.operation_series = [Series(self.metric, one) for one in labels]
         self.class_series = {name: [Series(CATALOGUE[name], one) for one in labels] for name in _CLASS_VALUES}
         self.transfers = [one for one in self.classes if one.transfer is not None]
         labels = [one for one in labels if one[-1] in (READ_CLASS, WRITE_CLASS)]
@@ -123,8 +134,10 @@ class _SeriesLayout:
 
     def families(self) -> Iterator[Family]:
         """Every family of mounts, operations and classes, with the numbers of this moment."""
-        operations: list[float] = [totals.operations for totals in self.operations]
-        yield Family(CATALOGUE["fss_client_operations_total"], self.operation_series, operations)
+        operations: list[float] = [totals.operations for totals in self.operations] or [
+            sum([totals.operations for totals in one.operations]) for one in self.classes
+        ]
+        yield Family(self.metric, self.operation_series, operations)
         for name, value_of_class in _CLASS_VALUES.items():
             yield _family(name, self.class_series[name], [*map(value_of_class, self.classes)])
         for name, value_of_class in _TRANSFER_VALUES.items():
@@ -133,7 +146,7 @@ class _SeriesLayout:
             yield _family(name, self.mount_series[name], [*map(value_of_mount, self.mounts)])
 
 
-def _shape(mounts: dict[SeriesKey, MountTotals]) -> list[tuple[SeriesKey, int]]:
+def _shape(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[SeriesKey, int]]:
     """What the series depend on: the mounts, and how many operations each has."""
     return [(key, len(mount.operations)) for key, mount in mounts.items()]
 
@@ -145,13 +158,24 @@ def _class_totals(mount: MountTotals, of_class: str) -> _ClassTotals:
 
 
 class NfsCollector(Collector):
-    """The client side of `/metrics`. Collecting copies what the ticks have added up; it reads no file."""
+    """The client side of `/metrics`. Collecting copies what the ticks have added up; it reads no file.
+
+    A new mount shows zeros in its first answers and its counts in all later ones: a server that takes rates then sees the
+    zero before the counts and misses nothing.
+
+    Args:
+        ticker: what is collected.
+        by_operation: whether operations are counted by name, not only by class.
+        zero_answers: answers in which a new mount shows zeros, as many as servers scrape this agent.
+    """
 
     name = "nfs"
 
-    def __init__(self, ticker: Ticker) -> None:
+    def __init__(self, ticker: Ticker, *, by_operation: bool = True, zero_answers: int = 1) -> None:
         self._ticker = ticker
-        self._layout = _SeriesLayout({})
+        self._by_operation = by_operation
+        self._zero_answers = zero_answers
+        self._layout = _SeriesLayout({}, by_operation=by_operation)
         self._mount_info = MountInfo()
 
     @property
@@ -170,20 +194,66 @@ class NfsCollector(Collector):
         return ()
 
     def collect(self) -> Iterable[Family]:
-        """Every client family; the counters stay when the source cannot be read, what describes mounts does not."""
+        """Every client family, as an answer to a server: new mounts show zeros.
+
+        The counters stay when the source cannot be read, what describes mounts does not.
+        """
         with self._ticker.lock:
-            accounts = self._ticker.accounts
-            superblocks = () if self._ticker.reading is None else accounts.superblocks
-            if self._layout.shape != _shape(accounts.mounts):
-                self._layout = _SeriesLayout(accounts.mounts)
-            return [
-                self._mount_info.family(superblocks),
-                *service_families(superblocks),
-                *self._layout.families(),
-                *_addresses(accounts),
-                *accounts.costs.families(),
-                *_about_ticks(self._ticker),
-            ]
+            mounts = self._ticker.accounts.mounts
+            new = {key for key, mount in mounts.items() if mount.answers < self._zero_answers}
+            for key in new:
+                mounts[key].answers += 1
+            return self._families(self._layout_of(mounts, new))
+
+    def for_readers(self) -> "ReadersView":
+        """The same families for a reader that is no server, such as the status page: new mounts show their counts."""
+        return ReadersView(self)
+
+    def families_now(self) -> list[Family]:
+        """Every client family as it is."""
+        with self._ticker.lock:
+            return self._families(self._layout_of(self._ticker.accounts.mounts))
+
+    def _layout_of(self, mounts: dict[SeriesKey, MountTotals], new: Collection[SeriesKey] = ()) -> _SeriesLayout:
+        if new:
+            shown = {key: mount.at_zero if key in new else mount for key, mount in mounts.items()}
+            return _SeriesLayout(shown, by_operation=self._by_operation)
+        if self._layout.shape != _shape(mounts):
+            self._layout = _SeriesLayout(mounts, by_operation=self._by_operation)
+        return self._layout
+
+    def _families(self, layout: _SeriesLayout) -> list[Family]:
+        accounts = self._ticker.accounts
+        superblocks = () if self._ticker.reading is None else accounts.superblocks
+        return [
+            self._mount_info.family(superblocks),
+            *service_families(superblocks),
+            *layout.families(),
+            *_addresses(accounts),
+            *accounts.costs.families(),
+            *_about_ticks(self._ticker),
+        ]
+
+
+class ReadersView:
+    """An `NfsCollector` for readers that are no servers. Their look is no answer in the life of a new mount."""
+
+    def __init__(self, collector: NfsCollector) -> None:
+        self._collector = collector
+
+    @property
+    def success(self) -> bool:
+        """As of the collector."""
+        return self._collector.success
+
+    @property
+    def duration_seconds(self) -> float:
+        """As of the collector."""
+        return self._collector.duration_seconds
+
+    def collect(self) -> Iterable[Family]:
+        """Every client family as it is."""
+        return self._collector.families_now()
 
 
 def _family(name: str, series: list[Series], values: Sequence[_Value]) -> Family:
@@ -211,6 +281,8 @@ def _about_ticks(ticker: Ticker) -> Iterator[Family]:
         "fss_nfs_ticks_total": ticker.ticks,
         "fss_nfs_tick_interval_seconds": ticker.last_interval_s,
         "fss_nfs_superblocks": None if ticker.reading is None else len(ticker.reading.superblocks),
+        "fss_nfs_superblocks_left_out": None if ticker.reading is None else ticker.reading.left_out,
+        "fss_nfs_mounts_filtered": None if ticker.reading is None else ticker.reading.filtered,
         "fss_nfs_unresolved_forwarder_addresses": None if ticker.reading is None else len(ticker.reading.unresolved),
     }
     for name, value in single.items():

@@ -1,7 +1,7 @@
 """Cost of READ and WRITE, estimated from the counters of mountstats, and the seam behind which exact mode takes its place."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from fss_exporter.catalogue import Family
@@ -71,7 +71,7 @@ class CostSource(Protocol):
             seconds: since the last reading.
         """
 
-    def forget(self, keys: Iterable[SeriesKey]) -> None:
+    def forget(self, keys: Collection[SeriesKey]) -> None:
         """The series of these mounts are dropped."""
 
     def families(self) -> Iterable[Family]:
@@ -94,7 +94,7 @@ class EstimatedCosts:
         """Nothing is known apart from mountstats."""
         return ()
 
-    def forget(self, keys: Iterable[SeriesKey]) -> None:
+    def forget(self, keys: Collection[SeriesKey]) -> None:
         """Nothing is kept of mounts."""
 
     def families(self) -> Iterable[Family]:

@@ -82,6 +82,7 @@ class MountTotals:
         counts_errors: whether the kernel counts errors (5.3 and later).
         has_cost: whether the service's cost of operations is known.
         lock_io_operations: None where locks are local or not counted.
+        answers: scrapes that have shown the series of this mount.
         last_seen_at: when a mount of this name was last there, seconds of a monotonic clock.
     """
 
@@ -94,6 +95,14 @@ class MountTotals:
     received_bytes: int = 0
     lock_io_operations: int | None = None
     last_seen_at: float = 0.0
+    answers: int = 0
+
+    @property
+    def at_zero(self) -> "MountTotals":
+        """The same mount before anything happened on it."""
+        operations = {name: _at_zero(totals) for name, totals in self.operations.items()}
+        locks = None if self.lock_io_operations is None else 0
+        return MountTotals(operations, self.counts_errors, self.has_cost, lock_io_operations=locks)
 
     def include(self, superblock: Superblock) -> None:
         """Give totals, at zero, to every operation of a superblock."""
@@ -101,11 +110,15 @@ class MountTotals:
         self.has_cost |= rule != "unknown"
         for name, counters in superblock.record.operations.items():
             if name not in self.operations and len(self.operations) < MOST_OPERATIONS:
-                self.operations[name] = _at_zero(name, rule)
+                self.operations[name] = _new_totals(name, rule)
             self.counts_errors |= counters.errors is not None
 
 
-def _at_zero(name: str, rule: CostRule) -> OperationTotals:
+def _at_zero(totals: OperationTotals) -> OperationTotals:
+    return OperationTotals(weight=totals.weight, estimated=None if totals.estimated is None else NO_COST)
+
+
+def _new_totals(name: str, rule: CostRule) -> OperationTotals:
     if rule == "plain":
         return OperationTotals(weight=1 if name in (READ, WRITE) else None)
     if rule == "weighted":

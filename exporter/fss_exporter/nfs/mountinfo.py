@@ -4,6 +4,7 @@ Text in, records out. Layout: proc_pid_mountinfo(5); fields after the optional o
 """
 
 import re
+from typing import Final
 
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.escapes import options, unescape
@@ -14,10 +15,40 @@ _DEVICE_NUMBER = re.compile(r"[0-9]{1,10}:[0-9]{1,10}")
 _LONGEST_LINE = 32_768
 
 
-def parse_mountinfo(text: str) -> Mountinfo:
-    """Every NFS mount of a mountinfo text, in its order. A line that cannot be read costs that line."""
+class MountFilter:
+    """Which mounts are wanted, by regular expressions that must fit a whole mount point, export, server or `server:export`.
+
+    Args:
+        include: only mounts that fit are wanted; None for all.
+        exclude: mounts that fit are not wanted.
+        most: superblocks of the wanted mounts beyond so many are left out.
+    """
+
+    def __init__(self, include: str | None = None, exclude: str | None = None, most: int | None = None) -> None:
+        self._include = None if include is None else re.compile(include)
+        self._exclude = None if exclude is None else re.compile(exclude)
+        self.most = most
+
+    def wants(self, mount: NfsMount) -> bool:
+        """Whether a mount is wanted."""
+        server, export = split_device(mount.device)
+        names = (mount.mount_point, export, server, mount.device)
+        if self._include is not None and not any(map(self._include.fullmatch, names)):
+            return False
+        return self._exclude is None or not any(map(self._exclude.fullmatch, names))
+
+
+EVERY_MOUNT: Final = MountFilter()
+
+
+def parse_mountinfo(text: str, wanted: MountFilter = EVERY_MOUNT) -> Mountinfo:
+    """The NFS mounts of a mountinfo text, in their order. A line that cannot be read costs only that line."""
     mounts: list[NfsMount] = []
     skipped: list[str] = []
+    unwanted: set[int] = set()
+    numbers: set[str] = set()
+    left_out: set[str] = set()
+    filtered = 0
     for line in text.split("\n"):
         if " - nfs" not in line:
             continue
@@ -25,10 +56,28 @@ def parse_mountinfo(text: str) -> Mountinfo:
             mount = _mount(line)
         except RecordError as error:
             skipped.append(error.reason)
-        else:
-            if mount.fstype in NFS_TYPES:
-                mounts.append(mount)
-    return Mountinfo(tuple(mounts), tuple(skipped))
+            continue
+        if mount.fstype not in NFS_TYPES:
+            continue
+        is_wanted = wanted.wants(mount)
+        if is_wanted and (mount.superblock in numbers or wanted.most is None or len(numbers) < wanted.most):
+            numbers.add(mount.superblock)
+            mounts.append(mount)
+            continue
+        filtered += not is_wanted
+        if is_wanted:
+            left_out.add(mount.superblock)
+        unwanted.add(hash((mount.mount_point, mount.device, mount.fstype)))
+    return Mountinfo(tuple(mounts), tuple(skipped), filtered, len(left_out), frozenset(unwanted))
+
+
+def split_device(device: str) -> tuple[str, str]:
+    """Server and export of a device name: `[::1]:/a`, `10.0.0.3:/a`, `server:/a:b` split at the colon of the server."""
+    if device.startswith("["):
+        server, _, export = device.partition("]:")
+        return server.removeprefix("["), export
+    server, slash, export = device.partition(":/")
+    return server, f"/{export}" if slash else ""
 
 
 def _mount(line: str) -> NfsMount:

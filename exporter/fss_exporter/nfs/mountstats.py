@@ -5,7 +5,7 @@ are passed over. A record that cannot be read costs only itself and leaves its r
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import islice
 from typing import NamedTuple
@@ -36,6 +36,13 @@ _OPERATION_NAME = re.compile(r"[A-Z0-9_]{1,40}")
 _MOST_OPERATIONS = 256
 
 
+IsWanted = Callable[[str, str, str], bool]
+
+
+def _every_mount(mount_point: str, device: str, fstype: str) -> bool:  # noqa: ARG001
+    return True
+
+
 class _Body(NamedTuple):
     """All of a record but its head and its age."""
 
@@ -64,8 +71,13 @@ class Parser:
     def __init__(self) -> None:
         self._bodies: dict[str, _Body] = {}
 
-    def parse(self, text: str) -> Mountstats:
-        """As `parse_mountstats`."""
+    def parse(self, text: str, is_wanted: IsWanted = _every_mount) -> Mountstats:
+        """As `parse_mountstats`.
+
+        Args:
+            text: of mountstats.
+            is_wanted: whether a record is worth reading, by mount point, device and file system type.
+        """
         bodies: dict[str, _Body] = {}
         records: list[NfsRecord] = []
         skipped: list[str] = []
@@ -75,19 +87,20 @@ class Parser:
                 skipped.append("truncated")
                 continue
             try:
-                records.append(self._record(chunk, bodies))
+                head = chunk.partition("\n")[0]
+                device, mount_point, fstype = _head(head)
+                if is_wanted(mount_point, device, fstype):
+                    records.append(self._record(device, mount_point, fstype, chunk[len(head) :], bodies))
             except RecordError as error:
                 skipped.append(error.reason)
         self._bodies = bodies
         return Mountstats(tuple(records), tuple(skipped))
 
-    def _record(self, chunk: str, bodies: dict[str, _Body]) -> NfsRecord:
-        head, _, _ = chunk.partition("\n")
-        device, mount_point, fstype = _head(head)
-        age = _AGE.search(chunk)
+    def _record(self, device: str, mount_point: str, fstype: str, text: str, bodies: dict[str, _Body]) -> NfsRecord:
+        age = _AGE.search(text)
         if age is None:
             raise RecordError("malformed_age", f"{device} has no age line")
-        rest = f"{chunk[len(head) : age.start()]}{chunk[age.end() :]}"
+        rest = f"{text[: age.start()]}{text[age.end() :]}"
         body = bodies[rest] = bodies.get(rest) or self._bodies.get(rest) or _body(device, rest)
         return NfsRecord(
             device=device,

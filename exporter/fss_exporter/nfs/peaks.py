@@ -13,15 +13,19 @@ class Peaks:
         self._ticks: dict[str, deque[tuple[float, float]]] = {}
 
     def add(self, iops: Mapping[str, float], at: float) -> None:
-        """Note one tick: I/O operations per second by address, at `at` seconds of a monotonic clock."""
+        """Note one tick.
+
+        Args:
+            iops: I/O operations per second by address; an address that is not there has no mount any more.
+            at: seconds of a monotonic clock.
+        """
         for address, value in iops.items():
             self._ticks.setdefault(address, deque()).append((at, value))
-        for address, ticks in list(self._ticks.items()):
-            while ticks and ticks[0][0] <= at - WINDOW_SECONDS:
+        self._ticks = {address: ticks for address, ticks in self._ticks.items() if address in iops}
+        for ticks in self._ticks.values():
+            while ticks[0][0] <= at - WINDOW_SECONDS:
                 ticks.popleft()
-            if not ticks:
-                del self._ticks[address]
 
     def highest(self) -> dict[str, float]:
-        """Highest IOPS of a single tick by address; an address without a mount for a minute is absent."""
+        """Highest IOPS of a single tick by address; an address without a mount is absent."""
         return {address: max(value for _, value in ticks) for address, ticks in self._ticks.items()}

@@ -112,7 +112,22 @@ class Mountstats:
 
 @dataclass(frozen=True, slots=True)
 class Mountinfo:
-    """All NFS mounts of one mountinfo text, and the reason of each line that could not be read."""
+    """All NFS mounts of one mountinfo text.
+
+    Attributes:
+        mounts: the mounts, in their order.
+        skipped: the reason of each line that could not be read.
+        filtered: how many mounts the operator's filters leave out.
+        left_out: how many superblocks are beyond the most that are supported.
+        unwanted: hashes of the names of all mounts left out, for `is_wanted`.
+    """
 
     mounts: tuple[NfsMount, ...]
-    skipped: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
+    filtered: int = 0
+    left_out: int = 0
+    unwanted: frozenset[int] = frozenset()
+
+    def is_wanted(self, mount_point: str, device: str, fstype: str) -> bool:
+        """Whether a record of mountstats belongs to a mount that is not left out."""
+        return not self.unwanted or hash((mount_point, device, fstype)) not in self.unwanted

@@ -12,11 +12,11 @@ from statistics import median_low
 
 from fss_exporter.errors import UsageError
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.services import BY_NAME, Services
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, UNMATCHED, Reading, Superblock, join, split_device
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, UNMATCHED, Reading, Superblock, join
 
 _AGE_SLACK_S = 1
 # Ages are whole seconds, each rounded for itself.
@@ -213,7 +213,7 @@ def _mounts_of(counters: Mountstats) -> Mountinfo:
         mounts.append(
             NfsMount(number, record.mount_point, record.device, record.fstype, _address(record), record.options)
         )
-    return Mountinfo(tuple(mounts), ())
+    return Mountinfo(tuple(mounts))
 
 
 def _address(record: NfsRecord) -> str:

@@ -12,6 +12,7 @@ from ipaddress import ip_address, ip_network
 from typing import Final, NamedTuple
 
 from fss_exporter.model.services import OCI_FSS
+from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.services import BY_NAME, Known, Services
 
@@ -70,12 +71,16 @@ class Reading:
         present: `major:minor` of every NFS superblock in mountinfo, readable record or not.
         skipped: a reason for each record or line that could not be used.
         unresolved: forwarder addresses without an entry in the address map.
+        filtered: mounts that the operator's filters leave out.
+        left_out: superblocks beyond the most that are supported.
     """
 
     superblocks: tuple[Superblock, ...]
     present: frozenset[str]
     skipped: tuple[str, ...]
     unresolved: frozenset[str]
+    filtered: int = 0
+    left_out: int = 0
 
 
 NO_READING: Final = Reading((), frozenset(), (), frozenset())
@@ -96,10 +101,10 @@ def join(
         address_map: mount-target address by forwarder address.
         services: tells the service of a mount.
     """
-    return Layout(mountinfo, address_map, services).join(mountstats)
+    return MountTable(mountinfo, address_map, services).join(mountstats)
 
 
-class Layout:
+class MountTable:
     """The mounts of a client, prepared once for any number of readings of its counters.
 
     Args:
@@ -116,8 +121,8 @@ class Layout:
         mounts: dict[str, list[NfsMount]] = defaultdict(list)
         for mount in mountinfo.mounts:
             mounts[mount.superblock].append(mount)
-        self._places = {number: _place(tuple(group), address_map, services) for number, group in mounts.items()}
-        self._skipped = mountinfo.skipped
+        self._identities = {number: _identity(tuple(group), address_map, services) for number, group in mounts.items()}
+        self.mountinfo = mountinfo
         self._unresolved = frozenset(
             mount.address
             for mount in mountinfo.mounts
@@ -131,21 +136,27 @@ class Layout:
         names = _ordinals((record.mount_point, record.device, record.fstype) for record in mountstats.records)
         for name, record in zip(names, mountstats.records, strict=True):
             number = self._numbers.get(name)
-            if number is None:
+            if number is None and self.mountinfo.is_wanted(*name[0]):
                 unmatched.append(UNMATCHED)
+            elif number is None:
+                continue
             elif number not in superblocks:
-                place = self._places[number]
-                superblocks[number] = Superblock(number, place.key, place.encrypted, record, place.mounts, place.known)
+                mounts = self._identities[number]
+                superblocks[number] = Superblock(
+                    number, mounts.key, mounts.encrypted, record, mounts.mounts, mounts.known
+                )
         return Reading(
             superblocks=tuple(superblocks.values()),
-            present=frozenset(self._places),
-            skipped=(*mountstats.skipped, *self._skipped, *unmatched),
+            present=frozenset(self._identities),
+            skipped=(*mountstats.skipped, *self.mountinfo.skipped, *unmatched),
             unresolved=self._unresolved,
+            filtered=self.mountinfo.filtered,
+            left_out=self.mountinfo.left_out,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Identity:
     """What a superblock's mounts say of it."""
 
     key: SeriesKey
@@ -164,7 +175,7 @@ def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, st
     return result
 
 
-def _place(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], services: Services) -> _Place:
+def _identity(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], services: Services) -> _Identity:
     address = mounts[0].address
     # A bind mount of a sub-directory names the sub-directory; the export itself is the shortest name around.
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
@@ -172,16 +183,7 @@ def _place(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], service
     key = SeriesKey(address_map.get(address, address) or server, server, export)
     known = services.of(key, mounts[0].fstype)
     encrypted = is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
-    return _Place(key._replace(service=known.service.name), encrypted, mounts, known)
-
-
-def split_device(device: str) -> tuple[str, str]:
-    """Server and export of a device name: `[::1]:/a`, `10.0.0.3:/a`, `server:/a:b` split at the colon of the server."""
-    if device.startswith("["):
-        server, _, export = device.partition("]:")
-        return server.removeprefix("["), export
-    server, slash, export = device.partition(":/")
-    return server, f"/{export}" if slash else ""
+    return _Identity(key._replace(service=known.service.name), encrypted, mounts, known)
 
 
 def is_forwarder(address: str) -> bool:

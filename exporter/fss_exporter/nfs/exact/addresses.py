@@ -6,10 +6,11 @@ from pathlib import Path
 from fss_exporter.nfs.exact.tables import Table
 
 UNKNOWN = ""
+_MOST_CLIENTS = 10_000
 
 
 class Addresses:
-    """Server address by RPC client number, remembered for good: a number is not used again while the kernel runs.
+    """Server address by RPC client number, remembered: a number is not used again while the kernel runs.
 
     Args:
         sysfs: where sysfs is mounted.
@@ -39,6 +40,8 @@ class Addresses:
             if not address:
                 return UNKNOWN
             self._known[client] = self._mapped(address)
+            while len(self._known) > _MOST_CLIENTS:
+                del self._known[next(iter(self._known))]
         return self._known[client]
 
     def _looked_up(self, client: str) -> str:

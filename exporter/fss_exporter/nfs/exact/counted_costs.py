@@ -6,7 +6,7 @@ So the estimate is an advance: the counts are charged less the advance, and not 
 totals are exact again, or as far above the truth as the estimate was.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from fss_exporter.catalogue import Family
@@ -107,7 +107,7 @@ class CountedCosts:
             cost = exact_cost(operation, transfers, again * (estimated_cost(change).point / change.operations))
         return advance.rest(cost)
 
-    def forget(self, keys: Iterable[SeriesKey]) -> None:
+    def forget(self, keys: Collection[SeriesKey]) -> None:
         """Drop the totals of mounts."""
         self.totals.forget(keys)
 

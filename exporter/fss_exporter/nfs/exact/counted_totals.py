@@ -1,7 +1,7 @@
 """Counts added up since the exporter started: what is known beside the costs of the mounts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.model.operations import READ, WRITE
@@ -70,12 +70,16 @@ class CountedTotals:
             spent.exact += seconds if exact else 0.0
             spent.estimated += 0.0 if exact else seconds
 
-    def forget(self, keys: Iterable[SeriesKey]) -> None:
-        """Drop the seconds of mounts whose series are gone, and the sizes of addresses without a mount."""
+    def forget(self, keys: Collection[SeriesKey]) -> None:
+        """Drop the totals of mounts whose series are gone, and those of addresses without any other mount."""
+        gone = {key.address for key in keys}
         for key in keys:
             self.seconds.pop(key, None)
-        addresses = {key.address for key in self.seconds}
-        self.sizes = {place: one for place, one in self.sizes.items() if place[0] in addresses}
+        gone -= {key.address for key in self.seconds}
+        self.sizes = {place: one for place, one in self.sizes.items() if place[0] not in gone}
+        for calls in (self.locks, self.acls):
+            for place in [place for place in calls if place[0] in gone]:
+                del calls[place]
 
     def _add_sizes(self, counts: Counts, mounts: Mapping[str, SeriesKey]) -> None:
         for operation in (READ, WRITE):

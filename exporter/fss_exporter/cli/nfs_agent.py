@@ -1,0 +1,60 @@
+"""The agent: what reads this host's NFS counters, put together from its flags."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mountinfo import MountFilter
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.services import Services
+from fss_exporter.nfs.ticker import Ticker
+
+if TYPE_CHECKING:
+    from fss_exporter.cli.exact import Exact
+
+
+class NfsAgent:
+    """Ticker and collector, with the kernel's tables in exact mode.
+
+    Args:
+        flags: of the agent.
+        address_map: mount-target address by TLS forwarder address.
+        services: tells the service of a mount.
+    """
+
+    def __init__(self, flags: NfsFlags, address_map: Mapping[str, str], services: Services) -> None:
+        read = Procfs(flags.procfs, flags.pid, address_map, services, wanted_mounts(flags)).read
+        self._exact = None if flags.exact == "off" else _exact(flags, read, address_map)
+        costs = None if self._exact is None else self._exact.costs
+        accounts = Accounts(costs, flags.series_retention_s, most_mounts=flags.max_mounts)
+        self.ticker = Ticker(read if self._exact is None else self._exact.reader.read, flags.tick_s, accounts=accounts)
+        self.loops = [self.ticker.loop]
+        if self._exact is not None:
+            self._exact.reader.interval_s = lambda: self.ticker.wanted_interval_s
+            self.loops.append(self._exact.reader.loop)
+        self.collector = NfsCollector(self.ticker, by_operation=flags.operations == "all", zero_answers=flags.scrapers)
+
+    def start(self) -> None:
+        """Set up what counts, and tick."""
+        if self._exact is not None:
+            self._exact.open()
+        self.ticker.start()
+
+    def stop(self) -> None:
+        """Stop ticking and take down what counts."""
+        self.ticker.stop()
+        if self._exact is not None:
+            self._exact.reader.close()
+
+
+def wanted_mounts(flags: NfsFlags) -> MountFilter:
+    """Which mounts are read."""
+    return MountFilter(flags.mounts_include, flags.mounts_exclude, flags.max_mounts)
+
+
+def _exact(flags: NfsFlags, read: Callable[[], Any], address_map: Mapping[str, str]) -> "Exact":
+    from fss_exporter.cli.exact import exact  # noqa: PLC0415  # only where it is asked for
+
+    return exact(flags.exact, read, flags.tracefs, flags.sysfs, address_map)

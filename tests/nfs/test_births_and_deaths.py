@@ -1,0 +1,207 @@
+"""New mounts show zeros before their counts, unmounted ones vanish after the retention, and there is an end to how many are kept."""
+
+from collections.abc import Iterable
+
+import pytest
+from tests.nfs.records import Names, mountinfo, mountstats
+
+from fss_exporter.catalogue import Family
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mountinfo import MountFilter, parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.superblocks import Reading, join
+from fss_exporter.nfs.ticker import Ticker
+
+
+def names(number: int) -> Names:
+    return {"device": f"10.0.0.{3 + number % 2}:/{number}", "mount_point": f"/mnt/{number}"}
+
+
+def look(*mounts: tuple[int, int, int], wanted: MountFilter | None = None) -> Reading:
+    """A reading of mounts: number, age, READs (and as many REMOVEs)."""
+    stats = "".join(
+        mountstats({"READ": reads, "REMOVE": reads}, age=age, **names(number)) for number, age, reads in mounts
+    )
+    info = "".join(
+        mountinfo(superblock=f"0:{40 + number}", address=f"10.0.0.{3 + number % 2}", **names(number))
+        for number, _, _ in mounts
+    )
+    return join(parse_mountstats(stats), parse_mountinfo(info, wanted or MountFilter()))
+
+
+class Agent:
+    """An agent whose clock and readings the test gives."""
+
+    def __init__(self, retention_s: float = 3600.0, most_mounts: int | None = None, zero_answers: int = 1) -> None:
+        self.now = 0.0
+        self.next = look()
+        accounts = Accounts(retention_s=retention_s, most_mounts=most_mounts)
+        self.ticker = Ticker(lambda: self.next, 1.0, lambda: self.now, accounts=accounts)
+        self.collector = NfsCollector(self.ticker, zero_answers=zero_answers)
+
+    def tick(self, *mounts: tuple[int, int, int], seconds: float = 1.0) -> None:
+        self.now += seconds
+        self.next = look(*mounts)
+        self.ticker.tick()
+        assert self.ticker.loop.heartbeat.success
+
+    def removes(self) -> dict[str, float]:
+        """REMOVEs by export, as a server that asks now is told."""
+        return by_export(self.collector.collect())
+
+
+def by_export(families: Iterable[Family]) -> dict[str, float]:
+    return {
+        sample.labels["export"]: sample.value
+        for family in families
+        if family.name == "fss_client_operations"
+        for sample in family.samples
+        if sample.labels["operation"] == "REMOVE"
+    }
+
+
+def test_a_new_mount_shows_zeros_in_the_first_answer_and_its_counts_in_the_second() -> None:
+    agent = Agent()
+    agent.tick()
+    agent.tick((1, 0, 500))
+    agent.tick((1, 1, 700))
+
+    assert agent.removes() == {"/1": 0}
+    assert agent.removes() == {"/1": 700}
+
+
+def test_the_zeros_of_a_new_mount_leave_the_other_mounts_alone() -> None:
+    agent = Agent()
+    agent.tick((1, 1000, 5))
+    agent.removes()
+    agent.tick((1, 1001, 9), (2, 0, 500))
+
+    assert agent.removes() == {"/1": 4, "/2": 0}
+    assert agent.removes() == {"/1": 4, "/2": 500}
+
+
+def test_every_family_of_a_new_mount_is_there_at_zero_before_its_counts() -> None:
+    agent = Agent()
+    agent.tick()
+    agent.tick((1, 0, 500))
+    first, second = (
+        {
+            (sample.name, *sample.labels.values()): sample.value
+            for one in families
+            if one.type == "counter"
+            for sample in one.samples
+        }
+        for families in (agent.collector.collect(), agent.collector.collect())
+    )
+
+    of_mount = {series: value for series, value in first.items() if "/1" in series}
+    assert of_mount
+    assert set(of_mount.values()) == {0}
+    assert second.keys() == first.keys()
+
+
+def test_two_servers_see_a_zero_each_where_the_agent_knows_of_them() -> None:
+    agent = Agent(zero_answers=2)
+    agent.tick()
+    agent.tick((1, 0, 500))
+
+    assert [agent.removes()["/1"] for _ in range(3)] == [0, 0, 500]
+
+
+def test_a_person_who_looks_at_the_page_takes_no_zero_from_the_server() -> None:
+    agent = Agent()
+    agent.tick()
+    agent.tick((1, 0, 500))
+
+    assert by_export(agent.collector.for_readers().collect()) == {"/1": 500}
+    assert agent.removes() == {"/1": 0}
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(3599, {"/1": 4, "/2": 0}), (3601, {"/2": 0})])
+def test_the_series_of_an_unmounted_export_vanish_after_the_retention(seconds: float, kept: dict[str, float]) -> None:
+    agent = Agent()
+    agent.tick((1, 1000, 5), (2, 1000, 5))
+    agent.removes()
+    agent.tick((1, 1001, 9), (2, 1001, 5))
+    agent.tick((2, 1001 + int(seconds), 5), seconds=seconds)
+
+    assert agent.removes() == kept
+
+
+def test_what_describes_a_mount_vanishes_with_it_and_so_does_the_peak_of_its_address() -> None:
+    agent = Agent()
+    agent.tick((1, 1000, 5), (2, 1000, 5))
+    agent.tick((1, 1001, 9), (2, 1001, 9))
+    agent.tick((2, 1002, 9))
+
+    told = {family.name: [dict(sample.labels) for sample in family.samples] for family in agent.collector.collect()}
+    assert [labels["export"] for labels in told["fss_client_mount"]] == ["/2"]
+    assert told["fss_client_peak_estimated_iops"] == [{"address": "10.0.0.3"}]
+
+
+def test_a_mount_that_comes_back_within_the_retention_goes_on_and_later_begins_at_zero() -> None:
+    agent = Agent()
+    agent.tick()
+    agent.tick((1, 0, 5))
+    agent.tick()
+    agent.removes()
+    agent.tick((1, 0, 3))
+    assert agent.removes() == {"/1": 8}
+
+    agent.tick()
+    agent.tick(seconds=3601)
+    assert agent.removes() == {}
+    agent.tick((1, 0, 3))
+    assert [agent.removes() for _ in range(2)] == [{"/1": 0}, {"/1": 3}]
+
+
+def test_unmounted_exports_that_are_too_many_vanish_early_and_mounted_ones_never() -> None:
+    agent = Agent(most_mounts=3)
+    agent.tick((0, 1000, 0))
+    for number in range(1, 50):
+        agent.tick((0, 1000 + number, 0), (number, 0, 1))
+
+    assert agent.removes().keys() == {"/0", "/48", "/49"}
+
+
+def test_superblocks_beyond_the_most_are_left_out_and_counted() -> None:
+    reading = look((1, 5, 0), (2, 5, 0), (3, 5, 0), wanted=MountFilter(most=2))
+
+    assert [superblock.key.export for superblock in reading.superblocks] == ["/1", "/2"]
+    assert (reading.left_out, reading.skipped) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "left"),
+    [
+        (None, None, ["/1", "/2", "/3"]),
+        ("/mnt/1", None, ["/1"]),
+        ("/mnt/.*", "/2|/3", ["/1"]),
+        (None, "10[.]0[.]0[.]4", ["/2"]),
+        (None, "10.0.0.3:/2", ["/1", "/3"]),
+        ("mnt", None, []),
+        (None, "/mnt", ["/1", "/2", "/3"]),
+    ],
+)
+def test_mounts_are_filtered_by_expressions_that_fit_a_whole_name(
+    include: str | None, exclude: str | None, left: list[str]
+) -> None:
+    reading = look((1, 5, 0), (2, 5, 0), (3, 5, 0), wanted=MountFilter(include, exclude))
+
+    assert [superblock.key.export for superblock in reading.superblocks] == left
+    assert reading.filtered == 3 - len(left)
+    assert reading.skipped == ()
+
+
+def test_without_names_of_operations_there_is_one_series_a_class_and_at_most_45_a_mount() -> None:
+    agent = Agent()
+    agent.tick((1, 1000, 5))
+    agent.tick((1, 1001, 9))
+    collector = NfsCollector(agent.ticker, by_operation=False, zero_answers=0)
+    told = {family.name: family.samples for family in collector.collect()}
+
+    operations = {sample.labels["class"]: sample.value for sample in told["fss_client_operations"]}
+    assert operations == {"read": 4, "write": 0, "metadata_read": 0, "metadata_write": 4}
+    assert "operation" not in told["fss_client_operations"][0].labels
+    assert sum(len(samples) for name, samples in told.items() if name.startswith("fss_client_")) <= 45

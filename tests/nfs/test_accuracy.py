@@ -1,8 +1,22 @@
 """The estimate against packet captures of a real client: what the project promises."""
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-from tests.accuracy import DOCUMENT, MEAN_TARGET_ERROR, OUT_OF_REACH, documented, mean_error, measure, report
-from tests.recordings import METADATA, Recording, load_all
+from tests.accuracy import (
+    BLIND_TARGET_ERROR,
+    DOCUMENT,
+    MEAN_TARGET_ERROR,
+    OUT_OF_REACH,
+    documented,
+    mean_error,
+    measure,
+    report,
+)
+from tests.recordings import METADATA, Recording, RecordingError, load_all, load_blind
 
 from fss_exporter.model.operations import READ, WRITE
 
@@ -50,3 +64,60 @@ def test_the_recordings_hold_reads_writes_and_metadata() -> None:
 
 def test_the_documented_table_is_what_make_accuracy_prints() -> None:
     assert documented(report()) == DOCUMENT.read_text(), "write it anew: python -m tests.accuracy --write"
+
+
+class TestBlind:
+    """Recordings the rule was not chosen with. A rule that changes shows these figures before and after."""
+
+    def test_the_truth_lies_within_the_bounds_where_a_counter_can_tell(self) -> None:
+        rows = [measure(recording) for recording in load_blind()]
+        assert len(rows) == 66
+        assert [row.name for row in rows if row.outside and row.name not in OUT_OF_REACH] == []
+
+    def test_the_errors_are_the_published_ones(self) -> None:
+        rows = [row for row in map(measure, load_blind()) if row.name not in OUT_OF_REACH]
+        worst = max(rows, key=lambda row: abs(row.error))
+        assert (worst.name, f"{worst.error:+.1%}") == ("f6_oddread", "+8.7%")
+        assert abs(worst.error) < BLIND_TARGET_ERROR
+        assert f"{mean_error(rows):.2%}" == "0.70%"
+
+
+class TestOtherRecordings:
+    """`make accuracy ARGS=DIRECTORY` on something that is no set of recordings."""
+
+    @pytest.fixture
+    def recording(self, tmp_path: Path) -> Path:
+        source = Path(__file__).parents[1] / "fixtures" / "recordings" / "kernel-6.12" / "a_randread_4k"
+        return Path(shutil.copytree(source, tmp_path / "mine" / "a_randread_4k"))
+
+    def test_a_directory_that_does_not_exist_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(RecordingError, match="nowhere: no such directory"):
+            load_all(tmp_path / "nowhere")
+
+    def test_an_empty_directory_says_what_a_recording_is(self, tmp_path: Path) -> None:
+        with pytest.raises(RecordingError, match=r"no recording: a folder with truth\.json and snaps"):
+            load_all(tmp_path)
+
+    def test_a_recording_without_mountinfo_says_what_is_missing(self, recording: Path) -> None:
+        for mounts in recording.glob("mountinfo*"):
+            mounts.unlink()
+        with pytest.raises(RecordingError, match=r"a_randread_4k: no mountinfo"):
+            load_all(recording.parent)
+
+    @pytest.mark.parametrize("content", ["", "[]", "{}", "{nothing"])
+    def test_a_truth_that_is_none_is_named(self, content: str, recording: Path) -> None:
+        (recording / "truth.json").write_text(content)
+        with pytest.raises(RecordingError, match="a_randread_4k"):
+            load_all(recording.parent)
+
+    def test_a_link_to_recordings_is_followed(self, recording: Path, tmp_path: Path) -> None:
+        (tmp_path / "links").mkdir()
+        (tmp_path / "links" / "one").symlink_to(recording)
+        assert [one.name for one in load_all(tmp_path / "links")] == ["one"]
+
+    def test_the_command_prints_one_line_and_no_traceback(self, tmp_path: Path) -> None:
+        run = subprocess.run(
+            [sys.executable, "-m", "tests.accuracy", str(tmp_path)], capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 1
+        assert run.stderr == f"accuracy: {tmp_path}: no recording: a folder with truth.json and snaps.txt.gz for each\n"

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 
 from fss_exporter.errors import UsageError
 from fss_exporter.fio.report import read_report
-from fss_exporter.model.benchmark import Job, judge
+from fss_exporter.model.benchmark import Job
+from fss_exporter.model.benchmark_verdict import Storage, judge
 from fss_exporter.model.limits import STANDARD
 
 REPORTS = Path(__file__).parents[1] / "fixtures/fio"
@@ -44,7 +45,7 @@ def job(document: dict[str, Any]) -> dict[str, Any]:
         ("[]", "not a report of fio"),
         ("null", "not a report of fio"),
         ("\x00\xff", "not a report of fio"),
-        ("3;fio-3.33;randread;0;0;1753680", "not a report of fio"),
+        ("3;fio-3.33;randread;0;0;1753680", "terse output is not read, because its fields have no names"),
         ('{"jobs": []}', "not a report of fio"),
         ('{"fio version": "fio-3.33", "jobs": 7}', "jobs: should be a valid list"),
         ('{"fio version": "fio-3.33"}', "no job has read or written anything"),
@@ -74,7 +75,7 @@ def test_whatever_became_of_a_report_it_is_read_or_refused(data: st.DataObject) 
     put = data.draw(st.one_of(st.text(max_size=10), st.integers().map(str), st.floats().map(str)))
     with contextlib.suppress(UsageError):
         for job in read_report("r.json", text[:begin] + put + text[end:]):
-            judge([job], STANDARD.limits, 1 << 20)
+            judge([job], Storage(STANDARD.limits))
 
 
 @given(st.text())

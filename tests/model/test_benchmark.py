@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.benchmark import Direction, Job, Pace, job_traffic, judge
+from fss_exporter.model.benchmark import Direction, Job, job_traffic
+from fss_exporter.model.benchmark_verdict import Bottleneck, Storage, judge
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.model.transfers import read_io_operations, write_io_operations
 from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH
@@ -22,9 +23,9 @@ def reads(operations: float, size: int, depth: int | None = 8, latency: float = 
 
 
 def test_a_job_that_did_nothing_costs_nothing() -> None:
-    verdict = judge([Job("idle", 0, Direction(), Direction(), 4)], STANDARD.limits, MIB)
+    verdict = judge([Job("idle", 0, Direction(), Direction(), 4)], Storage(STANDARD.limits))
     assert verdict.traffic.operations == {}
-    assert verdict.pace is Pace.UNKNOWN
+    assert verdict.bottleneck is Bottleneck.UNKNOWN
     assert verdict.allowed is None
 
 
@@ -55,8 +56,8 @@ def test_a_request_above_the_transfer_size_is_split() -> None:
 
 
 def test_a_ceiling_met_tells_how_far_the_model_is_off() -> None:
-    verdict = judge([reads(24_000, 32 * KIB, 64, 0.0026)], STANDARD.limits, MIB)
-    assert verdict.pace is Pace.CEILING
+    verdict = judge([reads(24_000, 32 * KIB, 64, 0.0026)], Storage(STANDARD.limits))
+    assert verdict.bottleneck is Bottleneck.CEILING
     assert verdict.first is not None
     assert verdict.first.resource == IOPS
     assert verdict.allowed == pytest.approx(25_000)
@@ -64,39 +65,39 @@ def test_a_ceiling_met_tells_how_far_the_model_is_off() -> None:
 
 
 def test_large_reads_meet_the_bandwidth() -> None:
-    verdict = judge([reads(940, MIB, 32, 0.034)], STANDARD.limits, MIB)
+    verdict = judge([reads(940, MIB, 32, 0.034)], Storage(STANDARD.limits))
     assert verdict.first is not None
     assert verdict.first.resource == READ_BANDWIDTH
-    assert verdict.pace is Pace.CEILING
+    assert verdict.bottleneck is Bottleneck.CEILING
 
 
 def test_far_above_the_ceiling_is_not_this_shape() -> None:
-    assert judge([reads(90_000, 4 * KIB)], STANDARD.limits, MIB).pace is Pace.ABOVE
+    assert judge([reads(90_000, 4 * KIB)], Storage(STANDARD.limits)).bottleneck is Bottleneck.ABOVE
 
 
 def test_a_filled_depth_below_the_ceiling_is_latency() -> None:
-    assert judge([reads(8000, 4 * KIB, 8, 0.001)], STANDARD.limits, MIB).pace is Pace.LATENCY
+    assert judge([reads(8000, 4 * KIB, 8, 0.001)], Storage(STANDARD.limits)).bottleneck is Bottleneck.LATENCY
 
 
 def test_a_depth_that_is_not_filled_is_the_client() -> None:
-    assert judge([reads(2000, 4 * KIB, 8, 0.001)], STANDARD.limits, MIB).pace is Pace.CLIENT
+    assert judge([reads(2000, 4 * KIB, 8, 0.001)], Storage(STANDARD.limits)).bottleneck is Bottleneck.CLIENT
 
 
 def test_without_a_depth_nobody_is_blamed() -> None:
-    assert judge([reads(2000, 4 * KIB, None)], STANDARD.limits, MIB).pace is Pace.UNKNOWN
+    assert judge([reads(2000, 4 * KIB, None)], Storage(STANDARD.limits)).bottleneck is Bottleneck.UNKNOWN
 
 
 def test_without_a_ceiling_there_is_a_cost_and_no_prediction() -> None:
-    verdict = judge([reads(90_000, 4 * KIB, 90, 0.001)], Limits(), MIB)
+    verdict = judge([reads(90_000, 4 * KIB, 90, 0.001)], Storage(Limits()))
     assert verdict.traffic.iops is not None
     assert verdict.traffic.iops.point == 180_000
     assert verdict.allowed is None
     assert verdict.error is None
-    assert verdict.pace is Pace.LATENCY
+    assert verdict.bottleneck is Bottleneck.LATENCY
 
 
 def test_jobs_that_ran_together_share_the_ceiling() -> None:
-    verdict = judge([reads(12_000, 32 * KIB), reads(12_500, 32 * KIB)], STANDARD.limits, MIB)
-    assert verdict.pace is Pace.CEILING
+    verdict = judge([reads(12_000, 32 * KIB), reads(12_500, 32 * KIB)], Storage(STANDARD.limits))
+    assert verdict.bottleneck is Bottleneck.CEILING
     assert verdict.depth == 16
     assert verdict.in_flight == pytest.approx(24.5)

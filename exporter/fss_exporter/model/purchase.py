@@ -142,12 +142,17 @@ def latency_of(load: ServiceLoad, kind: ServiceType | None, latency_seconds: flo
 
 
 def clients_needed(load: ServiceLoad, kind: ServiceType) -> int | None:
-    """Clients it takes if each reaches what one client was seen to reach; None where nobody has said so."""
+    """Clients it takes if each reaches what one client was seen to reach; None where no document says so."""
+    share = clients_share(load, kind)
+    return None if share is None else max(1, math.ceil(share))
+
+
+def clients_share(load: ServiceLoad, kind: ServiceType) -> float | None:
+    """The load in multiples of what one client was seen to reach; None where no document says so."""
     one = kind.one_client
     if one is None:
         return None
-    shares = (
+    return max(
         load.reads / one.read_iops + load.writes / one.write_iops,
         load.read_bytes / one.read_bytes_per_second + load.written_bytes / one.write_bytes_per_second,
     )
-    return max(1, math.ceil(max(shares)))

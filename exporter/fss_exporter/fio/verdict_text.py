@@ -1,0 +1,152 @@
+"""What a benchmark says about the storage: tables and sentences."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from fss_exporter import tables, units
+from fss_exporter.model.benchmark import Job
+from fss_exporter.model.benchmark_verdict import ABOVE_RATIO, CLIENT_REACH, Bottleneck, Storage, Verdict
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.utilisation import Use
+from fss_exporter.tables import Column, Row
+
+_TAILS = (50.0, 99.0, 99.9)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Jobs that ran together, with their verdict.
+
+    Attributes:
+        name: of the group, or of the directory where directories are mount targets.
+        jobs: the jobs.
+        verdict: the verdict on all of them.
+    """
+
+    name: str
+    jobs: Sequence[Job]
+    verdict: Verdict
+
+
+_COLUMNS = (
+    Column("job", left=True),
+    Column("", left=True),
+    Column("IOPS of fio"),
+    Column("MB/s"),
+    Column("KiB", 2),
+    Column("mean ms", 1),
+    Column("p50 ms", 6),
+    Column("p99 ms", 2),
+    Column("p99.9 ms", 6),
+    Column("in flight", 5),
+    Column("of depth", 5),
+)
+
+
+def counted_as(storage: Storage) -> str:
+    """Name of the I/O operations that the storage counts; empty for storage without a known ceiling."""
+    if storage.limits is None:
+        return ""
+    return "mount-target IOPS" if isinstance(storage.limits, Limits) else "IOPS of the service"
+
+
+def show_verdicts(out: Console, source: str, name: str, storage: Storage, found: Sequence[Judged]) -> None:
+    """Print reports and verdicts.
+
+    Args:
+        out: the terminal.
+        source: names of the reports.
+        name: of the storage.
+        storage: what the reports are held against.
+        found: groups of jobs with their verdicts.
+    """
+    cost = (Column(counted_as(storage)),) if storage.limits is not None else ()
+    rows = [row for one in found for job in one.jobs for row in _rows(job, storage)]
+    tables.show(out, (*_COLUMNS, *cost), rows, source)
+    notes: set[str] = set()
+    for one in found:
+        tables.say(out, "")
+        together = " together" if len(one.jobs) > 1 else ""
+        tables.say(out, f"{one.name}{together}", "bold")
+        for line in verdict_sentences(one.verdict, name, storage):
+            tables.say(out, line, hanging=2)
+        for remark in dict.fromkeys(remark for job in one.jobs for remark in job.remarks if remark not in notes):
+            tables.say(out, f"note: {remark}", hanging=2)
+            notes.add(remark)
+
+
+def _rows(job: Job, storage: Storage) -> list[Row]:
+    traffic = storage.traffic(job)
+    rows = []
+    for kind, name, direction in (("read", "READ", job.reads), ("write", "WRITE", job.writes)):
+        if not direction.count:
+            continue
+        cost = traffic.operations[name].iops
+        rows.append(
+            Row(
+                (
+                    job.name,
+                    kind,
+                    units.number(direction.operations),
+                    units.megabytes(direction.bytes_per_second),
+                    units.kibibytes(direction.mean_bytes),
+                    units.milliseconds(direction.mean_seconds),
+                    *(units.milliseconds(direction.percentiles.get(tail)) for tail in _TAILS),
+                    units.number(direction.in_flight),
+                    units.NOT_KNOWN if job.depth is None else str(job.depth),
+                    *((units.number(cost.point if cost else None),) if storage.limits is not None else ()),
+                )
+            )
+        )
+    empty = len(_COLUMNS) - (1 if storage.limits is None else 0)
+    return rows or [Row((job.name, "nothing done", *[""] * (empty - 1)))]
+
+
+def verdict_sentences(verdict: Verdict, name: str, storage: Storage) -> Iterator[str]:
+    """The verdict, one sentence each."""
+    iops, first = verdict.traffic.iops, verdict.first
+    if iops is not None and storage.limits is not None:
+        bounds = f" ({units.number(iops.lower)} to {units.number(iops.upper)})" if iops.lower != iops.upper else ""
+        yield f"cost: {units.number(iops.point)} {counted_as(storage)}{bounds}"
+    depth = f" of {verdict.depth}" if verdict.depth is not None else ""
+    yield f"in flight (Little's law): {units.number(verdict.in_flight)}{depth}"
+    share = ""
+    if first is not None:
+        of = f"each of {storage.mount_targets} mount targets of {name}" if storage.mount_targets > 1 else name
+        met = verdict.bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
+        share = f"{':' if met else ';'} {units.percent(first.ratio)} of the {first.resource} of {of}"
+    yield f"{_bottleneck(verdict, storage)}{share}"
+    for use in verdict.clients:
+        yield f"{use.resource}: {_client_figures(use)}{units.percent(use.ratio)}"
+    if verdict.allowed is not None:
+        off = f"; the model is off by {verdict.error * 100:+.1f} %" if verdict.error is not None else ""
+        yield f"the model allows {units.number(verdict.allowed)} IOPS of fio at this mix{off}"
+
+
+def _client_figures(use: Use) -> str:
+    if use.resource == CLIENT_REACH:
+        return ""
+    if use.unit == "B/s":
+        return f"{units.megabytes(use.demand)} of {units.megabytes(use.limit)} MB/s, "
+    return f"{units.number(use.demand)} of {units.number(use.limit)}, "
+
+
+def _bottleneck(verdict: Verdict, storage: Storage) -> str:
+    sentence = _SENTENCES[verdict.bottleneck]
+    if any(use.resource == CLIENT_REACH and (use.ratio or 0) > ABOVE_RATIO for use in verdict.clients):
+        sentence = sentence.replace("one client was seen to reach no more", "more than one client was seen to reach")
+    return sentence if storage.limits is not None else sentence.replace("no ceiling met", "no ceiling is known")
+
+
+_SENTENCES = {
+    Bottleneck.CEILING: "met a ceiling",
+    Bottleneck.ABOVE: "above the ceiling (another shape, a cache in between, or other storage)",
+    Bottleneck.SERVICE_QUEUE: "no ceiling met, the service takes no more requests at a time: more depth or jobs get no more",
+    Bottleneck.CLIENT_NETWORK: "no ceiling met, the network of the client is full: more clients or a larger shape get more",
+    Bottleneck.CLIENT_REACH: "no ceiling met, one client was seen to reach no more: more clients get more",
+    Bottleneck.LATENCY: "no ceiling met, latency sets the pace (more depth or jobs get more)",
+    Bottleneck.CLIENT: "no ceiling met, the client does not keep its depth filled",
+    Bottleneck.UNKNOWN: "no ceiling met",
+}

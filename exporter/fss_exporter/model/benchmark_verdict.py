@@ -1,0 +1,155 @@
+"""A benchmark against the ceilings of the storage, and what set its pace.
+
+Requests in flight are, by Little's law, requests completed per second times the seconds of each.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from fss_exporter.model.benchmark import Job, job_traffic, plain_traffic
+from fss_exporter.model.capacity import CLIENT_NETWORK
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.purchase import clients_share, service_load, uses_of
+from fss_exporter.model.service import Ceilings, ServiceType
+from fss_exporter.model.traffic import Traffic, scaled, together
+from fss_exporter.model.utilisation import Use, fullest
+from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
+
+MET_RATIO = 0.90
+"""Share of a ceiling from which on a benchmark has met it: its own ramp and jitter take the rest."""
+
+ABOVE_RATIO = 1.05
+"""Larger shares of a ceiling mean another shape, a cache in between, or another storage."""
+
+FILLED_RATIO = 0.90
+"""Share of the configured depth from which on latency, not the client, sets the pace."""
+
+CLIENT_REACH = "reach of one client"
+SERVICE_QUEUE = "requests the service takes at a time"
+
+
+class Bottleneck(Enum):
+    """What set the pace of a benchmark."""
+
+    CEILING = "ceiling"
+    ABOVE = "above the ceiling"
+    SERVICE_QUEUE = "requests in flight at the service"
+    CLIENT_NETWORK = "client network"
+    CLIENT_REACH = "reach of one client"
+    LATENCY = "latency x concurrency"
+    CLIENT = "client"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The storage that a benchmark is held against, and the clients that ran it.
+
+    Attributes:
+        limits: ceilings of one mount target, or of another service; None for storage without a known ceiling.
+        mount_targets: how many share the load evenly.
+        transfer_size: rsize and wsize of the mounts, bytes.
+        kind: type of another service, for its figures about one client; None for OCI File Storage.
+        clients: hosts that ran the benchmark.
+        client_bandwidth: bytes per second of the network of one host; None where unknown.
+    """
+
+    limits: Limits | Ceilings | None
+    mount_targets: int = 1
+    transfer_size: int = LARGEST_TRANSFER_BYTES
+    kind: ServiceType | None = None
+    clients: int = 1
+    client_bandwidth: float | None = None
+
+    def traffic(self, job: Job) -> Traffic:
+        """Traffic of a job: with the weights of OCI File Storage, or one for each read and write."""
+        return job_traffic(job, self.transfer_size) if isinstance(self.limits, Limits) else plain_traffic(job)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What jobs that ran together measured.
+
+    Attributes:
+        traffic: load on the storage.
+        uses: every ceiling, and the share of one mount target in the load.
+        first: the fullest ceiling; None where no ceiling is known.
+        clients: bounds of the clients, and of the requests the service takes.
+        in_flight: requests in flight on average.
+        depth: configured requests in flight; None where not every job says.
+        bottleneck: what set the pace.
+        allowed: operations per second the model allows at this mix; None where no bound is known.
+        error: how far the model is off where a ceiling was met, (allowed - measured) / measured; else None.
+    """
+
+    traffic: Traffic
+    uses: tuple[Use, ...]
+    first: Use | None
+    clients: tuple[Use, ...]
+    in_flight: float
+    depth: int | None
+    bottleneck: Bottleneck
+    allowed: float | None
+    error: float | None
+
+
+def judge(jobs: Iterable[Job], storage: Storage) -> Verdict:
+    """What jobs that ran together measured, against the storage."""
+    jobs = tuple(jobs)
+    traffic = together(storage.traffic(job) for job in jobs)
+    found = () if storage.limits is None else uses_of(scaled(traffic, 1 / storage.mount_targets), storage.limits)
+    first = fullest(found)
+    in_flight = sum(job.in_flight for job in jobs)
+    depths = [job.depth for job in jobs if job.depth is not None]
+    depth = sum(depths) if depths and len(depths) == len(jobs) else None
+    clients = tuple(_client_uses(traffic, in_flight, storage))
+    bottleneck = _bottleneck(first, clients, in_flight, depth)
+    measured = sum(job.reads.operations + job.writes.operations for job in jobs)
+    bound = fullest((*found, *(use for use in clients if use.resource != SERVICE_QUEUE)))
+    met = first is not None and bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
+    return Verdict(
+        traffic=traffic,
+        uses=found,
+        first=first,
+        clients=clients,
+        in_flight=in_flight,
+        depth=depth,
+        bottleneck=bottleneck,
+        allowed=measured / bound.ratio if bound and bound.ratio else None,
+        error=1 / first.ratio - 1 if met and first and first.ratio else None,
+    )
+
+
+def _client_uses(traffic: Traffic, in_flight: float, storage: Storage) -> Iterator[Use]:
+    """Bounds of the clients that are known."""
+    if storage.client_bandwidth is not None:
+        payload = max(traffic.read_bytes, traffic.written_bytes)
+        yield Use(CLIENT_NETWORK, "B/s", payload, storage.clients * storage.client_bandwidth)
+    kind = storage.kind
+    if kind is not None and kind.in_flight is not None and in_flight:
+        yield Use(SERVICE_QUEUE, "requests", in_flight, kind.in_flight)
+    share = clients_share(service_load(traffic), kind) if kind is not None else None
+    if share is not None:
+        yield Use(CLIENT_REACH, "clients", share, storage.clients)
+
+
+_OF_CLIENTS = {
+    CLIENT_NETWORK: Bottleneck.CLIENT_NETWORK,
+    SERVICE_QUEUE: Bottleneck.SERVICE_QUEUE,
+    CLIENT_REACH: Bottleneck.CLIENT_REACH,
+}
+
+
+def _bottleneck(first: Use | None, clients: tuple[Use, ...], in_flight: float, depth: int | None) -> Bottleneck:
+    ratio = first.ratio if first else None
+    if ratio is not None and ratio > ABOVE_RATIO:
+        return Bottleneck.ABOVE
+    if ratio is not None and ratio >= MET_RATIO:
+        return Bottleneck.CEILING
+    for use in clients:
+        if use.ratio is not None and use.ratio >= MET_RATIO:
+            return _OF_CLIENTS[use.resource]
+    if not depth or not in_flight:
+        return Bottleneck.UNKNOWN
+    return Bottleneck.LATENCY if in_flight >= FILLED_RATIO * depth else Bottleneck.CLIENT

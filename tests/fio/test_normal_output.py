@@ -1,0 +1,101 @@
+"""fio's normal output: hostile texts first, then recordings of fio 3.33 and the reports of the documents, typed in."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.errors import UsageError
+from fss_exporter.fio.report import read_report
+from fss_exporter.model.benchmark import Job
+
+REPORTS = Path(__file__).parents[1] / "fixtures/fio"
+NORMAL = (REPORTS / "normal.txt").read_text()
+HEAD = "a: (groupid=0, jobs=1): err= 0: pid=1\n"
+
+
+def jobs_of(name: str) -> tuple[Job, ...]:
+    return read_report(name, (REPORTS / f"{name}.txt").read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (HEAD, "no job has read or written anything"),
+        (HEAD + "  read: IOPS=0, BW=0B/s (0B/s)(0B/2001msec)\n", "no job has read or written anything"),
+        (HEAD + "  read: IOPS=., BW=12MiB/s\n", "no job has read or written anything"),
+        (HEAD + "  read: IOPS=9, BW=\n", "no job has read or written anything"),
+        ("read: IOPS=9, BW=9MiB/s\n", "not a report of fio"),
+        ("fio: engine libaio not loadable\n", "not a report of fio"),
+    ],
+)
+def test_a_text_without_figures_is_refused(text: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        read_report("r.txt", text)
+
+
+def test_terse_output_is_refused_with_its_reason() -> None:
+    with pytest.raises(UsageError, match="its fields have no names and differ between versions of fio; run fio with"):
+        jobs_of("terse")
+
+
+@given(st.integers(0, len(NORMAL)), st.integers(0, 60), st.text(max_size=8))
+def test_a_damaged_text_is_read_or_refused(begin: int, length: int, put: str) -> None:
+    try:
+        jobs = read_report("r.txt", NORMAL[:begin] + put + NORMAL[begin + length :])
+    except UsageError:
+        return
+    assert all(job.reads.operations >= 0 and job.in_flight >= 0 for job in jobs)
+
+
+def test_a_group_of_fio_3_is_read_with_its_latencies_and_depth() -> None:
+    (job,) = jobs_of("normal")
+    assert (job.name, job.group, job.depth) == ("randread", 0, 64)
+    assert job.reads.count == 82_316
+    assert job.reads.operations == pytest.approx(82_316 / 2.001)
+    assert job.reads.mean_bytes == 32 * 1024
+    assert job.reads.one_size
+    assert job.reads.mean_seconds == pytest.approx(1554.91e-6)
+    assert job.reads.percentiles[99.0] == pytest.approx(8979e-6)
+    assert job.in_flight == pytest.approx(64, rel=0.01)
+    assert not job.writes.count
+
+
+def test_each_process_of_a_job_without_group_reporting_is_a_job() -> None:
+    jobs = jobs_of("normal-mixed")
+    assert [job.name for job in jobs] == ["mixed", "mixed"]
+    assert [round(job.reads.operations) for job in jobs] == [6900, 6862]
+    assert [round(job.writes.operations) for job in jobs] == [2941, 2962]
+    assert [job.depth for job in jobs] == [1, 1]
+
+
+def test_the_last_of_several_intermediate_reports_counts_and_mixed_sizes_have_no_one_size() -> None:
+    (job,) = jobs_of("normal-status")
+    assert job.writes.operations == pytest.approx(9872, rel=0.001)
+    assert not job.writes.one_size
+    assert job.writes.mean_bytes == pytest.approx(20_393, rel=0.02)
+
+
+def test_a_client_of_client_server_mode_is_a_host() -> None:
+    (job,) = jobs_of("normal-client")
+    assert (job.name, job.host, job.depth) == ("vm/job", "vm", 8)
+
+
+def test_the_runs_of_the_apsara_document_are_read() -> None:
+    jobs = {job.name: job for job in jobs_of("apsara-nas")}
+    assert len(jobs) == 8
+    small = jobs["randread-4k"]
+    assert small.reads.operations == pytest.approx(15_300)
+    assert small.reads.bytes_per_second == pytest.approx(15_300 * 4096)
+    assert (small.depth, round(small.in_flight)) == (128, 128)
+    large = jobs["windows-randread-1m"]
+    assert (large.depth, large.reads.mean_bytes) == (256, 1 << 20)
+    assert large.in_flight == pytest.approx(152 * 1.67)
+
+
+def test_the_runs_of_the_nvme_account_are_read_in_the_words_of_fio_2() -> None:
+    jobs = {job.name: job for job in jobs_of("nvme")}
+    assert jobs["write"].writes.operations == pytest.approx(72_000)
+    assert jobs["write"].writes.mean_bytes == 4096
+    assert jobs["read"].in_flight == pytest.approx(86_000 * 180e-6)
+    assert jobs["read-deep"].reads.operations == pytest.approx(311_000)

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from rich.console import Console
 from tests.cli.prompt import ROOT
 
-from fss_exporter.tables import Column, Row, as_json, console, say, show
+from fss_exporter.tables import Column, Progress, Row, as_json, console, say, show
 from fss_exporter.terminal_text import printable
 
 COLUMNS = (Column("name", left=True), Column("first", 1), Column("second", 2))
@@ -118,3 +118,21 @@ def test_a_terminal_gets_colour_unless_it_wants_none(tmp_path: Path) -> None:
     assert red.search(on_a_terminal(tmp_path))
     assert not red.search(on_a_terminal(tmp_path, NO_COLOR="1"))
     assert "PROBLEM" in on_a_terminal(tmp_path, NO_COLOR="1")
+
+
+def test_progress_shows_the_steps_of_a_phase_and_their_total() -> None:
+    shown: list[str] = []
+    progress = Progress(shown.append)
+    progress.phase("listing \x1b[2J")
+    progress.step()
+    progress.phase("metrics", 2)
+    for _ in range(3):
+        progress.step()
+    assert shown == [
+        "listing \\x1b[2J",
+        "listing \\x1b[2J: 1",
+        "metrics",
+        "metrics: 1 of 2",
+        "metrics: 2 of 2",
+        "metrics: 3 of 3",
+    ]

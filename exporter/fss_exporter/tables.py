@@ -101,23 +101,38 @@ def note(text: str) -> None:
     click.echo(f"note: {printable(text)}", err=True)
 
 
+class Progress:
+    """What a long command does just now: `phase: 3 of 20`.
+
+    Args:
+        show: puts a line in the place of the last one.
+    """
+
+    def __init__(self, show: Callable[[str], None] = lambda _: None) -> None:
+        self._show = show
+        self._phase, self._done, self._total = "", 0, 0
+
+    def phase(self, name: str, total: int = 0) -> None:
+        """Begin a phase; `total` steps if that is known, else 0."""
+        self._phase, self._done, self._total = name, 0, total
+        self._show(printable(name))
+
+    def step(self) -> None:
+        """One step of the phase is done."""
+        self._done += 1
+        total = f" of {max(self._total, self._done):,}" if self._total else ""
+        self._show(f"{printable(self._phase)}: {self._done:,}{total}")
+
+
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[], None]]:
-    """Count steps on a terminal's standard error while something takes its time; pipes and logs see nothing of it."""
+def progress() -> Iterator[Progress]:
+    """Show progress on a terminal's standard error while something takes its time; pipes and logs see nothing of it."""
     out = Console(stderr=True, width=_width(sys.stderr), highlight=False, markup=False)
-    done = 0
-
-    def step() -> None:
-        nonlocal done
-        done += 1
-        status.update(f"{what}: {done}")
-
-    status = Status(what, console=out)
     if not out.is_terminal:
-        yield lambda: None
+        yield Progress()
         return
-    with status:
-        yield step
+    with Status("", console=out) as status:
+        yield Progress(status.update)
 
 
 def as_json(document: Any, *, one_line: bool = False) -> str:

@@ -12,11 +12,10 @@ from tests.cli.doctor_prompt import Flags, findings
 from tests.cli.prompt import RECORDINGS, ask, ask_process
 from tests.doctor.test_probes import metadata
 
-from fss_exporter.cli import doctor as command
-from fss_exporter.doctor import network
+from fss_exporter.doctor import client_probe, network
 
 MIXED = RECORDINGS / "k_mixed"
-ALONE = ("--no-account", "--metadata-url", "")
+ALONE = ("--no-account", "--metadata-url", "", "--exporter-url", "")
 
 pytestmark = pytest.mark.usefixtures("nobody_at_home", "near")
 
@@ -47,6 +46,9 @@ def host(tmp_path: Path, port: int, *changes: tuple[str, str]) -> Flags:
     ("flags", "why"),
     [
         (("--metadata-url", "169.254.169.254"), "give a URL like"),
+        (("--exporter-url", "localhost"), "give a URL like"),
+        (("--no-client",), "nothing was checked"),
+        (("--no-client", "--no-account"), "nothing was checked"),
         (("--record", "x", "--no-account"), "leave out --no-account"),
         (("--deadline", "soon"), "is not a length of time"),
         (("--shape", "huge"), "is not one of"),
@@ -114,7 +116,7 @@ def test_no_mount_point_is_touched(tmp_path: Path, server: int) -> None:
 
 
 def test_a_large_directory_is_counted_when_asked(tmp_path: Path, server: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "LARGE_DIRECTORY", 3)
+    monkeypatch.setattr(client_probe, "LARGE_DIRECTORY", 3)
     monkeypatch.setattr(network, "LARGE_DIRECTORY", 3)
     directory = tmp_path / "large"
     for name in "abcdef":

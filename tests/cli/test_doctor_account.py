@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.doctor_prompt import Flags, findings
-from tests.cli.prompt import ask
-from tests.region import Region
+from tests.cli.prompt import ROOT, ask
+from tests.region import Account, Region, RegionLimits, large
 
 from fss_exporter.cli import doctor_account
 from fss_exporter.doctor.lag import EVERY_SECONDS
@@ -173,3 +173,33 @@ def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
     assert answer.code == 2
     assert "cannot be written; give a file" in answer.err
     assert not region.calls
+
+
+def test_an_account_larger_than_an_answer_is_judged_by_all_of_its_metrics(tmp_path: Path) -> None:
+    """The metric names of many mount targets once filled more pages than doctor read, and MountTargetIOPS was "not there"."""
+    tenancy = large(52)
+    account = Account.generate(tenancy.id)
+    keys = account.write_config(tmp_path, tenancy.region)
+    with Region(tenancy, account=account, calls_per_second={}, limits=RegionLimits(page=40, streams=60)) as region:
+        flags = ("--oci.endpoint", region.url, "--oci.config-file", str(keys), "--output", "json")
+        answer = ask("doctor", "--no-client", *flags)
+        calls = dict(region.calls)
+    found = findings(answer)
+    assert answer.code == 0
+    assert not [one for one in found["metrics"] if one["severity"] != "ok"]
+    assert "17 metrics answered, 17 of them with points" in found["metrics"][-1]["message"]
+    assert found["inventory"][0]["message"].startswith("52 mount targets; only a few of their addresses were looked up")
+    assert calls["GetPrivateIp"] + calls["GetSubnet"] <= 12
+    assert calls["ListMetrics"] < 45
+
+
+def test_the_json_is_as_its_schema_says(account: Flags) -> None:
+    schema = json.loads((ROOT / "docs/schemas/doctor.json").read_text())
+    document = ask("doctor", "--no-client", *account, "--output", "json").document
+    assert set(document) == set(schema["required"]) == set(schema["properties"])
+    one = schema["properties"]["findings"]["items"]
+    assert document["schema_version"] == schema["properties"]["schema_version"]["const"]
+    for finding in document["findings"]:
+        assert set(finding) == set(one["required"]) == set(one["properties"])
+        assert finding["severity"] in one["properties"]["severity"]["enum"]
+        assert finding["about"] in one["properties"]["about"]["enum"]

@@ -74,9 +74,15 @@ def _ask(session: Session, settings: Settings) -> tuple[list[Found], list[str]]:
     tags = Tags(oci.include.tags, oci.exclude.tags)
     survey = InventoryRefresh(session, oci.compartments, tags, now=time.time, complain=complain)
     try:
-        with tables.progress(f"listing {session.region}") as step:
+        with tables.progress() as progress:
+            progress.phase(f"{session.region}: listing resources")
+            look_ups = 0
             for _ in survey.steps():
-                step()
+                progress.step()
+                if survey.found.inventory is not None and not look_ups:
+                    targets = survey.found.inventory.mount_targets.values()
+                    look_ups = len({id_ for one in targets for id_ in (one.private_ip_id, one.subnet_id)})
+                    progress.phase(f"{session.region}: looking up addresses of {len(targets)} mount targets", look_ups)
     except CloudError as error:
         complain(error.operation, error)
     inventory = survey.found.inventory

@@ -1,32 +1,30 @@
 """`fss-exporter doctor`: what is wrong with this client and this account, and what to do."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fss_exporter import __version__, tables
-from fss_exporter.cli import doctor_report
 from fss_exporter.cli.account_flags import account_options
 from fss_exporter.cli.account_options import account_settings
 from fss_exporter.cli.ceilings import judge, shape_option
-from fss_exporter.cli.fetch import check_url
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.host_flags import PROCFS, kernel_options, procfs_options
 from fss_exporter.cli.services import services_of
 from fss_exporter.config import Settings
-from fss_exporter.doctor import exact, probes
-from fss_exporter.doctor.client_facts import ClientFacts, Exactness
+from fss_exporter.doctor import probes, report
+from fss_exporter.doctor.client_probe import ClientProbe, tracefs_of
 from fss_exporter.doctor.exact import check_exact
 from fss_exporter.doctor.findings import Finding, Severity, exit_code
 from fss_exporter.doctor.mounts import check_mounts
-from fss_exporter.doctor.network import LARGE_DIRECTORY, NFS_PORT, check_directories, check_network
-from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.nfs.exact.tracefs import PLACES
+from fss_exporter.doctor.network import check_directories, check_network
+from fss_exporter.doctor.running_exporter import METRICS_URL, check_running
+from fss_exporter.errors import UsageError
+from fss_exporter.fetch import check_url
 from fss_exporter.nfs.procfs import Procfs
-from fss_exporter.nfs.superblocks import Reading, is_forwarder
 from fss_exporter.units import latency
 
 if TYPE_CHECKING:
@@ -45,6 +43,7 @@ class Options:
     connect: bool
     deadline: float
     metadata_url: str
+    exporter_url: str
     procfs: Path
     pid: str
     tracefs: Path | None
@@ -66,6 +65,12 @@ class Options:
 @click.option(
     "--metadata-url", default=probes.METADATA_URL, show_default=True, help="Instance metadata; empty: do not ask."
 )
+@click.option(
+    "--exporter-url",
+    default=METRICS_URL,
+    show_default=True,
+    help="Metrics of the exporter on this host, for its background loops; empty: do not ask.",
+)
 @procfs_options
 @kernel_options
 @click.option("--path.fstab", "fstab", type=click.Path(path_type=Path), default=Path("/etc/fstab"), show_default=True)
@@ -83,91 +88,70 @@ class Options:
 @account_options
 @tables.output_option
 def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
-    """Check this client and this account, and say what to do.
+    """Check this client, the exporter that runs on it and this account, and say what to do.
 
     Each DIRECTORY is counted, in a process of its own, and nothing else of any file system is touched.
 
-    Exit code 0 fine, 1 warnings, 2 problems.
+    Exit code 0 fine, 1 warnings, 2 problems, a mistake on the command line, or nothing checked.
     """
     names = Options.__dataclass_fields__
     options = Options(**{name: value for name, value in flags.items() if name in names})
     given = {name: value for name, value in flags.items() if name not in names}
     settings = account_settings(config_file, **given)
-    if options.metadata_url:
-        check_url("--metadata-url", options.metadata_url)
-    if options.record is not None:
-        _check_record(options.record, asked=options.account)
-    if options.wait_s is not None and options.account is False:
-        raise UsageError("--wait waits for metrics of the account: leave out --no-account")
-    findings: list[tuple[str, Finding]] = []
+    _check_flags(options)
     regions, about_account = _account(options, settings, asked=config_file is not None or any(given.values()))
+    if not options.client and not about_account:
+        raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
+    about_client: list[Finding] = []
     if options.client:
         domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
-        facts = replace(_client(options, settings), availability_domains=domains)
+        facts = _probe(options, settings).ask(domains)
         limits = judge(options.shape, config_file).limits
-        checks = (
-            *check_mounts(facts),
-            *check_network(facts, limits),
-            *check_directories(facts),
-            *check_exact(facts),
-        )
-        findings += (("client", finding) for finding in checks)
-    findings += (("account", finding) for finding in about_account)
+        about_client += (*check_mounts(facts), *check_network(facts, limits), *check_directories(facts))
+        about_client += check_exact(facts)
+    running = check_running(options.exporter_url) if options.client and options.exporter_url else ()
+    parts = {"client": about_client, "exporter": running, "account": about_account}
+    findings = [(about, finding) for about, found in parts.items() for finding in found]
     if options.record is not None:
         _write(options.record, regions)
     code = exit_code(finding for _, finding in findings)
     if output == "json":
-        click.echo(tables.as_json({"exit_code": code, "findings": [doctor_report.document(*one) for one in findings]}))
+        click.echo(tables.as_json(report.document(__version__, code, findings)))
     else:
-        doctor_report.show(tables.console(), findings)
+        report.show(tables.console(), findings)
     return code
 
 
+def _check_flags(options: Options) -> None:
+    """Refuse what cannot work before a minute of asking, not after it."""
+    for flag, url in (("--metadata-url", options.metadata_url), ("--exporter-url", options.exporter_url)):
+        if url:
+            check_url(flag, url)
+    if options.record is not None:
+        _check_record(options.record, asked=options.account)
+    if options.wait_s is not None and options.account is False:
+        raise UsageError("--wait waits for metrics of the account: leave out --no-account")
+
+
 def _check_record(path: Path, *, asked: bool | None) -> None:
-    """Before a minute of asking, not after it."""
     if asked is False:
         raise UsageError("--record writes what the account has: leave out --no-account")
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise UsageError(f"--record={path}: cannot be written; give a file in a folder that is there")
 
 
-def _client(options: Options, settings: Settings) -> ClientFacts:
-    reading, error = None, ""
-    try:
-        reading = Procfs(options.procfs, options.pid, settings.address_map, services_of(settings)).read()
-    except SourceError as failed:
-        error = str(failed)
-    places = _endpoints(reading) if options.connect and reading else ()
-    directories = options.directories
-    return ClientFacts(
-        reading=reading,
-        reading_error=error,
-        kernel=probes.read_text(options.procfs / "sys/kernel/osrelease").strip(),
-        fstab=probes.read_text(options.fstab),
-        sysctls=probes.read_sysctls(options.procfs),
-        connects={place: probes.connect(*place, options.deadline) for place in places},
-        directories=tuple(probes.count_entries(path, LARGE_DIRECTORY, options.deadline) for path in directories),
-        exactness=_exactness(options),
-        instance=probes.instance(options.metadata_url, options.deadline) if options.metadata_url else None,
+def _probe(options: Options, settings: Settings) -> ClientProbe:
+    return ClientProbe(
+        source=Procfs(options.procfs, options.pid, settings.address_map, services_of(settings)),
+        procfs=options.procfs,
+        sysfs=options.sysfs,
+        tracefs=tracefs_of(options.tracefs, own_host=options.procfs == PROCFS),
+        fstab=options.fstab,
+        directories=options.directories,
+        connect=options.connect,
+        metadata_url=options.metadata_url,
+        deadline_s=options.deadline,
     )
-
-
-def _exactness(options: Options) -> Exactness | None:
-    if options.tracefs is not None:
-        return exact.look((options.tracefs,), options.sysfs)
-    # Another host's files say nothing of this one's kernel.
-    return exact.look(PLACES, options.sysfs) if options.procfs == PROCFS else None
-
-
-def _endpoints(reading: Reading) -> tuple[tuple[str, int], ...]:
-    """Address and port of each server; a TLS forwarder would tell the way to itself only."""
-    found = {
-        (mount.address, int(port) if (port := mount.options.get("port", "")).isdigit() else NFS_PORT)
-        for superblock in reading.superblocks
-        for mount in superblock.mounts
-        if mount.address and not is_forwarder(mount.address)
-    }
-    return tuple(sorted(found))
 
 
 def _account(options: Options, settings: Settings, *, asked: bool) -> "tuple[list[RegionFacts], list[Finding]]":

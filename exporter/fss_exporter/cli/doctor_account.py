@@ -48,14 +48,13 @@ def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wai
     if tried is not None and tried.outcome is Outcome.SILENT:
         return RegionFacts(session.region, told)
     tags = Tags(settings.oci.include.tags, settings.oci.exclude.tags)
-    wait = f", and waiting for new minutes up to {wait_seconds:g} s (Ctrl-C ends that)" if wait_seconds else ""
-    with tables.progress(f"asking {session.region}{wait}") as step:
+    with tables.progress() as progress:
         probe = Probe(
             session,
             settings.oci.compartments,
             tags,
             now=time.time,
-            step=step,
+            progress=progress,
             pause=time.sleep,
             wait_seconds=wait_seconds,
             services=settings.oci.services or (),

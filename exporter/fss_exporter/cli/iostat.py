@@ -16,12 +16,12 @@ from fss_exporter import tables
 from fss_exporter.cli import iostat_report
 from fss_exporter.cli.ceilings import Judge, judge, shape_option
 from fss_exporter.cli.exact import Exact, exact
-from fss_exporter.cli.fetch import check_url, get
 from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.host_flags import exact_options, procfs_options
 from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
 from fss_exporter.cli.saved_files import saved_interval, seconds_option
 from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.fetch import check_url, get
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts

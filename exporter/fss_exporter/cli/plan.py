@@ -10,12 +10,12 @@ from click.core import ParameterSource
 
 from fss_exporter import tables
 from fss_exporter.cli.ceilings import NO_SHAPE, Judge, judge, shape_option
-from fss_exporter.cli.fetch import check_url, get
 from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.plan_options import plan_options
 from fss_exporter.cli.saved_files import saved_interval, text_of
 from fss_exporter.cli.service_options import service_choice, service_options
 from fss_exporter.errors import UsageError
+from fss_exporter.fetch import check_url, get
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service import Service, ServiceChoice
 from fss_exporter.model.traffic import Traffic, together

@@ -109,7 +109,12 @@ def _resources(facts: RegionFacts) -> Iterator[Finding]:
         fix = "check --oci.region and --oci.compartment, and that inspect mount-targets reaches those compartments"
         yield Finding("inventory", Severity.WARNING, facts.region, "no mount targets", fix)
     elif facts.mount_targets is not None:
-        yield Finding("inventory", Severity.OK, facts.region, f"{facts.mount_targets} mount targets")
+        few = (
+            ""
+            if facts.all_addresses
+            else "; only a few of their addresses were looked up, which shows that it is allowed"
+        )
+        yield Finding("inventory", Severity.OK, facts.region, f"{facts.mount_targets:,} mount targets{few}")
 
 
 def _metrics(facts: RegionFacts) -> Iterator[Finding]:
@@ -135,6 +140,9 @@ def _metric(region: str, metric: MetricFacts) -> Iterator[Finding]:
     subject = f"{region} {metric.spelling}"
     if metric.error:
         yield Finding("metrics", Severity.WARNING, subject, metric.error, "see what else failed")
+    if metric.is_large:
+        message = f"more than {metric.listed:,} streams; serve splits the query where one answer cannot hold them"
+        yield Finding("metrics", Severity.OK, subject, message)
     if not metric.documented:
         message = "not documented, so it is not collected"
         yield Finding("metrics", Severity.ADVICE, subject, message, "report it, with doctor --record", PROJECT)

@@ -74,14 +74,16 @@ class MetricFacts:
     Attributes:
         spelling: as ListMetrics gave it.
         documented: the documented name it goes by; empty for one that is not documented.
-        listed: streams ListMetrics has of it; it remembers them for 90 days.
+        listed: streams on the first page of ListMetrics, which remembers them for 90 days.
         dimensions: values by dimension.
         units: `metadata.unit` of its streams.
-        streams: streams with a point in the last minutes; None where the query failed.
+        streams: streams with a point in the last minutes, those of all resources merged into one where there are too
+            many for one answer; None where the query failed.
         newest_age_seconds: age of its newest point when it was asked for; None where there is none.
         minutes: distinct minutes of those asked for that had a point.
         error: why the query failed; empty where it did not.
         empty_streams: streams that were answered without a point.
+        is_large: it has more streams than a page of ListMetrics, so `listed` and `dimensions` are those of the first page.
     """
 
     spelling: str
@@ -94,6 +96,7 @@ class MetricFacts:
     minutes: int = 0
     error: str = ""
     empty_streams: int = 0
+    is_large: bool = False
 
     @property
     def is_steady(self) -> bool:
@@ -125,6 +128,7 @@ class RegionFacts:
         tried: every API operation that was called.
         clock_ahead_seconds: how far this host's clock is ahead of OCI's; None where there was no answer.
         mount_targets: how many there are; None where they could not be listed.
+        all_addresses: whether the address of each was looked up; of many mount targets only a few are.
         observed_throughputs: `observedThroughput` of the mount targets and how often, `absent` for none.
         availability_domains: of mount targets, by address.
         metrics: every metric of the namespace.
@@ -145,3 +149,4 @@ class RegionFacts:
     lags: tuple[Lag, ...] = ()
     names_ignore_case: bool | None = None
     arithmetic: str = ""
+    all_addresses: bool = True

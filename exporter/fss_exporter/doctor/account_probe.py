@@ -1,8 +1,9 @@
-"""Asking an account: every operation the poller uses, and every metric once."""
+"""Ask an account: every operation the poller uses, and every metric once."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
+from itertools import islice
 
 from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Tried
 from fss_exporter.doctor.lag import measure
@@ -12,6 +13,10 @@ from fss_exporter.oci.inventory_refresh import Calls, InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.tables import Progress
+
+_ALL_LOOKED_UP = 50  # mount targets; with more, the addresses of a few show whether the look-ups are allowed
+_LOOK_UPS_OF_MANY = 10
 
 
 class Probe:
@@ -23,7 +28,7 @@ class Probe:
         tags: which resources are wanted.
         services: services that are polled as well.
         now: epoch seconds.
-        step: told after every call.
+        progress: is told of every call.
         pause: waits so many seconds.
         wait_seconds: how long to wait for a new minute of each metric; 0 to measure no ingestion lag.
     """
@@ -35,7 +40,7 @@ class Probe:
         tags: Tags,
         *,
         now: Callable[[], float],
-        step: Callable[[], None],
+        progress: Progress,
         pause: Callable[[float], None],
         wait_seconds: float = 0.0,
         services: tuple[str, ...] = (),
@@ -44,7 +49,7 @@ class Probe:
         self._compartments = compartments
         self._tags = tags
         self._now = now
-        self._step = step
+        self._progress = progress
         self._pause = pause
         self._wait_seconds = wait_seconds
         self._services = services
@@ -58,7 +63,7 @@ class Probe:
             # Nobody answers: each further call would only wait as long again.
             return RegionFacts(self._session.region, self._tried)
         inventory, scopes = self._survey()
-        probe = MetricProbe(self._session, scopes, now=self._now, note=self._note, step=self._step)
+        probe = MetricProbe(self._session, scopes, now=self._now, note=self._note, progress=self._progress)
         metrics = probe.ask()
         known = inventory if self._tried.get("ListMountTargets") == Tried(Outcome.OK) else None
         return RegionFacts(
@@ -66,6 +71,7 @@ class Probe:
             tried=self._tried,
             clock_ahead_seconds=ahead,
             mount_targets=None if known is None else len(known.mount_targets),
+            all_addresses=inventory is None or len(inventory.mount_targets) <= _ALL_LOOKED_UP,
             observed_throughputs=_throughputs(inventory),
             availability_domains=_domains(inventory),
             metrics=metrics,
@@ -104,16 +110,34 @@ class Probe:
             complain=self._note,
             services=self._services,
         )
+        self._progress.phase(f"{self._session.region}: listing resources")
         try:
-            for _ in survey.steps():
-                self._step()
+            self._follow(survey)
         except CloudError as error:
             self._note(error.operation, error)
         return survey.found.inventory, survey.found.scopes or (Scope(self._session.tenancy_id, subtree=True),)
 
+    def _follow(self, survey: InventoryRefresh) -> None:
+        """Take the steps of the listing, then those of the look-ups, a few of them where there are many mount targets."""
+        steps = survey.steps()
+        for _ in steps:
+            self._progress.step()
+            if survey.found.inventory is not None:
+                break
+        targets = survey.found.inventory.mount_targets.values() if survey.found.inventory else ()
+        many = len(targets) > _ALL_LOOKED_UP
+        asked = {target.private_ip_id for target in targets} | {target.subnet_id for target in targets}
+        total = _LOOK_UPS_OF_MANY if many else len(asked)
+        self._progress.phase(f"{self._session.region}: looking up addresses", total)
+        for _ in islice(steps, total if many else None):
+            self._progress.step()
+
     def _lags(self, probe: MetricProbe, metrics: tuple[MetricFacts, ...]) -> tuple[Lag, ...]:
         if not self._wait_seconds:
             return ()
+        self._progress.phase(
+            f"{self._session.region}: waiting up to {self._wait_seconds:g} s for new minutes, Ctrl-C ends that"
+        )
         # Only what is sent every minute, traffic or not, can be waited for.
         steady = [one.spelling for one in metrics if one.streams and one.is_steady]
         return measure(steady, probe.minutes, self._wait_seconds, now=self._now, pause=self._pause)

@@ -19,7 +19,8 @@ def check_discovered(facts: RegionFacts) -> Iterator[Finding]:
             if not names_somebody(name, found):
                 values.setdefault(name, set()).update(found)
     for name, distinct in sorted(values.items()):
-        yield Finding("discovered", Severity.OK, facts.region, f"values of {name}: {', '.join(sorted(distinct))}")
+        of = " among the streams of the first page" if any(metric.is_large for metric in facts.metrics) else ""
+        yield Finding("discovered", Severity.OK, facts.region, f"values of {name}{of}: {', '.join(sorted(distinct))}")
     told = {
         "points are stamped with the end of their minute": _stamped_at_the_end(facts),
         "streams without points are answered": _answers_empty_streams(facts),

@@ -1,8 +1,9 @@
-"""Asking Monitoring: every metric once, and what the documentation leaves open."""
+"""Ask Monitoring for every metric once, by name, and for what the documentation leaves open."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Final
 
 from fss_exporter.doctor.account_facts import MetricFacts
@@ -12,10 +13,10 @@ from fss_exporter.oci.inventory_refresh import Calls
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_metric import OciMetric
 from fss_exporter.oci.scopes import Scope
+from fss_exporter.tables import Progress
 
 ASKED_MINUTES: Final = 15
 _VALUES_AT_MOST: Final = 50
-_PAGES_AT_MOST: Final = 50
 _READS, _WRITES = "MountTargetReadThroughput", "MountTargetWriteThroughput"
 
 
@@ -27,7 +28,7 @@ class MetricProbe:
         scopes: what to ask of.
         now: epoch seconds.
         note: told how each operation went.
-        step: told after every call.
+        progress: is told of every call.
     """
 
     def __init__(
@@ -37,22 +38,21 @@ class MetricProbe:
         *,
         now: Callable[[], float],
         note: Callable[[str, Exception | None], None],
-        step: Callable[[], None],
+        progress: Progress,
     ) -> None:
         self._session = session
         self._scopes = scopes
         self._now = now
         self._note = note
-        self._step = step
+        self._progress = progress
 
     def ask(self) -> tuple[MetricFacts, ...]:
         """Every metric of the namespace."""
-        listed: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for scope in self._scopes:
-            for row in self._listed(scope):
-                if isinstance(row.get("name"), str):
-                    listed[row["name"]].append(row)
-        return tuple(self._metric(spelling, rows) for spelling, rows in sorted(listed.items()))
+        self._progress.phase("names of metrics", len(self._scopes))
+        rows, _ = self._listed({"groupBy": ["name"]})
+        names = {str(row["name"]) for row in rows if isinstance(row.get("name"), str)}
+        self._progress.phase("metrics", 2 * len(names) * len(self._scopes))
+        return tuple(self._metric(spelling) for spelling in sorted(names))
 
     def minutes(self, spelling: str) -> set[float]:
         """Timestamps of the points of one metric that can be read now, epoch seconds.
@@ -60,7 +60,7 @@ class MetricProbe:
         Raises:
             CloudError: a query failed.
         """
-        query = _query(spelling)
+        query = _merged(spelling)
         return {
             moment
             for scope in self._scopes
@@ -89,35 +89,34 @@ class MetricProbe:
         except CloudError as error:
             return f"refused: {error}"
 
-    def _listed(self, scope: Scope) -> Iterator[dict[str, Any]]:
-        pages = self._session.pages(
-            "monitoring",
-            "list_metrics",
-            scope.compartment_id,
-            {"namespace": NAMESPACE},
-            compartment_id_in_subtree=scope.subtree,
-        )
-        try:
-            for number, page in enumerate(pages, start=1):
-                self._step()
-                yield from (row for row in page if isinstance(row, dict))
-                if number >= _PAGES_AT_MOST:
-                    break
-        except CloudError as error:
-            self._note("ListMetrics", error)
-        else:
-            self._note("ListMetrics", None)
+    def _listed(self, wanted: dict[str, object]) -> tuple[list[dict[str, Any]], bool]:
+        """What ListMetrics has on the first page of each scope, 1,000 names or streams, and whether there are more pages."""
+        rows: list[dict[str, Any]] = []
+        has_more = False
+        for scope in self._scopes:
+            details = {"namespace": NAMESPACE, **wanted}
+            subtree = {"compartment_id_in_subtree": scope.subtree}
+            try:
+                pages = self._session.pages("monitoring", "list_metrics", scope.compartment_id, details, **subtree)
+                first, *others = islice(pages, 2)
+                rows += [row for row in first if isinstance(row, dict)]
+                has_more |= bool(others)
+            except CloudError as error:
+                self._note("ListMetrics", error)
+            else:
+                self._note("ListMetrics", None)
+            self._progress.step()
+        return rows, has_more
 
-    def _metric(self, spelling: str, rows: list[dict[str, Any]]) -> MetricFacts:
-        metric, query = _documented(spelling), _query(spelling)
+    def _metric(self, spelling: str) -> MetricFacts:
+        metric = _documented(spelling)
+        rows, is_large = self._listed({"name": spelling})
         answered: list[dict[str, Any]] = []
         error = ""
         asked_at = self._now()
         for scope in self._scopes:
             try:
-                answered += self._summarized(query, scope, asked_at)
-            except TooMuchData:
-                error = "more streams than one answer may hold; serve splits the query"
+                answered += self._streams(spelling, scope, asked_at, merged=is_large)
             except CloudError as failed:
                 self._note("SummarizeMetricsData", failed)
                 error = str(failed)
@@ -134,7 +133,15 @@ class MetricProbe:
             newest_age_seconds=asked_at - max(moments) if moments else None,
             minutes=len(moments),
             error=error,
+            is_large=is_large,
         )
+
+    def _streams(self, spelling: str, scope: Scope, now: float, *, merged: bool) -> list[dict[str, Any]]:
+        """The streams of a metric; one of all resources merged where there may be too many for one answer."""
+        try:
+            return self._summarized(_merged(spelling) if merged else _query(spelling), scope, now)
+        except TooMuchData:
+            return self._summarized(_merged(spelling), scope, now)
 
     def _summarized(self, query: str, scope: Scope, now: float) -> list[dict[str, Any]]:
         end = int(now // 60) * 60 + 60
@@ -147,7 +154,7 @@ class MetricProbe:
         }
         options: dict[str, object] = {"compartment_id_in_subtree": True} if scope.subtree else {}
         rows = self._session.call("monitoring", "summarize_metrics_data", scope.compartment_id, details, **options).data
-        self._step()
+        self._progress.step()
         self._note("SummarizeMetricsData", None)
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
@@ -159,6 +166,11 @@ def _documented(spelling: str) -> OciMetric | None:
 def _query(spelling: str) -> str:
     metric = _documented(spelling)
     return metric.query(spelling) if metric else f"{spelling}[1m].mean()"
+
+
+def _merged(spelling: str) -> str:
+    """One stream of all resources, however many there are."""
+    return f"{spelling}[1m].grouping().max()"
 
 
 def _moments(stream: dict[str, Any]) -> Iterator[float]:

@@ -1,7 +1,7 @@
 """The findings of `doctor`, as text and as JSON."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 
@@ -40,7 +40,23 @@ def _more(finding: Finding) -> Iterator[str]:
         yield f"source: {finding.source}"
 
 
-def document(about: str, finding: Finding) -> dict[str, Any]:
+SCHEMA_VERSION: Final = 1
+"""Version of the JSON. It grows when a field is taken away or changes its meaning, not when one is added."""
+
+
+def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -> dict[str, Any]:
+    """All findings for programs, as docs/schemas/doctor.json describes them.
+
+    Args:
+        version: of fss-exporter.
+        code: exit code of the command.
+        findings: with what each is about: `client`, `exporter` or `account`.
+    """
+    listed = [_document(about, finding) for about, finding in findings]
+    return {"schema_version": SCHEMA_VERSION, "fss_exporter": version, "exit_code": code, "findings": listed}
+
+
+def _document(about: str, finding: Finding) -> dict[str, Any]:
     """One finding for programs; what there is nothing to say of is null."""
     return {
         "about": about,

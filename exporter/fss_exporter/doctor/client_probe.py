@@ -1,0 +1,87 @@
+"""Look at this client: its NFS mounts, settings, mount targets, and the directories an operator named."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fss_exporter.doctor import exact, probes
+from fss_exporter.doctor.client_facts import ClientFacts, Exactness
+from fss_exporter.doctor.network import LARGE_DIRECTORY, NFS_PORT
+from fss_exporter.errors import SourceError
+from fss_exporter.nfs.exact.tracefs import PLACES
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.superblocks import Reading, is_forwarder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientProbe:
+    """What is looked at, and for how long.
+
+    Attributes:
+        source: reads the NFS mounts.
+        procfs: the root of that host's procfs.
+        sysfs: the root of its sysfs.
+        tracefs: folders to look for tracefs in; empty for not at all.
+        fstab: its /etc/fstab.
+        directories: are counted, each in a process of its own.
+        connect: whether to open a TCP connection to each mount target.
+        metadata_url: instance metadata; empty not to ask.
+        deadline_s: for each probe, seconds.
+    """
+
+    source: Procfs
+    procfs: Path
+    sysfs: Path
+    tracefs: Sequence[Path]
+    fstab: Path
+    directories: Sequence[str]
+    connect: bool
+    metadata_url: str
+    deadline_s: float
+
+    def ask(self, availability_domains: Mapping[str, str]) -> ClientFacts:
+        """The facts; what cannot be read is left out or carries its error.
+
+        Args:
+            availability_domains: of mount targets, by address, as far as the account knows them.
+        """
+        reading, error = None, ""
+        try:
+            reading = self.source.read()
+        except SourceError as failed:
+            error = str(failed)
+        servers = _servers(reading) if self.connect and reading else ()
+        counted = (probes.count_entries(path, LARGE_DIRECTORY, self.deadline_s) for path in self.directories)
+        return ClientFacts(
+            reading=reading,
+            reading_error=error,
+            kernel=probes.read_text(self.procfs / "sys/kernel/osrelease").strip(),
+            fstab=probes.read_text(self.fstab),
+            sysctls=probes.read_sysctls(self.procfs),
+            connects={server: probes.connect(*server, self.deadline_s) for server in servers},
+            directories=tuple(counted),
+            exactness=self._exactness(),
+            instance=probes.instance(self.metadata_url, self.deadline_s) if self.metadata_url else None,
+            availability_domains=availability_domains,
+        )
+
+    def _exactness(self) -> Exactness | None:
+        return exact.look(tuple(self.tracefs), self.sysfs) if self.tracefs else None
+
+
+def tracefs_of(stated: Path | None, *, own_host: bool) -> tuple[Path, ...]:
+    """Where to look for tracefs: another host's procfs says nothing of this one's kernel."""
+    if stated is not None:
+        return (stated,)
+    return PLACES if own_host else ()
+
+
+def _servers(reading: Reading) -> tuple[tuple[str, int], ...]:
+    """Address and port of each server; a TLS forwarder would only show the way to itself."""
+    found = {
+        (mount.address, int(port) if (port := mount.options.get("port", "")).isdigit() else NFS_PORT)
+        for superblock in reading.superblocks
+        for mount in superblock.mounts
+        if mount.address and not is_forwarder(mount.address)
+    }
+    return tuple(sorted(found))

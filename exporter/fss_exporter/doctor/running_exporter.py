@@ -1,0 +1,75 @@
+"""The exporter that runs on this host: whether its background loops work, as its `/metrics` and `/-/healthy` say."""
+
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from fss_exporter.doctor.findings import Finding, Severity
+from fss_exporter.errors import SourceError
+from fss_exporter.fetch import get
+
+METRICS_URL = "http://127.0.0.1:10949/metrics"
+
+_SUCCESS = "fss_collector_success"
+_LAST = "fss_collector_last_success_timestamp_seconds"
+_ERRORS = "fss_collector_errors_total"
+_CHECK = "exporter"
+
+
+def check_running(url: str) -> Iterator[Finding]:
+    """One finding for each background loop of the exporter at a URL; one if no exporter answers there."""
+    try:
+        text = get(url, "text/plain")
+    except SourceError as error:
+        yield _silent(url, error)
+        return
+    try:
+        collectors = _collectors(text)
+    except ValueError:
+        fix = "give the URL of an exporter with --exporter-url, or an empty one to leave this out"
+        yield Finding(_CHECK, Severity.WARNING, url, "the answer is not in the Prometheus format", fix)
+        return
+    if not collectors:
+        fix = "give the URL of fss-exporter with --exporter-url; a version before 0.2.0 does not say this"
+        yield Finding(_CHECK, Severity.ADVICE, url, "no background loop is reported", fix)
+    for name, figures in sorted(collectors.items()):
+        yield _loop(name, figures)
+    yield from _health(url)
+
+
+def _silent(url: str, error: SourceError) -> Finding:
+    if "refused" in str(error):
+        return Finding(_CHECK, Severity.OK, url, "no exporter runs here, so its loops are not checked")
+    fix = "check the URL, user and password in --exporter-url, and the log of the exporter"
+    return Finding(_CHECK, Severity.WARNING, url, str(error), fix)
+
+
+def _collectors(text: str) -> dict[str, dict[str, float]]:
+    """The figures of each background loop, by its label `collector` and the name of the metric."""
+    found: dict[str, dict[str, float]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name in {_SUCCESS, _LAST, _ERRORS} and "collector" in sample.labels:
+                found.setdefault(sample.labels["collector"], {})[sample.name] = sample.value
+    return found
+
+
+def _loop(name: str, figures: dict[str, float]) -> Finding:
+    last, errors = figures.get(_LAST), figures.get(_ERRORS, 0.0)
+    when = f"last success {max(0.0, time.time() - last):.0f} s ago" if last else "no success yet"
+    message = f"{when}, {errors:.0f} errors since its start"
+    if figures.get(_SUCCESS, 1.0) >= 1:
+        return Finding(_CHECK, Severity.OK, name, message)
+    fix = "read the log of the exporter: journalctl -u fss-exporter, or kubectl logs"
+    return Finding(_CHECK, Severity.PROBLEM, name, f"its last round failed; {message}", fix)
+
+
+def _health(url: str) -> Iterator[Finding]:
+    healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()
+    try:
+        get(healthy)
+    except SourceError as error:
+        fix = "read the log of the exporter and restart it"
+        yield Finding(_CHECK, Severity.PROBLEM, healthy, str(error), fix)

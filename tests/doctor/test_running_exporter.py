@@ -1,0 +1,99 @@
+"""What `doctor` says of the exporter that runs on this host, over HTTP."""
+
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from fss_exporter.doctor.findings import Severity
+from fss_exporter.doctor.running_exporter import check_running
+
+FINE = f"""
+fss_collector_success{{collector="nfs"}} 1
+fss_collector_success{{collector="oci"}} 1
+fss_collector_errors_total{{collector="nfs"}} 0
+fss_collector_errors_total{{collector="oci"}} 3
+fss_collector_last_success_timestamp_seconds{{collector="nfs"}} {time.time() - 5}
+fss_collector_last_success_timestamp_seconds{{collector="oci"}} {time.time() - 50}
+"""
+
+
+class Exporter(HTTPServer):
+    """Answers with a text of the test's choice."""
+
+    metrics = (200, FINE)
+    health = (200, "ok")
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        server = self.server
+        assert isinstance(server, Exporter)
+        status, text = server.metrics if self.path == "/metrics" else server.health
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def exporter() -> Iterator[Exporter]:
+    with Exporter(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def findings(exporter: Exporter) -> list[tuple[Severity, str, str]]:
+    url = f"http://127.0.0.1:{exporter.server_port}/metrics"
+    return [(one.severity, one.subject, one.message) for one in check_running(url)]
+
+
+def test_each_loop_is_shown_with_its_last_success_and_its_errors(exporter: Exporter) -> None:
+    nfs, oci = findings(exporter)
+    assert nfs[:2] == (Severity.OK, "nfs")
+    assert oci[:2] == (Severity.OK, "oci")
+    assert oci[2].endswith("s ago, 3 errors since its start")
+
+
+def test_a_loop_whose_last_round_failed_is_a_problem(exporter: Exporter) -> None:
+    exporter.metrics = (200, FINE.replace('success{collector="oci"} 1', 'success{collector="oci"} 0'))
+    _, oci = findings(exporter)
+    assert oci[0] is Severity.PROBLEM
+    assert oci[2].startswith("its last round failed; last success")
+
+
+def test_a_stalled_loop_is_a_problem_with_its_name(exporter: Exporter) -> None:
+    exporter.health = (503, "stalled: nfs")
+    assert findings(exporter)[-1][0] is Severity.PROBLEM
+    assert "stalled: nfs" in findings(exporter)[-1][2]
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "severity", "words"),
+    [
+        (401, "", Severity.WARNING, "HTTP 401"),
+        (500, "\x1b[2J", Severity.WARNING, "HTTP 500"),
+        (200, "<html>", Severity.WARNING, "not in the Prometheus format"),
+        (200, "up 1\n", Severity.ADVICE, "no background loop is reported"),
+    ],
+)
+def test_what_is_no_exporter_of_ours_is_said(
+    exporter: Exporter, status: int, text: str, severity: Severity, words: str
+) -> None:
+    exporter.metrics = (status, text)
+    first = findings(exporter)[0]
+    assert first[0] is severity
+    assert words in first[2]
+
+
+def test_no_exporter_is_nothing_bad(exporter: Exporter) -> None:
+    exporter.server_close()
+    (only,) = check_running(f"http://127.0.0.1:{exporter.server_port}/metrics")
+    assert (only.severity, only.message) == (Severity.OK, "no exporter runs here, so its loops are not checked")

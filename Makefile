@@ -104,6 +104,12 @@ dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the 
 pages: .venv/dev ## put the output of the commands into docs/
 	@$(RUN) -m tools.command_pages
 
+dependencies: .venv/dev ## write docs/dependencies.md: versions and licences of what agent and poller install
+	@$(RUN) -m tools.dependencies
+
+advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the locked versions (needs a network)
+	@.venv-audit/bin/pip-audit --disable-pip --require-hashes -r requirements/poller.txt $(ARGS)
+
 screenshots: .venv/dev ## pictures of the demo's status page, into docs/images
 	@tools/ensure-tools chromium
 	@$(RUN) -m tests.e2e.screenshots
@@ -128,6 +134,11 @@ tools-present:
 .venv-release/bin/cyclonedx-py: requirements/release.txt
 	@tools/make-venv $(PYTHON) .venv-release
 	@.venv-release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
+	@touch $@
+
+.venv-audit/bin/pip-audit: requirements/audit.txt
+	@tools/make-venv $(PYTHON) .venv-audit
+	@.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/audit.txt
 	@touch $@
 
 .venv/bin/python:

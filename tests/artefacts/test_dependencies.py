@@ -1,0 +1,38 @@
+"""docs/dependencies.md names every locked distribution with its version and licence."""
+
+from email.message import Message
+
+import pytest
+from tools.dependencies import PAGE, licence_of, locked, render
+
+
+def test_the_page_is_that_of_the_lock_files() -> None:
+    assert PAGE.read_text() == render(), "run: make dependencies"
+
+
+def test_no_distribution_is_without_a_licence() -> None:
+    assert "not stated" not in PAGE.read_text()
+
+
+def test_the_lesser_gpl_of_the_poller_is_named_and_the_agent_has_none() -> None:
+    assert "- crc32c: LGPL-2.1-or-later" in PAGE.read_text()
+    copyleft = [line[2:].partition(":")[0] for line in PAGE.read_text().splitlines() if line.startswith("- ")]
+    assert copyleft
+    assert set(copyleft).isdisjoint(locked("agent"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "licence"),
+    [
+        ([("License-Expression", "MIT"), ("License", "other")], "MIT"),
+        ([("License", "Apache-2.0")], "Apache-2.0"),
+        ([("License", "long\ntext"), ("Classifier", "License :: OSI Approved :: BSD License")], "BSD License"),
+        ([("License", "x" * 61), ("Classifier", "License :: OSI Approved :: MIT License")], "MIT License"),
+        ([], "not stated"),
+    ],
+)
+def test_a_licence_is_found_wherever_the_metadata_have_it(fields: list[tuple[str, str]], licence: str) -> None:
+    about = Message()
+    for name, value in fields:
+        about[name] = value
+    assert licence_of(about) == licence

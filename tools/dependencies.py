@@ -1,0 +1,71 @@
+"""Write docs/dependencies.md: what the agent and the poller install, and under which licence.
+
+Names and versions come from the lock files, licences from the metadata of the installed distributions.
+"""
+
+import re
+from email.message import Message
+from importlib.metadata import metadata
+from pathlib import Path
+from typing import cast
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/dependencies.md"
+_LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
+_WEAK_COPYLEFT = re.compile(r"GPL|Lesser|MPL|Mozilla")
+_LONGEST = 60  # a longer License field is the text of the licence
+
+_HEAD = """# Dependencies and licences
+
+For people who approve software for hosts. `make dependencies` writes this page from `requirements/agent.txt`,
+`requirements/poller.txt` and the metadata of the installed distributions. A test compares the page with the lock files.
+
+The licence of fss-exporter is Apache-2.0. The agent installs {agent} distributions, the poller {poller}. The container images
+hold nothing else from PyPI.
+
+{copyleft}
+
+`make advisories` looks up each locked version in the advisory database of PyPI with pip-audit. The target needs a network.
+
+| distribution | version | licence | installed with |
+|---|---|---|---|
+"""
+
+_COPYLEFT = """The poller image holds distributions under copyleft licences. The agent image holds none.
+
+{rows}
+
+The OCI SDK requires these distributions. Images carry the files from PyPI without a change."""
+
+
+def licence_of(about: Message) -> str:
+    """The licence: the SPDX expression, else a short License field, else the classifiers."""
+    expression, text = about.get("License-Expression"), about.get("License") or ""
+    if expression:
+        return str(expression)
+    names = [line.rpartition("::")[2].strip() for line in about.get_all("Classifier", []) if "License ::" in line]
+    if text and "\n" not in text and len(text) <= _LONGEST and text != "Dual License":
+        return str(text)
+    return ", ".join(names) or "not stated"
+
+
+def locked(name: str) -> dict[str, str]:
+    """Version by distribution of one lock file."""
+    return dict(_LOCKED.findall((ROOT / f"requirements/{name}.txt").read_text(encoding="utf-8")))
+
+
+def render() -> str:
+    """The page."""
+    agent, poller = locked("agent"), locked("poller")
+    licences = {name: licence_of(cast("Message", metadata(name))) for name in poller | agent}
+    rows = [
+        f"| {name} | {(poller | agent)[name]} | {licence} | {'agent, poller' if name in agent else 'poller'} |"
+        for name, licence in sorted(licences.items())
+    ]
+    copyleft = [f"- {name}: {text}" for name, text in sorted(licences.items()) if _WEAK_COPYLEFT.search(text)]
+    head = _HEAD.format(agent=len(agent), poller=len(poller), copyleft=_COPYLEFT.format(rows="\n".join(copyleft)))
+    return head + "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")

@@ -12,7 +12,6 @@ from tests.processes import require
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "rules"
 RULE_FILES = tuple(RULES / name for name in ("recording.yml", "alerts.yml", "node_exporter.yml"))
-UNIT_TESTS = tuple(sorted(Path(__file__).parent.glob("*.yml")))
 
 
 @dataclass(frozen=True)

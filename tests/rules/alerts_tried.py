@@ -1,0 +1,113 @@
+"""Write docs/alerts-tried.md: each incident with what is expected of the rules, what they do, and after how many minutes."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from tests.rules import trial
+from tests.rules.incidents import INCIDENTS, Incident
+from tests.rules.notifications import Notification, notifications
+from tests.rules.pack import ROOT
+from tests.rules.simulator import START
+
+PAGE = ROOT / "docs" / "alerts-tried.md"
+HEAD = """# Alerts tried
+
+`make alerts-tried` writes this page. Each row is an incident or a non-incident of `tests/rules/incidents.py`, written down before the rules.
+promtool runs the rules over the minutes of the incident. The routes and the inhibition of [alertmanager.md](alertmanager.md) decide about
+messages. The number after a message is minutes from the start of the incident, with data of OCI that are one minute old.
+"No page" allows a ticket. A page is expected once.
+"""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of an incident; `slack` is minutes that a message may be later than expected."""
+
+    incident: Incident
+    sent: tuple[Notification, ...]
+    slack: int = 0
+
+    @property
+    def wrong(self) -> str:
+        """What is not as expected; empty if all is."""
+        one, pages, tickets = self.incident, self._to("pager"), self._to("tickets")
+        early = [note for note in self.sent if note.minute < START and one.kind != "false"]
+        late = [
+            note for note in self.sent if one.lasting is not None and note.minute > START + one.lasting + self.slack
+        ]
+        return "; ".join(
+            said
+            for said, is_so in (
+                (f"{early} before the start", bool(early)),
+                (f"{late} after recovery", bool(late)),
+                ("no page", one.page_by is not None and not pages),
+                (f"{len(pages)} pages", len(pages) > (one.page_by is not None)),
+                (
+                    "late page",
+                    bool(pages) and one.page_by is not None and pages[0].minute - START > one.page_by + self.slack,
+                ),
+                ("no ticket", one.ticket_by is not None and not tickets),
+                (
+                    "late ticket",
+                    bool(tickets)
+                    and one.ticket_by is not None
+                    and tickets[0].minute - START > one.ticket_by + self.slack,
+                ),
+                (f"{self.sent}", one.quiet and bool(self.sent)),
+            )
+            if is_so
+        )
+
+    @property
+    def got(self) -> str:
+        """The messages in words."""
+        words = {"pager": "page", "tickets": "ticket"}
+        return (
+            ", ".join(f"{words[note.receiver]} {'+'.join(note.alerts)} {note.minute - START}" for note in self.sent)
+            or "quiet"
+        )
+
+    def _to(self, receiver: str) -> list[Notification]:
+        return [note for note in self.sent if note.receiver == receiver]
+
+
+def tried(incident: Incident, promtool: str, seed: int | None = None, slack: int = 0) -> Verdict:
+    """Run one incident; with a seed, the groups in another order."""
+    world = incident.build()
+    groups = None if seed is None else trial.shuffled(seed)
+    sent = notifications(trial.firing(world, promtool, groups, eval_minutes=world.step))
+    return Verdict(incident, tuple(sent), slack)
+
+
+def page(rows: Mapping[str, Sequence[Verdict]]) -> str:
+    """The document: one row for each incident, what each promtool got."""
+    versions = sorted(rows)
+    lines = [
+        HEAD,
+        f"| | incident | expected | {' | '.join(f'promtool {version}' for version in versions)} | |",
+        "|---" * (len(versions) + 4) + "|",
+    ]
+    for number, verdicts in enumerate(zip(*(rows[version] for version in versions), strict=True), 1):
+        one = verdicts[0].incident
+        held = "yes" if not any(verdict.wrong for verdict in verdicts) else "**no**"
+        lines.append(
+            f"| {number} | {one.name} | {one.expected} | {' | '.join(verdict.got for verdict in verdicts)} | {held} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Run every incident through every promtool and write the page."""
+    rows: dict[str, list[Verdict]] = {}
+    with ThreadPoolExecutor(2) as pool:
+        for version, path in trial.promtools().items():
+            rows[version] = list(pool.map(partial(tried, promtool=path), INCIDENTS))
+    PAGE.write_text(page(rows), encoding="utf-8")
+    wrong = sorted({verdict.incident.name for verdicts in rows.values() for verdict in verdicts if verdict.wrong})
+    print(f"wrote {PAGE.relative_to(ROOT)}: {len(INCIDENTS)} incidents, {len(wrong)} not as expected", *wrong, sep="\n")
+
+
+if __name__ == "__main__":
+    main()

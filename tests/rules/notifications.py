@@ -1,0 +1,67 @@
+"""From the alerts that fire in each minute to pages and tickets: the routes and inhibitions of docs/alertmanager.md."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from tests.rules.pack import ROOT
+
+Labels = frozenset[tuple[str, str]]
+
+TEXT = (ROOT / "docs" / "alertmanager.md").read_text(encoding="utf-8")
+(BLOCK,) = re.findall(r"^```yaml\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+CONFIGURATION: dict[str, Any] = yaml.safe_load(BLOCK)
+
+
+def matches(matchers: Sequence[str], labels: Mapping[str, str]) -> bool:
+    """Whether all matchers let the labels through."""
+    for matcher in matchers:
+        label, operator, pattern = re.fullmatch(r'(\w+) (=|=~|!=) "(.*)"', matcher).groups()  # type: ignore[union-attr]  # no match is a failure
+        if (re.fullmatch(pattern, labels.get(label, "")) is not None) == (operator == "!="):
+            return False
+    return True
+
+
+def inhibits(source: Mapping[str, str], target: Mapping[str, str]) -> bool:
+    """Whether one alert holds another back, as Alertmanager decides: a missing label is an empty label."""
+    return source != target and any(
+        matches(rule["source_matchers"], source)
+        and matches(rule["target_matchers"], target)
+        and all(source.get(label, "") == target.get(label, "") for label in rule.get("equal", ()))
+        for rule in CONFIGURATION["inhibit_rules"]
+    )
+
+
+@dataclass(frozen=True)
+class Notification:
+    """One message: the minute, the receiver and the alerts that are new in it."""
+
+    minute: int
+    receiver: str
+    group: tuple[str, ...]
+    alerts: tuple[str, ...]
+
+
+def notifications(firing: Mapping[int, frozenset[Labels]]) -> list[Notification]:
+    """Messages about alerts that begin to fire, or that are no longer held back, minute by minute."""
+    sent: list[Notification] = []
+    known: frozenset[Labels] = frozenset()
+    for minute, alerts in sorted(firing.items()):
+        heard = frozenset(one for one in alerts if not any(inhibits(dict(other), dict(one)) for other in alerts))
+        groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for one in heard - known:
+            labels = dict(one)
+            groups.setdefault(_route(labels), []).append(labels["alertname"])
+        sent += [
+            Notification(minute, receiver, group, tuple(sorted(names))) for (receiver, group), names in groups.items()
+        ]
+        known = (known & alerts) | heard  # An alert that was sent and is held back later was not ended.
+    return [one for one in sent if one.receiver != "nobody"]
+
+
+def _route(labels: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    top = CONFIGURATION["route"]
+    route = next((one for one in top["routes"] if matches(one["matchers"], labels)), top)
+    return route["receiver"], tuple(labels.get(label, "") for label in route.get("group_by", top["group_by"]))

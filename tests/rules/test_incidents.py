@@ -1,0 +1,86 @@
+"""The rules on incidents and non-incidents, through both generations of promtool, with the documented routes and inhibition."""
+
+from itertools import product
+
+import pytest
+from tests.rules import trial
+from tests.rules.alerts_tried import tried
+from tests.rules.incidents import INCIDENTS, Incident
+from tests.rules.notifications import notifications
+from tests.rules.simulator import START, Client, MountTarget, Poller, World, after
+
+SHORT = [one for one in INCIDENTS if one.build().step == 1]
+ORDERS = {"reversed": -1, "shuffled": 7, "shuffled again": 23}
+
+
+def _name(incident: object) -> str:
+    return incident.name if isinstance(incident, Incident) else str(incident)
+
+
+@pytest.fixture(params=["2", "3"], scope="session")
+def promtool(request: pytest.FixtureRequest) -> str:
+    (path,) = {path for version, path in trial.promtools().items() if version.startswith(request.param)}
+    return path
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("incident", INCIDENTS, ids=_name)
+def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident: Incident, promtool: str) -> None:
+    verdict = tried(incident, promtool)
+
+    assert not verdict.wrong, f"{verdict.got}: {verdict.wrong}"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("incident", "order"), list(product(SHORT, ORDERS)), ids=_name)
+def test_the_order_of_groups_changes_messages_by_one_interval_at_most(incident: Incident, order: str) -> None:
+    (path,) = {path for version, path in trial.promtools().items() if version.startswith("2")}
+
+    verdict = tried(incident, path, ORDERS[order], slack=2)
+
+    assert not verdict.wrong, f"{verdict.got}: {verdict.wrong}"
+
+
+def test_every_incident_has_a_name_of_its_own_and_expects_something() -> None:
+    assert len({one.name for one in INCIDENTS}) == len(INCIDENTS)
+    assert not [one.name for one in INCIDENTS if one.quiet and (one.page_by or one.ticket_by)]
+
+
+def test_a_page_that_comes_too_late_is_found() -> None:
+    world = World()
+    MountTarget(Poller(world).add(), success=after(0.9, 1.0)).add()
+    impatient = Incident("delay", "10 % of the requests fail", lambda: world, page_by=1)
+
+    (path,) = {path for version, path in trial.promtools().items() if version.startswith("2")}
+
+    assert tried(impatient, path).wrong == "late page"
+
+
+def test_an_alert_that_is_held_back_and_then_not_is_a_new_message() -> None:
+    down = frozenset(
+        {("alertname", "FssMountTargetDown"), ("severity", "critical"), ("region", "eu-1"), ("mount_target_id", "a")}
+    )
+    slow = frozenset(
+        {("alertname", "FssMountTargetSlow"), ("severity", "critical"), ("region", "eu-1"), ("mount_target_id", "a")}
+    )
+
+    sent = notifications({1: frozenset({down}), 2: frozenset({down, slow}), 3: frozenset({slow})})
+
+    assert [(one.minute, one.alerts) for one in sent] == [(1, ("FssMountTargetDown",)), (3, ("FssMountTargetSlow",))]
+
+
+def test_info_is_no_message() -> None:
+    info = frozenset({("alertname", "FssClientMountOptions"), ("severity", "info")})
+
+    assert notifications({1: frozenset({info})}) == []
+
+
+def test_a_constant_round_trip_is_recorded_as_it_is_whatever_the_order_and_phase_of_groups() -> None:
+    world = World(START)
+    Client(world, rtt=0.006).add()
+    (path,) = {path for version, path in trial.promtools().items() if version.startswith("2")}
+
+    for seed in (-1, 1, 2, 3):
+        values = trial.values(world, path, "address_class:fss_client_rtt_seconds:mean", trial.shuffled(seed))
+        assert values, seed
+        assert all(value == pytest.approx(0.006) for value in values), seed

@@ -1,0 +1,106 @@
+"""An incident run through promtool: the alerts that fire in each minute."""
+
+import random
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from tests.processes import require
+from tests.rules.notifications import Labels
+from tests.rules.pack import ROOT, RULES
+from tests.rules.simulator import World
+
+Group = dict[str, Any]
+_SAMPLE = re.compile(r"\w*(?::\w+)*\{[^}]*\} [-+.\w]+")
+
+
+@cache
+def promtools() -> dict[str, str]:
+    """By version: promtool of the path, and one of Prometheus 3, which Go builds where there is none."""
+    third = subprocess.run([ROOT / "tools" / "promtool3"], capture_output=True, text=True, check=False)
+    assert third.returncode == 0, third.stderr
+    found = [require("promtool", "prometheus"), third.stdout.strip()]
+    return {_version(path): path for path in found}
+
+
+def _version(path: str) -> str:
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
+    return re.search(r"version (\d+\.\d+)", said.stdout + said.stderr)[1]  # type: ignore[index]  # no version is a failure
+
+
+def groups_in_order() -> list[Group]:
+    """All groups of the four files, in the order of the files."""
+    names = ("recording.yml", "node_exporter.yml", "kubernetes.yml", "alerts.yml")
+    return [group for name in names for group in yaml.safe_load((RULES / name).read_text(encoding="utf-8"))["groups"]]
+
+
+def firing(
+    world: World, promtool: str, groups: Sequence[Group] | None = None, eval_minutes: int = 1
+) -> dict[int, frozenset[Labels]]:
+    """The labels of the firing alerts, by minute."""
+    said = _asked(world, promtool, 'ALERTS{alertstate="firing"}', groups or groups_in_order(), eval_minutes)
+    return {minute: frozenset(map(_labels, got)) for minute, got in said.items()}
+
+
+def values(world: World, promtool: str, expression: str, groups: Sequence[Group]) -> list[float]:
+    """Every value that an expression has in any minute."""
+    said = _asked(world, promtool, expression, groups, 1)
+    return [float(text.rsplit(" ", 1)[1]) for got in said.values() for text in got]
+
+
+def _asked(
+    world: World, promtool: str, expression: str, groups: Sequence[Group], eval_minutes: int
+) -> dict[int, list[str]]:
+    """The samples of an expression by minute, as promtool prints them. It prints them because another answer is expected."""
+    wrong = [{"labels": "none", "value": -1}]
+    asked = [
+        {"expr": expression, "eval_time": f"{minute}m", "exp_samples": wrong}
+        for minute in range(0, world.minutes + 1, world.step)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        rules, test = Path(folder) / "rules.yml", Path(folder) / "test.yml"
+        rules.write_text(yaml.safe_dump({"groups": list(groups)}), encoding="utf-8")
+        document = {
+            "rule_files": [str(rules)],
+            "evaluation_interval": f"{eval_minutes}m",
+            "group_eval_order": [group["name"] for group in groups],
+            "tests": [{"interval": f"{world.step}m", "input_series": world.inputs(), "promql_expr_test": asked}],
+        }
+        test.write_text(yaml.safe_dump(document), encoding="utf-8")
+        finished = subprocess.run([promtool, "test", "rules", str(test)], capture_output=True, text=True, check=False)
+    return _parsed(finished.stdout + finished.stderr)
+
+
+def _parsed(said: str) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for block in re.split(r'(?=expr: ")', said)[1:]:
+        time = re.search(r"time: (\S+),", block)
+        assert time, block
+        got = block.split("got:", 1)[1]
+        found[_minute(time[1])] = [text for text in _SAMPLE.findall(got) if "nil" not in text]
+    assert found, said
+    return found
+
+
+def _labels(sample: str) -> Labels:
+    labels = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', sample))
+    return frozenset((label, value) for label, value in labels.items() if label not in {"__name__", "alertstate"})
+
+
+def _minute(text: str) -> int:
+    units = {"d": 1440, "h": 60, "m": 1, "s": 0}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+)([dhms])", text))
+
+
+def shuffled(seed: int) -> list[Group]:
+    """All groups in another order: -1 is reversed, other numbers are permutations."""
+    groups = groups_in_order()
+    if seed < 0:
+        return groups[::-1]
+    random.Random(seed).shuffle(groups)
+    return groups

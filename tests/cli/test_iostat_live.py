@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -185,16 +186,58 @@ def interrupted(host: Host, number: signal.Signals) -> None:
             signal.raise_signal(number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_however_it_ends_nothing_goes_on_counting(number: signal.Signals) -> None:
+@pytest.fixture(autouse=True)
+def same_signal_handlers() -> Iterator[None]:
+    """The test run may have inherited ignored signals, and the command sets handlers of its own."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    before = {one: signal.getsignal(one) for one in numbers}
+    yield
+    for one, handler in before.items():
+        signal.signal(one, handler)
+
+
+@pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN], ids=["alone", "as in `make check &`"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT, signal.SIGINT])
+def test_however_it_ends_nothing_goes_on_counting(number: signal.Signals, inherited: signal.Handlers) -> None:
     host = Host()
-    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        with pytest.raises((SystemExit, KeyboardInterrupt)):
-            interrupted(host, number)
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+    signal.signal(number, inherited)
+    with pytest.raises(SystemExit):
+        interrupted(host, number)
+
+    assert host.kernel.instances == {}
+
+
+def test_a_terminal_that_closes_ends_it_and_under_nohup_it_goes_on() -> None:
+    host = Host()
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    with pytest.raises(SystemExit):
+        interrupted(host, signal.SIGHUP)
+    assert host.kernel.instances == {}
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    reports = 0
+    with click.Context(command.iostat).scope():
+        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, 3):
+            signal.raise_signal(signal.SIGHUP)
+            reports += 1
+    assert reports == 3
+    assert host.kernel.instances == {}
+
+
+@pytest.mark.parametrize("file", ["trigger", "buffer_size_kb", "tracing_on", "hist"])
+def test_a_signal_while_the_triggers_are_set_waits_until_they_can_be_removed(file: str) -> None:
+    host = Host()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    may = host.kernel._may
+
+    def interrupted_at(path: Path) -> None:
+        if path.name == file:
+            signal.raise_signal(signal.SIGTERM)
+        may(path)
+
+    host.kernel._may = interrupted_at  # type: ignore[method-assign]  # a signal at this very moment
+    with pytest.raises(SystemExit), click.Context(command.iostat).scope():
+        list(command._counted(Exact(host.reader, host.costs, required=True), 0.05, 1))
 
     assert host.kernel.instances == {}
 

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.nfs.records import mountinfo, mountstats
+from tests.nfs.records import Names, mountinfo, mountstats
 
 from fss_exporter.errors import SourceError
+from fss_exporter.nfs.mountinfo import MountFilter
 from fss_exporter.nfs.procfs import Procfs
 
 
@@ -85,3 +86,22 @@ def test_names_that_are_not_utf8_stay_visible_and_distinct(tmp_path: Path) -> No
     (superblock,) = Procfs(tmp_path).read().superblocks
 
     assert superblock.mounts[0].mount_point == "/mnt/\\xff"
+
+
+def test_of_a_huge_mountstats_only_the_supported_mounts_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text ends in the middle of a record then, which is no fault of the file."""
+    monkeypatch.setattr("fss_exporter.nfs.procfs._OTHER_MOUNTS_BYTES", 0)
+    monkeypatch.setattr("fss_exporter.nfs.procfs._PIECE_BYTES", 1000)
+    names = [Names(device=f"10.0.0.3:/{number}", mount_point=f"/mnt/{number}") for number in range(2000)]
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "mountstats").write_text("".join(mountstats({"READ": 1}, **one) for one in names))
+    info = (mountinfo(superblock=f"0:{number}", **one) for number, one in enumerate(names))
+    (tmp_path / "1" / "mountinfo").write_text("".join(info))
+    procfs = Procfs(tmp_path, wanted=MountFilter(most=3))
+
+    reading = procfs.read()
+    assert [superblock.key.export for superblock in reading.superblocks] == ["/0", "/1", "/2"]
+    assert (reading.left_out, reading.skipped) == (1997, ())
+    assert len(procfs._counters(tmp_path / "1" / "mountstats")) <= 3 * 9000 + 1000

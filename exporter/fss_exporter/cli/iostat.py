@@ -128,15 +128,17 @@ def _reports(options: Options, ceilings: Judge) -> Iterator[Report]:
 
 def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Report]:
     """Reports of READs and WRITEs counted by size, until the command ends, however it ends."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        # A background job inherits an ignored SIGINT, and its end must be as clean. Under nohup SIGHUP stays ignored.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
     click.get_current_context().call_on_close(source.reader.close)
     source.open()
     return _local(source.reader.read, interval, count, source.costs)
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
-    """As `timeout` and a terminal that closes end a command; what counts in the kernel would go on without it."""
+    """End as a signal asks to, but take the triggers down first: the kernel would go on counting."""
     raise SystemExit(128 + number)
 
 

@@ -13,7 +13,7 @@ from fss_exporter.nfs.exact.counts import Counts
 from fss_exporter.nfs.exact.files import FILES, Files
 from fss_exporter.nfs.exact.interval import Interval, none_yet, priced, sort
 from fss_exporter.nfs.exact.session import DROPPED, UNREADABLE, Look, Lost, Session
-from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find
+from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find, signals_held
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
 
 log = logging.getLogger(__name__)
@@ -101,8 +101,9 @@ class ExactReader:
 
     def _end(self) -> None:
         if self._session is not None:
-            self._session.end()
-            self._session = None
+            with signals_held():
+                self._session.end()
+                self._session = None
 
     def read(self) -> Reading:
         """One look at mountstats and the tables; `counts` has what the tables counted since the last one.
@@ -180,7 +181,8 @@ class ExactReader:
         return not self._closed.is_set()
 
     def _begin(self) -> None:
-        self._session = Session(find(self._places, self._files), self._rows, self._files)
+        with signals_held():
+            self._session = Session(find(self._places, self._files), self._rows, self._files)
         self._addresses.learn_all()
         self._reason = ""
         log.info("READ and WRITE are counted by size, in tables of %d rows", self._rows)

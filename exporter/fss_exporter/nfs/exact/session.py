@@ -176,7 +176,7 @@ def _set_up(root: Path, source: Source, form: Form, rows: int, files: Files) -> 
         for event in source.events.values():
             for trigger in form.triggers(rows):
                 _add(instance, event, trigger)
-    except (_NotUnderstood, Unavailable):
+    except BaseException:
         instance.remove()
         raise
     return instance

@@ -4,8 +4,9 @@ An open `hist` file keeps an instance from being removed, by us or by anybody: t
 """
 
 import errno
-from collections.abc import Mapping
-from contextlib import suppress
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,6 +18,8 @@ INSTANCE = "fss-exporter"
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 """Where tracefs is, today and on older distributions."""
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 _SMALLEST_BUFFER_KIB = "4"
 # Nothing is written to the trace buffer, and by default each CPU of the host has 1.4 MB of it.
@@ -114,6 +117,16 @@ def check_hist(root: Path, files: Files = FILES) -> None:
             f"{root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is); "
             "use a kernel that can, or leave exact mode off"
         )
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Hold back signals that end a program while triggers are set or removed: half of them must not stay behind."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Instance:

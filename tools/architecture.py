@@ -56,5 +56,9 @@ def page_with(drawn: str) -> str:
 if __name__ == "__main__":
     page = page_with(picture(rooms()))
     if sys.argv[1:] == ["check"]:
-        sys.exit(0 if page == PAGE.read_text() else "docs/architecture.md: the picture is out of date; run: make architecture")
+        sys.exit(
+            0
+            if page == PAGE.read_text()
+            else "docs/architecture.md: the picture is out of date; run: make architecture"
+        )
     PAGE.write_text(page)

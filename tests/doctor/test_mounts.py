@@ -93,9 +93,17 @@ def test_nothing_is_said_about_nconnect_where_the_kernel_is_not_known() -> None:
     assert found(client(kernel=""), "nconnect") == []
 
 
-def test_several_connections_are_fine() -> None:
-    (only,) = found(client(("proto=tcp,timeo", "proto=tcp,nconnect=4,timeo")), "nconnect")
-    assert (only.severity, only.message) == (Severity.OK, "4 connections")
+@pytest.mark.parametrize(
+    ("count", "severity", "words"),
+    [
+        (2, Severity.ADVICE, "2 connections, where the white paper uses 16"),
+        (15, Severity.ADVICE, "15 connections, where the white paper uses 16"),
+        (16, Severity.OK, "16 connections"),
+    ],
+)
+def test_fewer_connections_than_the_white_paper_uses_are_advice(count: int, severity: Severity, words: str) -> None:
+    (only,) = found(client(("proto=tcp,timeo", f"proto=tcp,nconnect={count},timeo")), "nconnect")
+    assert (only.severity, only.message) == (severity, words)
 
 
 @pytest.mark.parametrize(
@@ -124,10 +132,13 @@ def test_a_forwarder_that_is_not_mapped_is_a_warning() -> None:
     assert severities(found(mapped, "tls-forwarder")) == [Severity.OK]
 
 
-def test_few_slots_matter_where_requests_wait_for_them() -> None:
-    few = {"sunrpc.tcp_slot_table_entries": 2, "sunrpc.tcp_max_slot_table_entries": 65536}
+def test_few_slots_matter_where_requests_wait_and_the_table_does_not_grow() -> None:
+    few = {"sunrpc.tcp_slot_table_entries": 2, "sunrpc.tcp_max_slot_table_entries": 16}
     (only,) = found(client(sysctls=few), "slot-table")
-    assert "sunrpc.tcp_slot_table_entries is 2 (at most 65536)" in only.message
+    assert "the slot table of a connection has 2 entries and grows to 16" in only.message
+    assert len(found(client(sysctls={"sunrpc.tcp_slot_table_entries": 2}), "slot-table")) == 1
+    grows = {"sunrpc.tcp_slot_table_entries": 2, "sunrpc.tcp_max_slot_table_entries": 65536}
+    assert found(client(sysctls=grows), "slot-table") == []
     assert found(client(sysctls={"sunrpc.tcp_slot_table_entries": 128}), "slot-table") == []
     assert found(client(), "slot-table") == []
     assert found(client((" 320871 724161 ", " 871 724161 "), sysctls=few), "slot-table") == []
@@ -151,6 +162,16 @@ def test_few_requests_in_flight_to_apsara_nas_are_told_with_what_they_make(entri
     assert len(told) == count
     if entries == 2:
         assert "that is 200 a second, with 128 it is 12,800" in told[0].message
+
+
+def test_a_slot_table_of_apsara_nas_that_grows_by_itself_is_fine() -> None:
+    grows = {"sunrpc.tcp_slot_table_entries": 2, "sunrpc.tcp_max_slot_table_entries": 65536}
+    assert found(client(NAS_SERVER, sysctls=grows), "slot-table") == []
+
+
+def test_a_mount_of_apsara_nas_gets_no_advice_of_oracle_about_connections() -> None:
+    (only,) = found(client(NAS_SERVER), "nconnect")
+    assert (only.severity, only.message) == (Severity.OK, "1 connection")
 
 
 def test_listing_large_directories_of_apsara_nas_has_advice_unless_it_is_taken() -> None:

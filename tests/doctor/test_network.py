@@ -3,9 +3,10 @@
 import pytest
 from tests.doctor.clients import client, severities
 
-from fss_exporter.doctor.client_facts import ClientFacts, Connect, Directory, Instance
+from fss_exporter.doctor.client_facts import ClientFacts, Connect, Directory
 from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.network import check_directories, check_network
+from fss_exporter.instance_metadata import InstanceMetadata
 from fss_exporter.model.limits import STANDARD, Limits
 
 HOME = ("10.80.1.10", 2049)
@@ -41,6 +42,12 @@ def test_a_window_too_small_for_the_distance_is_a_warning() -> None:
     assert "a mount target 1,000" in only.message
 
 
+def test_the_window_of_another_service_is_not_held_against_a_mount_target() -> None:
+    apsara = ("10.80.1.10:/export/a", "0a1b.cn-hangzhou.nas.aliyuncs.com:/share")
+    facts = client(apsara, connects={HOME: Connect(0.005)}, sysctls=SIX_MIB)
+    assert found(facts, "bandwidth-delay") == []
+
+
 def test_more_connections_widen_the_window() -> None:
     xprt = "\txprt:\ttcp"
     text = "xprt:\ttcp 956 1 2"
@@ -59,22 +66,26 @@ def test_without_a_ceiling_or_a_buffer_nothing_is_said_about_the_window() -> Non
     ("there", "severity"), [("qIZq:EU-FRANKFURT-1-AD-1", Severity.OK), ("qIZq:EU-FRANKFURT-1-AD-2", Severity.WARNING)]
 )
 def test_client_and_mount_target_belong_into_one_availability_domain(there: str, severity: Severity) -> None:
-    here = Instance(availability_domain="Uocm:eu-frankfurt-1-AD-1")
+    here = InstanceMetadata(availability_domain="Uocm:eu-frankfurt-1-AD-1")
     facts = client(instance=here, availability_domains={"10.80.1.10": there})
     assert severities(found(facts, "availability-domain")) == [severity]
 
 
 def test_where_a_domain_is_not_known_nothing_is_said_about_it() -> None:
     assert found(client(availability_domains={"10.80.1.10": "AD-1"}), "availability-domain") == []
-    assert found(client(instance=Instance("AD-1")), "availability-domain") == []
-    assert found(client(instance=Instance(), availability_domains={"10.80.1.10": "AD-1"}), "availability-domain") == []
+    assert found(client(instance=InstanceMetadata("AD-1")), "availability-domain") == []
+    assert (
+        found(client(instance=InstanceMetadata(), availability_domains={"10.80.1.10": "AD-1"}), "availability-domain")
+        == []
+    )
 
 
 @pytest.mark.parametrize(
     ("directory", "severity", "words"),
     [
-        (Directory("/a", 10_000), Severity.OK, "10,000 entries"),
-        (Directory("/a", 10_001), Severity.WARNING, "more than 10,000 entries"),
+        (Directory("/a", 9_999), Severity.OK, "9,999 entries"),
+        (Directory("/a", 10_000), Severity.WARNING, "10,000 entries or more"),
+        (Directory("/a", 10_001), Severity.WARNING, "10,000 entries or more"),
         (Directory("/a", 0), Severity.OK, "0 entries"),
         (Directory("/a", None, "no answer within 2 s"), Severity.WARNING, "cannot be counted: no answer within 2 s"),
     ],
@@ -83,3 +94,45 @@ def test_large_directories_are_slow(directory: Directory, severity: Severity, wo
     (only,) = check_directories(client(directories=(directory,)))
     assert only.severity is severity
     assert words in only.message
+
+
+def test_nordirplus_is_advice_of_the_document_that_gives_it() -> None:
+    (only,) = check_directories(client(directories=(Directory("/a", 10_001),)))
+    assert "nordirplus" in only.fix
+    assert "nordirplus: Apsara File Storage NAS Performance" in only.source
+
+
+@pytest.mark.parametrize(
+    ("seconds", "where", "fix"),
+    [
+        (0.005, "another availability domain", "in the same availability domain"),
+        (0.080, "another region", "do not mount across regions: run the program on an instance near the data"),
+    ],
+)
+def test_a_long_round_trip_says_where_the_mount_target_is_and_what_to_do(seconds: float, where: str, fix: str) -> None:
+    (only,) = found(client(connects={HOME: Connect(seconds)}), "round-trip")
+    assert where in only.message
+    assert fix in only.fix
+    assert "partar, parcp, parrm" in only.fix
+
+
+@pytest.mark.parametrize(
+    ("own", "severity", "words"),
+    [
+        (
+            125e6,
+            Severity.ADVICE,
+            "carries 1 Gbit/s, which is 125 MB/s in each direction; a mount target reads 1,000 MB/s",
+        ),
+        (1.25e9, Severity.OK, "carries 10 Gbit/s"),
+    ],
+)
+def test_the_network_of_the_instance_is_held_against_a_mount_target(own: float, severity: Severity, words: str) -> None:
+    (only,) = found(client(instance=InstanceMetadata(network_bytes_per_second=own)), "client-network")
+    assert only.severity is severity
+    assert words in only.message
+
+
+def test_without_metadata_nothing_is_said_about_the_network_of_the_instance() -> None:
+    assert found(client(), "client-network") == []
+    assert found(client(instance=InstanceMetadata("AD-1")), "client-network") == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fss_exporter.doctor import probes
-from fss_exporter.doctor.client_facts import Instance
+from fss_exporter.instance_metadata import InstanceMetadata, read_instance_metadata
 
 
 @contextmanager
@@ -102,7 +102,27 @@ def test_a_path_that_looks_like_a_flag_is_a_path() -> None:
 def test_the_metadata_tell_domain_and_region() -> None:
     body = b'{"availabilityDomain": "Uocm:PHX-AD-1", "canonicalRegionName": "us-phoenix-1", "region": "phx"}'
     with metadata(200, body) as url:
-        assert probes.instance(url, 2.0) == Instance("Uocm:PHX-AD-1", "us-phoenix-1")
+        assert read_instance_metadata(url, 2.0) == InstanceMetadata("Uocm:PHX-AD-1", "us-phoenix-1")
+
+
+@pytest.mark.parametrize(
+    ("shape", "bandwidth"),
+    [
+        ('{"networkingBandwidthInGbps": 1.0, "ocpus": 1.0}', 125e6),
+        ('{"networkingBandwidthInGbps": 50}', 6.25e9),
+        ('{"networkingBandwidthInGbps": "1"}', None),
+        ('{"networkingBandwidthInGbps": true}', None),
+        ('{"networkingBandwidthInGbps": -1}', None),
+        ('{"networkingBandwidthInGbps": 1e400}', None),
+        ('{"networkingBandwidthInGbps": NaN}', None),
+        ("{}", None),
+        ("[]", None),
+        ("7", None),
+    ],
+)
+def test_the_metadata_may_have_the_bandwidth_of_the_network(shape: str, bandwidth: float | None) -> None:
+    with metadata(200, f'{{"shapeConfig": {shape}}}'.encode()) as url:
+        assert read_instance_metadata(url, 2.0) == InstanceMetadata(network_bytes_per_second=bandwidth)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +130,17 @@ def test_the_metadata_tell_domain_and_region() -> None:
 )
 def test_other_answers_are_no_metadata(status: int, body: bytes) -> None:
     with metadata(status, body) as url:
-        assert probes.instance(url, 2.0) is None
+        assert read_instance_metadata(url, 2.0) is None
 
 
 def test_nobody_there_is_no_metadata() -> None:
-    assert probes.instance("http://127.0.0.1:1/", 2.0) is None
+    assert read_instance_metadata("http://127.0.0.1:1/", 2.0) is None
 
 
 def test_metadata_are_not_asked_of_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with metadata(200, b"{}") as url:
-        assert probes.instance(url, 2.0) == Instance()
+        assert read_instance_metadata(url, 2.0) == InstanceMetadata()
 
 
 def test_figures_of_the_kernel_are_read_where_they_are(tmp_path: Path) -> None:

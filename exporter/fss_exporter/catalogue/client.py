@@ -249,4 +249,13 @@ CLIENT = (
         "Ceiling of the payload bytes per second of both directions together, where the service behind an address has such a one.",
         "as fss_client_iops_limit",
     ),
+    Metric(
+        "fss_client_network_bytes_per_second_limit",
+        "gauge",
+        (),
+        "bytes_per_second",
+        "Bandwidth of the network of this instance in each direction.",
+        "shapeConfig.networkingBandwidthInGbps of the instance metadata of OCI",
+        detail="Absent outside of OCI and where the metadata lack the field.",
+    ),
 )

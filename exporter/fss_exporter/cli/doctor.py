@@ -15,7 +15,7 @@ from fss_exporter.cli.flags import duration
 from fss_exporter.cli.host_flags import PROCFS, kernel_options, procfs_options
 from fss_exporter.cli.services import services_of
 from fss_exporter.config import Settings
-from fss_exporter.doctor import probes, report
+from fss_exporter.doctor import report
 from fss_exporter.doctor.client_probe import ClientProbe, tracefs_of
 from fss_exporter.doctor.exact import check_exact
 from fss_exporter.doctor.findings import Finding, Severity, exit_code
@@ -24,6 +24,7 @@ from fss_exporter.doctor.network import check_directories, check_network
 from fss_exporter.doctor.running_exporter import METRICS_URL, check_running
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url
+from fss_exporter.instance_metadata import METADATA_URL
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.units import latency
 
@@ -62,9 +63,7 @@ class Options:
     "--connect/--no-connect", default=True, show_default=True, help="Open a TCP connection to each mount target."
 )
 @click.option("--deadline", type=latency, default="2s", show_default=True, help="For each probe of this client.")
-@click.option(
-    "--metadata-url", default=probes.METADATA_URL, show_default=True, help="Instance metadata; empty: do not ask."
-)
+@click.option("--metadata-url", default=METADATA_URL, show_default=True, help="Instance metadata; empty: do not ask.")
 @click.option(
     "--exporter-url",
     default=METRICS_URL,

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mountinfo import MountFilter
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.services import Services
@@ -34,19 +36,33 @@ class NfsAgent:
         if self._exact is not None:
             self._exact.reader.interval_s = lambda: self.ticker.wanted_interval_s
             self.loops.append(self._exact.reader.loop)
-        self.collector = NfsCollector(self.ticker, by_operation=flags.operations == "all", zero_answers=flags.scrapers)
+        self.network = InstanceNetwork(metadata_url(flags))
+        self.collector = NfsCollector(
+            self.ticker,
+            by_operation=flags.operations == "all",
+            zero_answers=flags.scrapers,
+            about_host=self.network.families,
+        )
 
     def start(self) -> None:
         """Set up what counts, and tick."""
         if self._exact is not None:
             self._exact.open()
         self.ticker.start()
+        self.network.start()
 
     def stop(self) -> None:
         """Stop ticking and take down what counts."""
         self.ticker.stop()
         if self._exact is not None:
             self._exact.reader.close()
+
+
+def metadata_url(flags: NfsFlags) -> str:
+    """URL of the instance metadata; empty where nothing is to be asked: outside of OCI, unless the flag names a URL."""
+    if flags.metadata_url is not None:
+        return flags.metadata_url
+    return METADATA_URL if is_oci_instance(flags.sysfs) else ""
 
 
 def wanted_mounts(flags: NfsFlags) -> MountFilter:

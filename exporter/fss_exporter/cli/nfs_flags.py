@@ -11,6 +11,7 @@ import click
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.host_flags import PROCFS, Command, exact_options, procfs_options
 from fss_exporter.errors import UsageError
+from fss_exporter.fetch import check_url
 
 MAX_MOUNTS: Final = 2000
 
@@ -31,6 +32,7 @@ class NfsFlags:
     series_retention_s: float = 3600.0
     max_mounts: int = MAX_MOUNTS
     scrapers: int = 1
+    metadata_url: str | None = None
 
     @classmethod
     def taken_from(cls, flags: dict[str, Any]) -> "NfsFlags":
@@ -52,6 +54,8 @@ class NfsFlags:
                 re.compile(text or "")
             except re.error as wrong:
                 raise UsageError(f"--nfs.mounts-{flag}={text}: not a regular expression: {wrong}") from wrong
+        if self.metadata_url:
+            check_url("--nfs.metadata-url", self.metadata_url)
 
 
 _FILTERS: Final = (
@@ -107,6 +111,12 @@ _SERVED: Final = (
         default=1,
         show_default=True,
         help="Prometheus servers that scrape this agent: a new mount shows zeros in so many answers before its counts.",
+    ),
+    click.option(
+        "--nfs.metadata-url",
+        "metadata_url",
+        metavar="URL",
+        help="Instance metadata, for the bandwidth of the network; empty: do not ask.  [default: OCI's, on an instance of OCI]",
     ),
 )
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fss_exporter.instance_metadata import InstanceMetadata
 from fss_exporter.nfs.superblocks import Reading
 
 
@@ -32,14 +33,6 @@ class Directory:
     path: str
     entries: int | None
     error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """What the instance metadata say; empty where they do not."""
-
-    availability_domain: str = ""
-    region: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +80,6 @@ class ClientFacts:
     sysctls: Mapping[str, int] = field(default_factory=dict)
     connects: Mapping[tuple[str, int], Connect] = field(default_factory=dict)
     directories: tuple[Directory, ...] = ()
-    instance: Instance | None = None
+    instance: InstanceMetadata | None = None
     availability_domains: Mapping[str, str] = field(default_factory=dict)
     exactness: Exactness | None = None

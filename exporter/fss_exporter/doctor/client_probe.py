@@ -8,6 +8,7 @@ from fss_exporter.doctor import exact, probes
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
 from fss_exporter.doctor.network import LARGE_DIRECTORY, NFS_PORT
 from fss_exporter.errors import SourceError
+from fss_exporter.instance_metadata import read_instance_metadata
 from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading, is_forwarder
@@ -61,7 +62,7 @@ class ClientProbe:
             connects={server: probes.connect(*server, self.deadline_s) for server in servers},
             directories=tuple(counted),
             exactness=self._exactness(),
-            instance=probes.instance(self.metadata_url, self.deadline_s) if self.metadata_url else None,
+            instance=read_instance_metadata(self.metadata_url, self.deadline_s) if self.metadata_url else None,
             availability_domains=availability_domains,
         )
 

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from fss_exporter.doctor.client_facts import ClientFacts
-from fss_exporter.doctor.findings import KERNEL, PROJECT, WHITE_PAPER, Finding, Severity
+from fss_exporter.doctor.findings import APSARA, KERNEL, PROJECT, WHITE_PAPER, Finding, Severity
+from fss_exporter.model.distance import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
 from fss_exporter.model.limits import Limits
+from fss_exporter.model.services import OCI_FSS
 
 NFS_PORT: Final = 2049
 LARGE_DIRECTORY: Final = 10_000
-"""Entries above which a directory is slow to list over NFS (white paper, version 2.0, August 2023)."""
-
-FAR_SECONDS: Final = 0.002
-"""Round trip above which client and mount target are hardly in one availability domain. Assumption, November 2026."""
+"""A directory with fewer entries lists well over NFS (white paper, version 2.0, August 2023)."""
 
 _MS: Final = 1000
+_MB: Final = 1e6
 
 
 def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
@@ -25,6 +25,8 @@ def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
         limits: ceilings of a mount target; its read bandwidth is what one client could want.
     """
     connections = _connections(facts)
+    superblocks = facts.reading.superblocks if facts.reading else ()
+    others = {one.key.address for one in superblocks if one.known.service is not OCI_FSS}
     for (address, port), connect in sorted(facts.connects.items()):
         subject = address if port == NFS_PORT else f"{address} port {port}"
         if connect.seconds is None:
@@ -33,17 +35,41 @@ def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
             yield Finding("reachable", Severity.PROBLEM, subject, message, fix, KERNEL)
             continue
         yield _distance(subject, connect.seconds)
-        yield from _window(subject, connect.seconds, connections.get(address, 1), facts, limits)
+        if address not in others:
+            yield from _window(subject, connect.seconds, connections.get(address, 1), facts, limits)
     yield from _availability_domains(facts)
+    yield from _own_network(facts, limits)
+
+
+def _own_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
+    """The network of the instance: no client moves more than its own card."""
+    own = facts.instance.network_bytes_per_second if facts.instance else None
+    if own is None:
+        return
+    message = f"the network of this instance carries {own * 8 / 1e9:g} Gbit/s, which is {own / _MB:,.0f} MB/s in each direction"
+    wanted = limits.read_bytes_per_second
+    if wanted is None or own >= wanted:
+        yield Finding("client-network", Severity.OK, "", message)
+        return
+    fix = "for more throughput of one client use a shape with more network bandwidth"
+    message = f"{message}; a mount target reads {wanted / _MB:,.0f} MB/s"
+    yield Finding("client-network", Severity.ADVICE, "", message, fix, WHITE_PAPER)
 
 
 def _distance(subject: str, seconds: float) -> Finding:
     message = f"round trip of {seconds * _MS:.2f} ms"
     if seconds <= FAR_SECONDS:
         return Finding("round-trip", Severity.OK, subject, message)
-    fix = "keep clients and mount target in the same availability domain; serial programs do one request per round trip"
+    fix = f"{distance_advice(seconds)}. Serial programs do one request per round trip: use parallel tools (partar, parcp, parrm)"
     source = f"{WHITE_PAPER}; threshold of {FAR_SECONDS * _MS:g} ms: {PROJECT}"
-    return Finding("round-trip", Severity.WARNING, subject, f"{message}: far away", fix, source)
+    return Finding(
+        "round-trip",
+        Severity.WARNING,
+        subject,
+        f"{message}: {'another region' if seconds > OTHER_REGION_SECONDS else 'another availability domain'}",
+        fix,
+        source,
+    )
 
 
 def _window(subject: str, seconds: float, connections: int, facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
@@ -103,11 +129,10 @@ def check_directories(facts: ClientFacts) -> Iterator[Finding]:
             message = f"cannot be counted: {directory.error}"
             fix = "check its mount target and the path; nothing was done but listing it"
             yield Finding("directory", Severity.WARNING, directory.path, message, fix)
-        elif directory.entries > LARGE_DIRECTORY:
-            message = (
-                f"more than {LARGE_DIRECTORY:,} entries: listing it is slow and costs READDIRPLUS after READDIRPLUS"
-            )
-            fix = "spread the files over sub-directories; where it is quiet, mounting with nordirplus helps"
-            yield Finding("directory", Severity.WARNING, directory.path, message, fix, WHITE_PAPER)
+        elif directory.entries >= LARGE_DIRECTORY:
+            message = f"{LARGE_DIRECTORY:,} entries or more: listing it is slow and costs READDIRPLUS after READDIRPLUS"
+            fix = f"keep fewer than {LARGE_DIRECTORY:,} files in a directory; for a large, quiet directory mount with nordirplus"
+            source = f"{WHITE_PAPER}; nordirplus: {APSARA}"
+            yield Finding("directory", Severity.WARNING, directory.path, message, fix, source)
         else:
             yield Finding("directory", Severity.OK, directory.path, f"{directory.entries:,} entries")

@@ -1,25 +1,18 @@
 """Looking at this client. Every probe has a deadline, and none touches a mount point in this process."""
 
 import contextlib
-import json
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.doctor.client_facts import Connect, Directory, Instance
-
-METADATA_URL: Final = "http://169.254.169.254/opc/v2/instance/"
-"""Instance metadata of OCI, version 2; it wants the header `Authorization: Bearer Oracle`."""
+from fss_exporter.doctor.client_facts import Connect, Directory
 
 SYSCTLS: Final = ("sunrpc.tcp_slot_table_entries", "sunrpc.tcp_max_slot_table_entries", "net.ipv4.tcp_rmem")
 
 _HANDSHAKES: Final = 3
-_LARGEST_METADATA: Final = 1 << 20
 _COUNTER: Final = """
 import os, sys
 count = 0
@@ -73,21 +66,6 @@ def count_entries(path: str, limit: int, deadline_s: float) -> Directory:
         lines = err.strip().splitlines()
         return Directory(path, None, lines[-1] if lines else "the listing failed")
     return Directory(path, int(out))
-
-
-def instance(url: str, deadline_s: float) -> Instance | None:
-    """What the instance metadata say; None where there are none. Proxies are not asked: the address is link-local."""
-    request = urllib.request.Request(url, headers={"Authorization": "Bearer Oracle"})  # noqa: S310  # http, checked by the caller
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=deadline_s) as answer:
-            document = json.loads(answer.read(_LARGEST_METADATA))
-    except (urllib.error.URLError, OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict):
-        return None
-    region = document.get("canonicalRegionName") or document.get("region")
-    return Instance(str(document.get("availabilityDomain") or ""), str(region or ""))
 
 
 def read_sysctls(procfs: Path) -> dict[str, int]:

@@ -167,12 +167,21 @@ class NfsCollector(Collector):
         ticker: what is collected.
         by_operation: whether operations are counted by name, not only by class.
         zero_answers: answers in which a new mount shows zeros, as many as servers scrape this agent.
+        about_host: further families of this host, asked for in each answer.
     """
 
     name = "nfs"
 
-    def __init__(self, ticker: Ticker, *, by_operation: bool = True, zero_answers: int = 1) -> None:
+    def __init__(
+        self,
+        ticker: Ticker,
+        *,
+        by_operation: bool = True,
+        zero_answers: int = 1,
+        about_host: Callable[[], Iterable[Family]] = tuple,
+    ) -> None:
         self._ticker = ticker
+        self._about_host = about_host
         self._by_operation = by_operation
         self._zero_answers = zero_answers
         self._layout = _SeriesLayout({}, by_operation=by_operation)
@@ -232,6 +241,7 @@ class NfsCollector(Collector):
             *_addresses(accounts),
             *accounts.costs.families(),
             *_about_ticks(self._ticker),
+            *self._about_host(),
         ]
 
 

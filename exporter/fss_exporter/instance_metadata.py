@@ -1,0 +1,68 @@
+"""Instance metadata of OCI, version 2: where an instance runs, and how much network it has."""
+
+import json
+import math
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+METADATA_URL: Final = "http://169.254.169.254/opc/v2/instance/"
+"""The service is link-local and wants the header `Authorization: Bearer Oracle`."""
+
+_ASSET_TAG: Final = "OracleCloud.com"
+_LARGEST: Final = 1 << 20
+_MOST_GBPS: Final = 100_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceMetadata:
+    """The metadata of an instance; a field that the metadata lack is empty or None.
+
+    Attributes:
+        availability_domain: with the prefix of the tenancy.
+        region: e.g. `us-phoenix-1`.
+        network_bytes_per_second: bandwidth of the network in each direction.
+    """
+
+    availability_domain: str = ""
+    region: str = ""
+    network_bytes_per_second: float | None = None
+
+
+def is_oci_instance(sysfs: Path) -> bool:
+    """Whether this host is an instance of OCI, by the asset tag that its firmware shows."""
+    try:
+        tag = (sysfs / "class/dmi/id/chassis_asset_tag").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return tag.strip() == _ASSET_TAG
+
+
+def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | None:
+    """The metadata at a URL; None without an answer, e.g. outside of OCI. No proxy is asked."""
+    request = urllib.request.Request(url, headers={"Authorization": "Bearer Oracle"})  # noqa: S310  # http, checked by the caller
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=deadline_s) as answer:
+            document = json.loads(answer.read(_LARGEST))
+    except (urllib.error.URLError, OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    region = document.get("canonicalRegionName") or document.get("region")
+    return InstanceMetadata(
+        str(document.get("availabilityDomain") or ""), str(region or ""), _bandwidth(document.get("shapeConfig"))
+    )
+
+
+def _bandwidth(shape: Any) -> float | None:
+    """Bytes per second of `networkingBandwidthInGbps`, which the API documents for the shape of an instance.
+
+    No document says that the metadata have this field too, so a missing or odd field is not an error.
+    """
+    value = shape.get("networkingBandwidthInGbps") if isinstance(shape, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value * 1e9 / 8 if math.isfinite(value) and 0 < value <= _MOST_GBPS else None

@@ -1,0 +1,86 @@
+"""The bandwidth of this instance's network: no instance, odd answers, then one that says it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from fss_exporter.cli.nfs_agent import NfsAgent, metadata_url
+from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
+from fss_exporter.nfs.instance_network import InstanceNetwork
+from fss_exporter.nfs.services import BY_NAME
+
+NAME = "fss_client_network_bytes_per_second_limit"
+
+
+@contextmanager
+def metadata(body: bytes) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.headers["Authorization"] == "Bearer Oracle" else 401)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def asked(url: str) -> InstanceNetwork:
+    network = InstanceNetwork(url)
+    network.start()
+    network.wait(30)
+    return network
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b'{"shapeConfig": {}}', b'{"shapeConfig": {"networkingBandwidthInGbps": 0}}']
+)
+def test_an_answer_without_a_bandwidth_makes_no_series(body: bytes) -> None:
+    with metadata(body) as url:
+        assert list(asked(url).families()) == []
+
+
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])
+def test_where_nothing_answers_there_is_no_series(url: str) -> None:
+    assert list(asked(url).families()) == []
+
+
+def test_the_agent_exports_the_bandwidth_of_its_instance(tmp_path: Path) -> None:
+    with metadata(b'{"shapeConfig": {"networkingBandwidthInGbps": 4.0}}') as url:
+        agent = NfsAgent(NfsFlags(procfs=tmp_path, metadata_url=url), {}, BY_NAME)
+        agent.network.start()
+        agent.network.wait(30)
+        (found,) = [one for one in agent.collector.collect() if one.name == NAME]
+    assert [(sample.labels, sample.value) for sample in found.samples] == [({}, 500e6)]
+
+
+@pytest.mark.parametrize(
+    ("tag", "given", "url"),
+    [
+        ("OracleCloud.com\n", None, METADATA_URL),
+        ("OracleCloud.com\n", "", ""),
+        ("Dell Inc.\n", None, ""),
+        (None, None, ""),
+        (None, "http://127.0.0.1:9/", "http://127.0.0.1:9/"),
+    ],
+)
+def test_metadata_are_asked_for_on_an_instance_of_oci_only(
+    tmp_path: Path, tag: str | None, given: str | None, url: str
+) -> None:
+    if tag is not None:
+        path = tmp_path / "class/dmi/id/chassis_asset_tag"
+        path.parent.mkdir(parents=True)
+        path.write_text(tag)
+    assert is_oci_instance(tmp_path) is (tag is not None and tag.startswith("Oracle"))
+    assert metadata_url(NfsFlags(sysfs=tmp_path, metadata_url=given)) == url

@@ -22,6 +22,7 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 COMMANDS: Final = {
     "serve": "Serve metrics for Prometheus until stopped.",
+    "once": "Print the metrics of this host's NFS mounts once, or write them to a file, without a listener.",
     "demo": "Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.",
     "config": "Check the configuration file.",
     "alarms": "OCI alarms for mount targets: see what they would be, then make them so.",

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.escapes import decode
@@ -12,6 +13,14 @@ from fss_exporter.nfs.services import BY_NAME, Services
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, MountTable, Reading
 
 log = logging.getLogger(__name__)
+
+
+class RawTexts(NamedTuple):
+    """What the kernel's files said at one reading."""
+
+    mountinfo: str
+    mountstats: str
+
 
 HOST_PID = "1"
 OWN_PID = "self"
@@ -31,6 +40,7 @@ class Procfs:
         address_map: mount-target address by TLS forwarder address.
         services: tells the service of a mount.
         wanted: which mounts are read, and how many at most.
+        keep_texts: whether the raw texts of the last reading are kept in `texts`.
     """
 
     def __init__(
@@ -40,6 +50,8 @@ class Procfs:
         address_map: Mapping[str, str] = NO_ADDRESSES,
         services: Services = BY_NAME,
         wanted: MountFilter = EVERY_MOUNT,
+        *,
+        keep_texts: bool = False,
     ) -> None:
         self._root = root
         self._pid = pid
@@ -48,6 +60,8 @@ class Procfs:
         self._fell_back = False
         self._parser = Parser()
         self._wanted = wanted
+        self._keep_texts = keep_texts
+        self.texts: RawTexts | None = None
         self._mounts_hash = hash(b"")  # of mountinfo, in place of its text: 100,000 mounts are 30 MB
         self._table = MountTable(parse_mountinfo(""))
 
@@ -79,13 +93,18 @@ class Procfs:
 
     def _read(self, pid: str) -> Reading:
         mountinfo, mountstats = self._root / pid / "mountinfo", self._root / pid / "mountstats"
-        self._see(mountinfo.read_bytes())
-        counters = self._parser.parse(self._counters(mountstats), self._table.mountinfo.is_wanted)
+        mounts = mountinfo.read_bytes()
+        self._see(mounts)
+        text = self._counters(mountstats)
+        counters = self._parser.parse(text, self._table.mountinfo.is_wanted)
         reading = self._table.join(counters)
         if UNMATCHED in reading.skipped:
             # A mount came between the two files.
-            self._see(mountinfo.read_bytes())
+            mounts = mountinfo.read_bytes()
+            self._see(mounts)
             reading = self._table.join(counters)
+        if self._keep_texts:
+            self.texts = RawTexts(decode(mounts), text)
         return reading
 
     def _counters(self, path: Path) -> str:

@@ -1,0 +1,152 @@
+"""`fss-exporter once`: one scrape of this host's NFS counters without a listener, on stdout or into a file."""
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fss_exporter.catalogue.text import plain
+from fss_exporter.cli.flags import config_option
+from fss_exporter.cli.host_flags import procfs_options
+from fss_exporter.cli.nfs_agent import wanted_mounts
+from fss_exporter.cli.nfs_flags import NfsFlags, filter_options
+from fss_exporter.cli.services import services_of
+from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.nfs import kept_state
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.procfs import Procfs, RawTexts
+from fss_exporter.nfs.superblocks import NO_READING, Reading, join
+from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.web.collecting import Collectors
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@click.command()
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.prom",
+    help="Replace FILE as a whole, and go on counting where the last run ended (kept in FILE.state).",
+)
+@procfs_options
+@filter_options
+@config_option
+def once(*, output: Path | None, config_file: Path | None, **flags: Any) -> None:
+    """Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.
+
+    On stdout counters count from each mount on. With --output they go on from run to run, as those of `serve` do.
+    """
+    nfs = NfsFlags.taken_from(flags)
+    nfs.check()
+    run = _Run(nfs, config_file)
+    if output is None:
+        click.echo(run.since_mounts(), nl=False)
+        return
+    with _only_run(output):
+        state = output.with_name(f"{output.name}.state")
+        text = run.since_last_run(state)
+        _replace(state, run.state())
+        _replace(output, text)
+
+
+class _Run:
+    """One reading of the host and what becomes of it."""
+
+    def __init__(self, flags: NfsFlags, config_file: Path | None) -> None:
+        settings = None
+        if config_file is not None:
+            from fss_exporter.config import load  # noqa: PLC0415  # a host without a configuration needs no YAML
+
+            settings = load(config_file)
+        self._flags = flags
+        self._address_map = settings.address_map if settings else {}
+        self._services = services_of(settings)
+        self._source = Procfs(
+            flags.procfs, flags.pid, self._address_map, self._services, wanted_mounts(flags), keep_texts=True
+        )
+        self._accounts = Accounts(retention_s=flags.series_retention_s, most_mounts=flags.max_mounts)
+        self._boot_id = _text_or_empty(_BOOT_ID)
+        self._at = 0.0
+
+    def since_mounts(self) -> str:
+        """The metrics, counted from each mount on."""
+        reading = self._source.read()
+        self._accounts.apply(NO_READING, 0.0)
+        oldest = max((superblock.record.age_s for superblock in reading.superblocks), default=0)
+        return self._metrics(reading, oldest + 1.0, zero_answers=0)
+
+    def since_last_run(self, state: Path) -> str:
+        """The metrics, counted from the first run on."""
+        if text := _text_or_empty(state):
+            try:
+                last = kept_state.load(text)
+            except ValueError as error:
+                click.echo(f"fss-exporter once: {state}: {error}; counters begin at zero", err=True)
+            else:
+                same_boot = last.boot_id == self._boot_id
+                kept_state.restore(self._accounts, last, self._reading_of(last.texts), same_boot=same_boot)
+        at = time.monotonic()
+        return self._metrics(self._source.read(), at, zero_answers=1)
+
+    def state(self) -> str:
+        """What the next run needs."""
+        assert self._source.texts is not None  # noqa: S101  # there has been a reading
+        return kept_state.dump(kept_state.LastRun(self._boot_id, self._at, self._source.texts, self._accounts.mounts))
+
+    def _metrics(self, reading: Reading, at: float, zero_answers: int) -> str:
+        self._at = at
+        ticker = Ticker(lambda: reading, 1.0, lambda: at, accounts=self._accounts)
+        ticker.tick()
+        if not ticker.loop.heartbeat.success:
+            raise SourceError("the counters could not be added up: the lines before this one say why")
+        collector = NfsCollector(ticker, by_operation=self._flags.operations == "all", zero_answers=zero_answers)
+        return b"".join(plain(Collectors({"nfs": collector}, (ticker.loop,)))).decode()
+
+    def _reading_of(self, texts: RawTexts) -> Reading:
+        mounts = parse_mountinfo(texts.mountinfo, wanted_mounts(self._flags))
+        return join(parse_mountstats(texts.mountstats), mounts, self._address_map, self._services)
+
+
+def _text_or_empty(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def _only_run(output: Path) -> Iterator[None]:
+    """Let runs for files of one directory wait for each other: cron may start one before the last one has ended."""
+    try:
+        directory = os.open(output.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise UsageError(f"--output={output}: {output.parent}: {error.strerror}") from error
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(directory)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Replace a file as a whole: a reader finds the old text or the new one."""
+    try:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            file.write(text)
+        temporary = Path(file.name)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error

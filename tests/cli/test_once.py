@@ -1,0 +1,177 @@
+"""`fss-exporter once`: a scrape without a listener, whose counters go on from run to run."""
+
+import json
+import subprocess
+import threading
+import urllib.request
+from itertools import count
+from pathlib import Path
+
+import pytest
+from tests.cli.prompt import ask
+from tests.nfs.records import Names, mountinfo, mountstats
+from tests.processes import require, wait_for
+from tools.bench import free_port
+
+AGES = count(1000, 1000)
+# Each look is older than the last by more than a test takes, however busy the machine is.
+
+SECOND: Names = {"device": "10.0.0.4:/b", "mount_point": "/mnt/b"}
+
+
+def host(root: Path, *, removes: int = 100, age: int | None = None, second: tuple[int, int] | None = None) -> Path:
+    """A procfs with one mount, or two: REMOVEs and age of each."""
+    first = next(AGES) if age is None else age
+    stats, info = mountstats({"REMOVE": removes, "READ": removes}, age=first, read_bytes=4096 * removes), mountinfo()
+    if second is not None:
+        stats += mountstats({"REMOVE": second[0]}, age=second[1], **SECOND)
+        info += mountinfo(superblock="0:41", address="10.0.0.4", **SECOND)
+    (root / "1").mkdir(parents=True, exist_ok=True)
+    (root / "1" / "mountinfo").write_text(info)
+    (root / "1" / "mountstats").write_text(stats)
+    return root
+
+
+def removes(text: str) -> dict[str, float]:
+    """REMOVEs by export."""
+    return {
+        line.partition('export="')[2].partition('"')[0]: float(line.rpartition(" ")[2])
+        for line in text.splitlines()
+        if line.startswith("fss_client_operations_total{") and 'operation="REMOVE"' in line
+    }
+
+
+def write(root: Path, output: Path) -> dict[str, float]:
+    answer = ask("once", "--path.procfs", root, "--output", output)
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+    return removes(output.read_text())
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (["--nfs.mounts-include=("], "--nfs.mounts-include=(: not a regular expression"),
+        (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
+        (["--output=/nowhere/a.prom"], "--output=/nowhere/a.prom: /nowhere: No such file or directory"),
+    ],
+)
+def test_wrong_flags_are_one_line(flags: list[str], complaint: str, tmp_path: Path) -> None:
+    answer = ask("once", "--path.procfs", host(tmp_path), *flags)
+
+    assert answer.code == 2
+    assert complaint in answer.err
+    assert len(answer.err.splitlines()) == 1
+
+
+def test_counters_that_cannot_be_read_are_a_failure_and_leave_the_file_as_it_is(tmp_path: Path) -> None:
+    output = tmp_path / "fss.prom"
+    write(host(tmp_path / "proc"), output)
+    before = output.read_text()
+    (tmp_path / "proc" / "1" / "mountstats").unlink()
+
+    answer = ask("once", "--path.procfs", tmp_path / "proc", "--output", output)
+    assert answer.code == 1
+    assert answer.err.startswith("fss-exporter: cannot read ")
+    assert len(answer.err.splitlines()) == 1
+    assert output.read_text() == before
+
+
+def test_stdout_has_everything_since_each_mount(tmp_path: Path) -> None:
+    answer = ask("once", "--path.procfs", host(tmp_path, second=(7, 3)))
+
+    assert answer.code == 0
+    assert removes(answer.out) == {"/a": 100, "/b": 7}
+    assert 'fss_collector_success{collector="nfs"} 1.0' in answer.out
+    promtool = require("promtool", "prometheus")
+    lint = subprocess.run([promtool, "check", "metrics"], input=answer.out, capture_output=True, text=True, check=False)
+    assert (lint.returncode, lint.stdout, lint.stderr) == (0, "", "")
+
+
+def test_counters_of_a_file_go_on_from_run_to_run(tmp_path: Path) -> None:
+    root, output = tmp_path / "proc", tmp_path / "fss.prom"
+
+    assert write(host(root), output) == {"/a": 0}
+    assert write(host(root, removes=104), output) == {"/a": 4}
+    assert write(host(root, removes=109), output) == {"/a": 9}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fss.prom", "fss.prom.state", "proc"]
+
+
+def test_a_mount_made_between_two_runs_shows_zeros_first_and_loses_nothing(tmp_path: Path) -> None:
+    root, output = tmp_path / "proc", tmp_path / "fss.prom"
+    write(host(root), output)
+
+    assert write(host(root, second=(30, 0)), output) == {"/a": 0, "/b": 0}
+    assert write(host(root, second=(31, 0)), output) == {"/a": 0, "/b": 31}
+
+
+def test_after_a_reboot_the_counters_go_on_and_nothing_of_the_new_life_is_lost(tmp_path: Path) -> None:
+    root, output = tmp_path / "proc", tmp_path / "fss.prom"
+    write(host(root), output)
+    write(host(root, removes=104), output)
+    state = output.with_name("fss.prom.state")
+    state.write_text(json.dumps({**json.loads(state.read_text()), "boot_id": "another"}))
+
+    assert write(host(root, removes=50, age=5), output) == {"/a": 54}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 7}', '{"version": 1, "totals": [["a"]]}'])
+def test_a_damaged_state_is_said_and_counters_begin_again(text: str, tmp_path: Path) -> None:
+    root, output = tmp_path / "proc", tmp_path / "fss.prom"
+    write(host(root), output)
+    output.with_name("fss.prom.state").write_text(text)
+
+    answer = ask("once", "--path.procfs", host(root, removes=104), "--output", output)
+    assert answer.code == 0
+    assert ("counters begin at zero" in answer.err) == bool(text)
+    assert removes(output.read_text()) == {"/a": 0}
+
+
+def test_runs_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
+    root, output = host(tmp_path / "proc"), tmp_path / "fss.prom"
+    write(root, output)
+    host(root, removes=104)
+    command = [require("fss-exporter", "this project"), "once", f"--path.procfs={root}", f"--output={output}"]
+    codes: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: codes.append(subprocess.run(command, check=False, timeout=100).returncode))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert codes == [0] * 4
+    assert removes(output.read_text()) == {"/a": 4}
+
+
+def test_node_exporter_takes_the_file(tmp_path: Path) -> None:
+    folder, port = tmp_path / "textfile", free_port()
+    folder.mkdir()
+    write(host(tmp_path / "proc"), folder / "fss.prom")
+    write(host(tmp_path / "proc", removes=104), folder / "fss.prom")
+    command = [
+        require("prometheus-node-exporter", "prometheus-node-exporter"),
+        "--collector.disable-defaults",
+        "--collector.textfile",
+        f"--collector.textfile.directory={folder}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--log.level=error",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
+        try:
+            text = wait_for(lambda: _answer(port), "node_exporter")
+        finally:
+            running.terminate()
+
+    assert removes(text) == {"/a": 4}
+    assert "node_textfile_scrape_error 0" in text
+
+
+def _answer(port: int) -> str:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            text: str = answer.read().decode()
+            return text
+    except OSError:
+        return ""

@@ -83,7 +83,10 @@ fuzz: .venv/dev ## a million damaged mountstats and mountinfo texts through tick
 metrics: .venv/dev ## write docs/metrics.md anew from the catalogue
 	@PYTHONPATH=exporter:. $(BIN)/python -m tools.metrics_page
 
-golden: .venv/dev ## write the golden scrape anew, after a change that is meant
+measured: .venv/dev ## docs/white-paper-measurements.md: the white paper's measured rows against the model
+	@$(RUN) -m tools.measured_rows
+
+golden: .venv/dev ## write the golden measured scrape anew, after a change that is meant
 	@$(RUN) -m tests.nfs.golden
 
 bench: bench-agent bench-oci bench-rules ## what everything costs; docs/performance.md explains the tables

@@ -1,0 +1,114 @@
+"""A host whose first act is `rm -rf`, as Prometheus' own increase() sees it: simulated seconds of an agent, a real prometheus."""
+
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tests.nfs.fed_accounts import reading
+from tests.nfs.records import mountinfo, mountstats
+from tests.processes import Prometheus, prometheus, require, wait_for
+
+from fss_exporter.catalogue.text import number
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.ticker import Ticker
+
+BORN, DELETES_UNTIL, END = 1000, 1090, 4600
+"""Seconds: the mount is made and a tree is deleted at once, 100 files a second; the mount idles until the end."""
+
+TRUTH = {"REMOVE": 9000, "RMDIR": 900, "READDIRPLUS": 900, "LOOKUP": 9000}
+
+
+def look(second: int) -> Reading:
+    """The host's NFS files at a second."""
+    if second < BORN:
+        return reading(info="")
+    done = min(1.0, (second - BORN + 1) / (DELETES_UNTIL - BORN))
+    counts = {name: round(count * done) for name, count in TRUTH.items()}
+    return reading(mountstats(counts, age=second - BORN), info=mountinfo())
+
+
+@dataclass
+class Simulation:
+    """An agent, scraped by servers.
+
+    Attributes:
+        servers: by name, interval and offset in seconds.
+        zero_answers: as in `--nfs.scrapers`.
+        restarts: seconds at which the agent starts anew.
+    """
+
+    servers: Mapping[str, tuple[int, int]]
+    zero_answers: int = 1
+    restarts: frozenset[int] = frozenset()
+    lines: list[str] = field(default_factory=list)
+
+    def run(self, epoch: int) -> str:
+        """OpenMetrics text of every scrape; second 0 is at `epoch`, Unix seconds."""
+        ticker, collector = self._agent()
+        for second in range(0, END, 1):
+            if second in self.restarts:
+                ticker, collector = self._agent()
+            self._second = second
+            ticker.tick()
+            for name, (interval, offset) in self.servers.items():
+                if second % interval == offset:
+                    self.lines.extend(self._scrape(name, collector, epoch + second))
+        return "".join(self.lines) + "# EOF\n"
+
+    def _agent(self) -> tuple[Ticker, NfsCollector]:
+        ticker = Ticker(lambda: look(self._second), 1.0, lambda: float(self._second))
+        return ticker, NfsCollector(ticker, zero_answers=self.zero_answers)
+
+    def _scrape(self, server: str, collector: NfsCollector, at: int) -> Iterator[str]:
+        for family in collector.collect():
+            if family.name == "fss_client_operations":
+                for series, value in zip(family.series, family.values, strict=True):
+                    name, _, labels = series.text.strip().partition("{")
+                    yield f'{name}{{server_name="{server}",{labels} {number(value)} {at}\n'
+
+
+SIMULATIONS = {
+    "one server": Simulation({"a": (60, 7)}),
+    "every six minutes": Simulation({"a": (360, 7)}),
+    "two servers": Simulation({"a": (60, 7), "b": (60, 41)}, zero_answers=2),
+    "two servers every six minutes": Simulation({"a": (360, 7), "b": (360, 100)}, zero_answers=2),
+    "agent restarted later": Simulation({"a": (60, 7)}, restarts=frozenset({2000, 3000})),
+}
+
+
+@contextmanager
+def blocks(simulation: Simulation, epoch: int, folder: Path) -> Iterator[Prometheus]:
+    """A real prometheus with everything the servers of a simulation have scraped."""
+    (folder / "samples").write_text(simulation.run(epoch))
+    command = [require("promtool", "prometheus"), "tsdb", "create-blocks-from", "openmetrics", "samples", "data"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    with prometheus("scrape_configs: []\n", folder, "--storage.tsdb.retention.time=10y") as server:
+        yield server
+
+
+@pytest.mark.parametrize("simulation", SIMULATIONS.values(), ids=SIMULATIONS)
+def test_increase_by_operation_is_within_one_scrape_of_the_truth(simulation: Simulation, tmp_path: Path) -> None:
+    epoch = int(time.time()) - 3 * 3600
+    with blocks(simulation, epoch, tmp_path) as server:
+        for name in simulation.servers:
+            for operation, truth in TRUTH.items():
+                series = f'fss_client_operations_total{{server_name="{name}",operation="{operation}"}}'
+                query = f"increase({series}[{END}s] @ {epoch + END})"
+                found = wait_for(lambda query=query: server.value(query), "the blocks")
+                # increase() extrapolates by up to one interval at the end of its range.
+                assert found == pytest.approx(truth, rel=0.15), (name, operation)
+
+
+def test_without_the_zeros_of_a_new_mount_prometheus_misses_its_first_deletes(tmp_path: Path) -> None:
+    """What the zeros are for: this is the fault they heal."""
+    epoch = int(time.time()) - 3 * 3600
+    with blocks(Simulation({"a": (60, 7)}, zero_answers=0), epoch, tmp_path) as server:
+        query = f'increase(fss_client_operations_total{{operation="REMOVE"}}[{END}s] @ {epoch + END})'
+        found = wait_for(lambda: server.value(query), "the blocks")
+
+    assert found < 0.75 * TRUTH["REMOVE"]

@@ -91,6 +91,11 @@ def blocks(simulation: Simulation, epoch: int, folder: Path) -> Iterator[Prometh
         yield server
 
 
+def value(server: Prometheus, query: str) -> float:
+    """The one value of a query."""
+    return wait_for(lambda: server.value(query), "the blocks") or 0.0
+
+
 @pytest.mark.parametrize("simulation", SIMULATIONS.values(), ids=SIMULATIONS)
 def test_increase_by_operation_is_within_one_scrape_of_the_truth(simulation: Simulation, tmp_path: Path) -> None:
     epoch = int(time.time()) - 3 * 3600
@@ -99,7 +104,7 @@ def test_increase_by_operation_is_within_one_scrape_of_the_truth(simulation: Sim
             for operation, truth in TRUTH.items():
                 series = f'fss_client_operations_total{{server_name="{name}",operation="{operation}"}}'
                 query = f"increase({series}[{END}s] @ {epoch + END})"
-                found = wait_for(lambda query=query: server.value(query), "the blocks")
+                found = value(server, query)
                 # increase() extrapolates by up to one interval at the end of its range.
                 assert found == pytest.approx(truth, rel=0.15), (name, operation)
 
@@ -109,6 +114,6 @@ def test_without_the_zeros_of_a_new_mount_prometheus_misses_its_first_deletes(tm
     epoch = int(time.time()) - 3 * 3600
     with blocks(Simulation({"a": (60, 7)}, zero_answers=0), epoch, tmp_path) as server:
         query = f'increase(fss_client_operations_total{{operation="REMOVE"}}[{END}s] @ {epoch + END})'
-        found = wait_for(lambda: server.value(query), "the blocks")
+        found = value(server, query)
 
     assert found < 0.75 * TRUTH["REMOVE"]

@@ -92,7 +92,7 @@ APSARA_NAS: Final = Service(
     (
         "more capacity gives more bandwidth: a sparse file raises the capacity at once, and is charged",
         "NGINX: log file names without variables, or open_log_file_cache, so that a log line does not close the file",
-        "large directories that are listed while they change: mount with nordirplus, below 10,000 entries",
+        "large directories: mount with nordirplus, and keep fewer than 10,000 entries in each",
         "SMB shares are out of scope: this exporter reads NFS clients",
     ),
 )

@@ -150,7 +150,7 @@ def show_service(out: Console, case: ServiceCase) -> None:
             Column("MB/s then"),
         )
         rows = [_row(case, offer) for offer in _offers(case)]
-        show_table(out, columns, rows, f"To bear it: {case.choice.service.title}")
+        show_table(out, columns, rows, f"For this load: {case.choice.service.title}")
         say(out, "")
     for line in sentences(case):
         say(out, line, hanging=2)
@@ -170,7 +170,7 @@ def _row(case: ServiceCase, offer: Offer) -> Row:
     if _overloaded(case):
         return Row((offer.kind.name, "none: the clients do not bring the load about", "", ""))
     if size is None:
-        return Row((offer.kind.name, "no capacity bears it", "", ""))
+        return Row((offer.kind.name, "no capacity is enough", "", ""))
     then = offer.kind.ceilings(size or None)
     bought = units.capacity(size) if size else "any"
     return Row((offer.kind.name, bought, units.number(then.iops), units.megabytes(then.bytes_per_second)))
@@ -187,7 +187,8 @@ def sentences(case: ServiceCase) -> Iterator[str]:
             f" MB/s; {units.percent(case.target)} of a ceiling is aimed at"
         )
         for use in service_uses(wanted, case.ceilings):
-            yield f"of what you have ({case.title}): {units.percent(use.ratio)} of {amount(use.limit, use.unit)}, {use.resource}"
+            what = "" if use.unit == "IOPS" else f" of {use.resource}"
+            yield f"of what you have ({case.title}): {units.percent(use.ratio)} of {amount(use.limit, use.unit)}{what}"
         yield from _in_flight(case)
     yield from (f"no: {one}" for one in obstacles(case))
     if any(use.resource == LATENCY for use in _overloaded(case)):

@@ -91,6 +91,9 @@ golden: .venv/dev ## write the golden measured scrape anew, after a change that 
 
 bench: bench-agent bench-oci bench-rules ## what everything costs; docs/performance.md explains the tables
 
+attacks: .venv/dev ## hostile HTTP clients against the agent: memory, waiting scrapes, SIGTERM (docs/security.md; two minutes)
+	@$(RUN) -m tools.attacks $(ARGS)
+
 bench-agent: .venv/dev ## a scrape of a client, side by side with node_exporter
 	@$(RUN) tools/bench.py $(ARGS)
 

@@ -15,7 +15,7 @@ from tests.cli.prompt import ask
 
 from fss_exporter.config import Settings, load
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.configuration import WebConfiguration, load as load_web
+from fss_exporter.web.web_config import WebConfiguration, load as load_web
 
 
 def bomb(levels: int, merge: bool) -> str:  # a parameter of the test

@@ -24,22 +24,22 @@ def stream() -> Iterator[StringIO]:
 def test_logfmt_has_a_field_for_each_fact(stream: StringIO) -> None:
     logs.configure("info", "logfmt", stream)
 
-    logging.getLogger("fss_exporter.web.listener").warning("too %s", "many")
+    logging.getLogger("fss_exporter.web.http_server").warning("too %s", "many")
 
     ts, *fields = stream.getvalue().split(" ", 3)
     assert ts.startswith("ts=20")
     assert ts.endswith("Z")
-    assert fields == ["level=warn", "component=web.listener", 'msg="too many"\n']
+    assert fields == ["level=warn", "component=web.http_server", 'msg="too many"\n']
 
 
 def test_json_has_the_same_fields(stream: StringIO) -> None:
     logs.configure("info", "json", stream)
 
-    logging.getLogger("fss_exporter.web.listener").error("broke")
+    logging.getLogger("fss_exporter.web.http_server").error("broke")
 
     read = json.loads(stream.getvalue())
     assert list(read) == ["ts", "level", "component", "msg"]
-    assert (read["level"], read["component"], read["msg"]) == ("error", "web.listener", "broke")
+    assert (read["level"], read["component"], read["msg"]) == ("error", "web.http_server", "broke")
 
 
 @pytest.mark.parametrize("form", logs.FORMATS)

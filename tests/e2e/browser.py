@@ -27,7 +27,7 @@ _FLAGS = (
 )
 _DARK = "--blink-settings=preferredColorScheme=0"
 _MEASURE = """<script>
-window.addEventListener("load", () => {
+window.addEventHttpServer("load", () => {
   const result = (MEASURE)();
   const holder = document.createElement("meta");
   holder.name = "measured";

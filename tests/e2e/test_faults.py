@@ -108,7 +108,7 @@ def test_descriptors_exhausted_cost_readings_and_connections_until_there_are_som
         resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (in_use, before[1]))
         for _ in range(5):
             opened.enter_context(running.connect())
-        wait_for(lambda: running.logged("cannot accept a connection"), "the log to say so")
+        wait_for(lambda: running.logged("out of system resource"), "the log to say so")
         wait_for(lambda: running.logged("no NFS counters"), "the log to say so")
         resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, before)
 

@@ -19,7 +19,7 @@ Caches of the interpreter and the SDK still fill at less than half of that, ever
 """
 
 SCRIPT = """
-import asyncio, json, os, sys
+import asyncio, json, os, sys, threading
 from pathlib import Path
 from prometheus_client.registry import CollectorRegistry
 from fss_exporter.demo.clients import ClientMount, Clients
@@ -28,8 +28,8 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.web.application import build
 from fss_exporter.web.binding import bind
-from fss_exporter.web.collecting import Collectors
-from fss_exporter.web.listener import Listener
+from fss_exporter.web.collecting import Collectors, one_at_a_time
+from fss_exporter.web.http_server import HttpServer
 from fss_exporter.web.scrapes import Scrapes
 
 seconds, now = int(sys.argv[2]), 0.0
@@ -37,7 +37,7 @@ clients = Clients(Path(sys.argv[1]), (ClientMount("k_mixed", "10.80.1.10", "/exp
 ticker = Ticker(Procfs(clients.root).read, 1.0, clock=lambda: now)
 registry = CollectorRegistry()
 registry.register(Collectors({"nfs": NfsCollector(ticker)}))
-application = build(telemetry_path="/metrics", scrapes=Scrapes(registry), page=str, waiting_for=tuple, reload=lambda: None)
+application = build(telemetry_path="/metrics", scrapes=Scrapes(one_at_a_time(registry, threading.Lock())), page=str, waiting_for=tuple, reload=lambda: None)
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -54,7 +54,7 @@ async def main():
     global now
     (bound,) = bind(("127.0.0.1:0",))
     port, stop, keep = bound.getsockname()[1], asyncio.Event(), None
-    serving = asyncio.create_task(Listener([bound], application).run(stop))
+    serving = asyncio.create_task(HttpServer([bound], application).run(stop))
     sizes = []
     for second in range(seconds):
         now = float(second)

@@ -1,4 +1,4 @@
-"""A real prometheus, with the scrape configuration of its own manual, against each kind of protection."""
+"""A real prometheus, with the scrape configuration of its own manual, against each kind of web_config."""
 
 import base64
 import ssl
@@ -14,7 +14,7 @@ from tests.processes import Prometheus, exporter, prometheus, require, wait_for
 from tests.web.certificates import Authority
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.protection import Protection
+from fss_exporter.web.web_config_reload import WebConfigReload
 
 PASSWORD = "correct horse battery staple"
 
@@ -70,7 +70,7 @@ def test_prometheus_scrapes_over_mutual_tls_with_a_user(tmp_path: Path, web_conf
         with prometheus(scrape_config(url, tmp_path), tmp_path / "prometheus") as server:
             wait_for(lambda: server.value("up") == 1.0, "a successful scrape")
 
-            assert server.value("fss_collector_success") is not None
+            assert server.value('fss_collector_success{collector="web_config"}') == 1
             # Prometheus keeps its connection from scrape to scrape.
             wait_for(lambda: (server.value("count_over_time(up[1m])") or 0) >= 5, "more scrapes")
             assert server.value("min_over_time(up[1m])") == 1.0
@@ -125,7 +125,7 @@ PAIR = "cert_file: server.crt, key_file: server.key"
         f"tls_server_config: {{{PAIR}, curve_preferences: [P-256]}}",
         f"tls_server_config: {{{PAIR}, prefer_server_cipher_suites: false}}",
         "http_server_config: {http2: false}",
-        "http_server_config: {headers: {X-Frame-Options: deny, X-XSS-Protection: '0'}}",
+        "http_server_config: {headers: {X-Frame-Options: deny, X-XSS-WebConfigReload: '0'}}",
         "http_server_config: {headers: {X-Frame-Options: allow}}",
         "http_server_config: {headers: {Server: mine}}",
         f"basic_auth_users: {{me: '{HASH}'}}",
@@ -144,7 +144,7 @@ def test_a_file_is_right_or_wrong_here_as_it_is_for_prometheus(tmp_path: Path, c
     accepted = subprocess.run(command, check=False, capture_output=True).returncode == 0
 
     try:
-        Protection(path)
+        WebConfigReload(path)
     except ConfigError:
         assert not accepted
     else:

@@ -7,6 +7,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.parser import text_string_to_metric_families
 
 from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.model.operations import NFS3_OPERATIONS, class_of
 from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import (
     MountTargetRow,
@@ -47,15 +48,16 @@ def mount(
     io: float, *, address: str = "10.80.1.10", export: str = "/export/a", operation: str = "GETATTR"
 ) -> list[Row]:
     identity = {"address": address, "server": "mt-home.sub.vcn.oraclevcn.com", "export": export}
-    done = identity | {"operation": operation}
+    done = identity | {"class": class_of(operation)}
+    cost = NFS3_OPERATIONS[operation].io_operations or 2
     return [
         ("fss_client_mount_info", identity | {"mount_point": "/mnt/a"}, 1),
         ("fss_client_estimated_io_operations_total", done, io),
         ("fss_client_estimated_io_operations_lower_bound_total", done, io * 0.9),
         ("fss_client_estimated_io_operations_upper_bound_total", done, io * 1.2),
-        ("fss_client_operations_total", done, io / 2),
-        ("fss_client_rtt_seconds_total", done, io / 2 * 0.002),
-        ("fss_client_queue_seconds_total", done, io / 2 * 0.0005),
+        ("fss_client_operations_total", done | {"operation": operation}, io / cost),
+        ("fss_client_rtt_seconds_total", done, io / cost * 0.002),
+        ("fss_client_queue_seconds_total", done, io / cost * 0.0005),
         ("fss_client_read_bytes_total", identity, io * 1000),
         ("fss_client_written_bytes_total", identity, io * 10),
     ]

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 
 from fss_exporter.web.binding import bind
-from fss_exporter.web.limits import Limits
-from fss_exporter.web.listener import Listener, Tls, no_tls
+from fss_exporter.web.connections import ConnectionLimits
+from fss_exporter.web.http_server import HttpServer, Tls, no_tls
 from fss_exporter.web.messages import Application, Request, Response, text
 
 
@@ -24,7 +24,7 @@ class Served:
         port: on 127.0.0.1.
     """
 
-    listener: Listener
+    server: HttpServer
     port: int
 
     def connect(self, timeout: float = 20.0) -> socket.socket:
@@ -81,12 +81,12 @@ async def say_ok(_: Request) -> Response:
 
 @contextmanager
 def serving(
-    application: Application = say_ok, *, tls: Callable[[], Tls | None] = no_tls, limits: Limits | None = None
+    application: Application = say_ok, *, tls: Callable[[], Tls | None] = no_tls, limits: ConnectionLimits | None = None
 ) -> Iterator[Served]:
     """A listener on a free port of loopback, in a thread of its own."""
     (bound,) = bind(("127.0.0.1:0",))
     port = bound.getsockname()[1]
-    listener = Listener([bound], application, tls=tls, limits=limits)
+    server = HttpServer([bound], application, tls=tls, limits=limits)
     loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
     ready = threading.Event()
 
@@ -94,13 +94,13 @@ def serving(
         stop = asyncio.Event()
         loops.append((asyncio.get_running_loop(), stop))
         ready.set()
-        await listener.run(stop)
+        await server.run(stop)
 
     thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
     assert ready.wait(10)
     try:
-        yield Served(listener, port)
+        yield Served(server, port)
     finally:
         loop, stop = loops[0]
         loop.call_soon_threadsafe(stop.set)

@@ -131,5 +131,4 @@ def test_many_who_look_at_the_page_take_turns_and_hold_up_no_scrape() -> None:
 
     assert scraped.status == 200
     assert most == 1
-    assert [answer.status for answer in looked].count(200) == 9
-    assert [answer.status for answer in looked].count(503) == 41
+    assert {answer.status for answer in looked} == {200}

@@ -43,7 +43,7 @@ def hashing(monkeypatch: pytest.MonkeyPatch) -> Hashing:
 
 def check(checker: Passwords, *headers: str) -> list[Verdict]:
     async def run() -> list[Verdict]:
-        return [await checker.check(header) for header in headers]
+        return [await checker.check(header, "::1") for header in headers]
 
     return asyncio.run(run())
 
@@ -78,18 +78,20 @@ def test_passwords_longer_than_bcrypt_takes_are_compared_up_to_there_as_elsewher
     assert check(Passwords({"me": stored}), basic("me", long + "more")) == [Verdict.KNOWN]
 
 
-def test_a_user_that_does_not_exist_costs_the_same_hash(hashing: Hashing) -> None:
-    check(Passwords({"me": HASH}), basic("me", "wrong"), basic("you", "wrong"))
+def test_every_check_costs_the_most_expensive_hash_of_the_file(hashing: Hashing) -> None:
+    users = {f"cost{cost}": bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(cost)).decode() for cost in (4, 5, 7)}
+    checker = Passwords(users)
 
-    ours, nobodys = hashing.stored
-    assert ours == HASH.encode()
-    assert nobodys[:7] == b"$2b$04$"
-    assert len(nobodys) == len(ours)
+    for user in (*users, "stranger"):
+        for password in (PASSWORD, "wrong"):
+            hashing.stored.clear()
+            check(checker, basic(user, password))
+            assert sum(2 ** int(stored[4:6]) for stored in hashing.stored) == 2**7
 
 
-def test_nobodys_hash_is_worked_through_like_any_other() -> None:
-    # A malformed one would be refused at once and give the missing user away.
-    assert bcrypt.checkpw(b"anything", Passwords({"me": HASH})._nobody) is False
+def test_the_hash_of_a_stranger_is_worked_through_like_any_other() -> None:
+    # bcrypt refuses a malformed hash at once, which would give the missing user away.
+    assert check(Passwords({"me": HASH}), basic("stranger", PASSWORD)) == [Verdict.UNKNOWN]
 
 
 def test_results_are_remembered_good_and_bad(hashing: Hashing) -> None:
@@ -115,12 +117,12 @@ def test_user_and_password_are_not_confused_with_another_split_of_the_same_lette
     assert check(checker, basic("a", "bc"), basic("ab", "c")) == [Verdict.KNOWN, Verdict.UNKNOWN]
 
 
-def test_one_password_is_hashed_at_a_time_and_few_may_wait(hashing: Hashing) -> None:
+def test_one_password_is_hashed_at_a_time_and_a_client_may_have_few_waiting(hashing: Hashing) -> None:
     hashing.go.clear()
 
     async def run() -> list[Verdict]:
         checker = Passwords({"me": HASH})
-        tasks = [asyncio.create_task(checker.check(basic("me", f"guess {number}"))) for number in range(20)]
+        tasks = [asyncio.create_task(checker.check(basic("me", f"guess {number}"), "::1")) for number in range(30)]
         while not hashing.stored:
             await asyncio.sleep(0.001)
         hashing.go.set()
@@ -129,8 +131,32 @@ def test_one_password_is_hashed_at_a_time_and_few_may_wait(hashing: Hashing) -> 
     verdicts = asyncio.run(run())
 
     assert hashing.most_at_work == 1
-    assert verdicts.count(Verdict.BUSY) == 11
-    assert verdicts.count(Verdict.UNKNOWN) == 9
+    assert verdicts.count(Verdict.BUSY) == 13
+    assert verdicts.count(Verdict.UNKNOWN) == 17
+
+
+def test_a_scraper_waits_for_one_guess_of_each_other_client_at_most(hashing: Hashing) -> None:
+    hashing.go.clear()
+    order: list[str] = []
+
+    async def run() -> None:
+        checker = Passwords({"me": HASH})
+
+        async def ask(client: str, password: str) -> None:
+            verdict = await checker.check(basic("me", password), client)
+            order.append(f"{client} {verdict.value}")
+
+        guesses = [asyncio.create_task(ask(f"guesser{number % 2}", f"{number}")) for number in range(20)]
+        while not hashing.stored:
+            await asyncio.sleep(0.001)
+        scraper = asyncio.create_task(ask("scraper", PASSWORD))
+        await asyncio.sleep(0)
+        hashing.go.set()
+        await asyncio.gather(scraper, *guesses)
+
+    asyncio.run(run())
+
+    assert "scraper known" in order[:4]
 
 
 def test_no_password_is_kept_in_memory() -> None:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from fss_exporter.web.collecting import one_at_a_time
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.scrapes import _MOMENT_SECONDS, Scrapes
-from fss_exporter.web.turns import Busy
 
 
 class Registry:
@@ -44,7 +44,7 @@ def test_a_hundred_scrapers_at_once_are_served_from_one_collection() -> None:
     registry = Registry(held_up=True)
 
     async def run() -> list[Response]:
-        scrapes = Scrapes(registry)
+        scrapes = Scrapes(one_at_a_time(registry, threading.Lock()))
         waiting = [asyncio.create_task(scrapes(scrape())) for _ in range(50)]
         waiting += [asyncio.create_task(scrapes(scrape(accept_encoding="gzip"))) for _ in range(30)]
         waiting += [
@@ -61,22 +61,27 @@ def test_a_hundred_scrapers_at_once_are_served_from_one_collection() -> None:
     assert {response.status for response in responses} == {200}
 
 
-def test_nothing_is_kept_for_a_later_scrape() -> None:
+def test_a_collection_is_used_again_for_a_moment_only() -> None:
     registry = Registry()
 
     async def run() -> list[bytes]:
-        scrapes = Scrapes(registry)
-        return [(await scrapes(scrape())).body for _ in range(3)]
+        scrapes = Scrapes(one_at_a_time(registry, threading.Lock()))
+        bodies = [(await scrapes(scrape())).body for _ in range(10)]
+        while scrapes._results:
+            await asyncio.sleep(0.01)
+        return [*bodies, (await scrapes(scrape())).body]
 
-    for number, body in enumerate(asyncio.run(run()), start=1):
-        assert f"fss_collections {number}.0".encode() in body
+    *same, later = asyncio.run(run())
+
+    assert all(b"fss_collections 1.0" in body for body in same)
+    assert b"fss_collections 2.0" in later
 
 
 def test_a_scraper_that_goes_away_does_not_take_the_others_result_with_it() -> None:
     registry = Registry(held_up=True)
 
     async def run() -> Response:
-        scrapes = Scrapes(registry)
+        scrapes = Scrapes(one_at_a_time(registry, threading.Lock()))
         leaving, staying = (asyncio.create_task(scrapes(scrape())) for _ in range(2))
         await started(registry)
         leaving.cancel()
@@ -91,7 +96,7 @@ def test_collectors_are_never_called_by_two_threads_at_once() -> None:
     registry = Registry()
 
     async def run() -> None:
-        scrapes = Scrapes(registry)
+        scrapes = Scrapes(one_at_a_time(registry, threading.Lock()))
 
         async def several(query: str) -> None:
             for _ in range(10):
@@ -113,7 +118,7 @@ def test_a_failing_collection_fails_its_scrape_and_not_the_next() -> None:
             yield from super().collect()
 
     async def run() -> Response:
-        scrapes = Scrapes(Flaky())
+        scrapes = Scrapes(one_at_a_time(Flaky(), threading.Lock()))
         with pytest.raises(RuntimeError, match="once"):
             await scrapes(scrape())
         return await scrapes(scrape())
@@ -123,7 +128,9 @@ def test_a_failing_collection_fails_its_scrape_and_not_the_next() -> None:
 
 def test_name_filter_restricts_what_is_sent() -> None:
     async def run() -> bytes:
-        return (await Scrapes(Registry())(scrape("name[]=fss_other_total&name[]=fss_none"))).body
+        return (
+            await Scrapes(one_at_a_time(Registry(), threading.Lock()))(scrape("name[]=fss_other_total&name[]=fss_none"))
+        ).body
 
     body = asyncio.run(run())
 
@@ -133,34 +140,28 @@ def test_name_filter_restricts_what_is_sent() -> None:
 
 def test_caches_in_between_are_told_what_the_response_depends_on() -> None:
     async def run() -> Response:
-        return await Scrapes(Registry())(scrape(accept_encoding="gzip"))
+        return await Scrapes(one_at_a_time(Registry(), threading.Lock()))(scrape(accept_encoding="gzip"))
 
     headers = dict(asyncio.run(run()).headers)
 
     assert headers == {"Vary": "Accept, Accept-Encoding", "Content-Encoding": "gzip"}
 
 
-def test_many_different_wishes_at_once_are_refused_and_the_usual_one_is_not() -> None:
+def test_many_different_filters_take_turns_and_hold_up_no_plain_scrape() -> None:
     registry = Registry(held_up=True)
 
-    async def answered(scrapes: Scrapes, query: str) -> bool:
-        try:
-            return (await scrapes(scrape(query))).status == 200
-        except Busy:
-            return False
-
-    async def run() -> tuple[bool, list[bool]]:
-        scrapes = Scrapes(registry)
-        odd = [asyncio.create_task(answered(scrapes, f"name[]=fss_{number}")) for number in range(100)]
-        usual = asyncio.create_task(answered(scrapes, ""))
+    async def run() -> tuple[Response, list[Response]]:
+        scrapes = Scrapes(one_at_a_time(registry, threading.Lock()))
+        odd = [asyncio.create_task(scrapes(scrape(f"name[]=fss_{number}"))) for number in range(100)]
+        usual = asyncio.create_task(scrapes(scrape()))
         await started(registry)
         registry.go.set()
         return await usual, await asyncio.gather(*odd)
 
     usual, odd = asyncio.run(run())
 
-    assert usual
-    assert 0 < sum(odd) < 20
+    assert usual.status == 200
+    assert {answer.status for answer in odd} == {200}
 
 
 def test_only_a_collection_that_takes_longer_than_a_moment_leaves_the_thread_that_answers() -> None:
@@ -174,9 +175,10 @@ def test_only_a_collection_that_takes_longer_than_a_moment_leaves_the_thread_tha
             yield GaugeMetricFamily("fss_one", "One.", value=1)
 
     async def run() -> None:
-        scrapes = Scrapes(Noting(), lambda: next(readings))
+        scrapes = Scrapes(one_at_a_time(Noting(), threading.Lock()), lambda: next(readings))
         for _ in range(4):
             await scrapes(scrape())
+            scrapes._results.clear()  # the moment is over
 
     asyncio.run(run())
 

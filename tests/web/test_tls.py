@@ -13,9 +13,9 @@ from tests.web.certificates import Authority, Pair
 from tests.web.serving import Served, serving
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.limits import Limits
+from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.messages import Request, Response
-from fss_exporter.web.protection import Protection
+from fss_exporter.web.web_config_reload import WebConfigReload
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def trusting(authority: Authority, client: Pair | None = None) -> ssl.SSLContext
 
 @contextmanager
 def secured(path: Path) -> Iterator[Served]:
-    with serving(tls=Protection(path).tls) as served:
+    with serving(tls=WebConfigReload(path).tls) as served:
         yield served
 
 
@@ -63,13 +63,13 @@ def test_one_connection_serves_many_requests_of_any_size(tmp_path: Path, authori
         return Response(200, large if request.path == "/large" else b"small")
 
     web = configured(tmp_path, authority.sign("server"))
-    limits = Limits(send_seconds=5, idle_seconds=5)
-    with serving(application, tls=Protection(web).tls, limits=limits) as served:
+    limits = ConnectionLimits(send_seconds=5, idle_seconds=5)
+    with serving(application, tls=WebConfigReload(web).tls, limits=limits) as served:
         connection = HTTPSConnection("127.0.0.1", served.port, timeout=3, context=trusting(authority))
         for path, expected in (("/small", b"small"), ("/large", large)) * 5:
             connection.request("GET", path)
             assert connection.getresponse().read() == expected
-        assert served.listener.connections == 1
+        assert len(served.server.connections) == 1
         connection.close()
 
 
@@ -188,11 +188,11 @@ def test_a_renewed_certificate_is_shown_to_the_next_connection(tmp_path: Path, a
     server = authority.sign("server")
     next_authority = Authority(tmp_path / "next")
 
-    protection = Protection(configured(tmp_path, server))
-    with serving(tls=protection.tls) as served:
+    web_config = WebConfigReload(configured(tmp_path, server))
+    with serving(tls=web_config.tls) as served:
         assert not refused(served, trusting(authority))
         server.replace_with(next_authority.sign("renewed"))
-        protection.loop.run_once()
+        web_config.loop.run_once()
         assert not refused(served, trusting(next_authority))
         assert refused(served, trusting(authority))
 
@@ -203,14 +203,14 @@ def test_a_certificate_replaced_by_rubbish_keeps_the_old_one_until_it_is_mended(
     caplog.set_level(logging.INFO)
     server, mended = authority.sign("server"), authority.sign("mended")
 
-    protection = Protection(configured(tmp_path, server))
-    with serving(tls=protection.tls) as served:
+    web_config = WebConfigReload(configured(tmp_path, server))
+    with serving(tls=web_config.tls) as served:
         server.certificate.write_bytes(b"\x00rubbish" * 1000)
         for _ in range(3):
-            protection.loop.run_once()
+            web_config.loop.run_once()
             assert not refused(served, trusting(authority))
         server.replace_with(mended)
-        protection.loop.run_once()
+        web_config.loop.run_once()
         assert not refused(served, trusting(authority))
 
     messages = [record.message for record in caplog.records]
@@ -247,14 +247,14 @@ def test_unusable_files_are_named_at_the_start(
     spoil(server)
 
     with pytest.raises(ConfigError, match=complaint):
-        Protection(configured(tmp_path, server))
+        WebConfigReload(configured(tmp_path, server))
 
 
 def test_a_key_that_belongs_to_another_certificate_is_told(tmp_path: Path, authority: Authority) -> None:
     mixed = Pair(authority.sign("one").certificate, authority.sign("other").key)
 
     with pytest.raises(ConfigError, match="key values mismatch"):
-        Protection(configured(tmp_path, mixed))
+        WebConfigReload(configured(tmp_path, mixed))
 
 
 @pytest.mark.parametrize("content", [None, "", "rubbish"])
@@ -267,7 +267,7 @@ def test_an_unusable_client_ca_is_told(tmp_path: Path, authority: Authority, con
     )
 
     with pytest.raises(ConfigError, match=r"client-ca\.crt"):
-        Protection(path)
+        WebConfigReload(path)
 
 
 def test_plain_http_to_a_tls_port_costs_that_client_only(

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from tests.processes import require
 from tests.web.certificates import Authority
 
-from fss_exporter.web import passwords
-from fss_exporter.web.configuration import WebConfiguration
-from fss_exporter.web.limits import Limits
-from fss_exporter.web.protection import Protection
+from fss_exporter.web import http_server, passwords
+from fss_exporter.web.connections import ConnectionLimits
+from fss_exporter.web.web_config import WebConfiguration
+from fss_exporter.web.web_config_reload import WebConfigReload
 
 PAGE = (Path(__file__).parents[2] / "docs" / "web-configuration.md").read_text()
 EXAMPLE, SCRAPE = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
@@ -32,7 +32,7 @@ def test_the_example_is_a_web_configuration(files: Path) -> None:
     path = files / "web.yml"
     path.write_text(EXAMPLE)
 
-    assert Protection(path).tls() is not None
+    assert WebConfigReload(path).tls() is not None
 
 
 def test_the_scrape_configuration_is_one(files: Path) -> None:
@@ -63,17 +63,16 @@ def test_every_key_is_documented_and_no_other() -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    limits = Limits()
+    limits = ConnectionLimits()
     section = " ".join(PAGE.partition("## Guessing and flooding")[2].split())
 
-    assert limits.handshake_seconds == limits.head_seconds
     for sentence in (
-        f"cut off after {limits.head_seconds:g} s",
+        f"cut off after {limits.request_seconds:g} s",
         f"not taken after {limits.send_seconds:g} s",
         f"an idle connection after {limits.idle_seconds:g} s",
         f"At most {limits.connections} are open",
         f"{limits.unsent_bytes // 1024 // 1024} MiB are kept at most",
-        f"{limits.head_bytes // 1024} KiB of head and {limits.body_bytes // 1024} KiB of body",
+        f"{http_server._UNREAD_BYTES // 1024} KiB of head and {http_server._BODY_BYTES // 1024} KiB of body",
     ):
         assert sentence in section
-    assert {8: "eight"}[passwords._WAITING] in section
+    assert f"{passwords._WAITING_PER_CLIENT} passwords of one address" in section

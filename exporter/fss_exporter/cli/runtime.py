@@ -16,18 +16,18 @@ from prometheus_client.registry import CollectorRegistry
 
 from fss_exporter import __version__
 from fss_exporter.background import HasHeartbeat, stalled_loops
+from fss_exporter.log_once import LogOnce
 from fss_exporter.web.application import OPEN_PATHS, build, read_again
 from fss_exporter.web.binding import bind, passed, url_of
-from fss_exporter.web.collecting import Collectors, Source
-from fss_exporter.web.limits import affordable
-from fss_exporter.web.listener import Listener, no_tls
+from fss_exporter.web.collecting import Collectors, Source, one_at_a_time
+from fss_exporter.web.connections import ConnectionLimits
+from fss_exporter.web.http_server import HttpServer, no_tls
 from fss_exporter.web.messages import Application
 from fss_exporter.web.scrapes import Scrapes
-from fss_exporter.web.sparingly import Sparingly
 from fss_exporter.web.status.view import StatusView
 
 if TYPE_CHECKING:
-    from fss_exporter.web.protection import Protection
+    from fss_exporter.web.web_config_reload import WebConfigReload
 
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS = 0.5  # a call that hangs is left to its daemon thread; tearing Python down takes the rest of the second
@@ -107,18 +107,19 @@ def serve(
         for url in urls:
             _LOG.info("listening on %s", url)
         on_listening(urls)
-        asyncio.run(_run(Listener(sockets, application, tls=tls, limits=affordable()), reload, running.begin_stopping))
+        server = HttpServer(sockets, application, tls=tls, limits=ConnectionLimits().within_descriptors())
+        asyncio.run(_run(server, reload, running.begin_stopping))
 
 
-def _protection(path: Path | None) -> "Protection | None":
+def _protection(path: Path | None) -> "WebConfigReload | None":
     if path is None:
         return None
-    from fss_exporter.web.protection import Protection  # noqa: PLC0415  # pydantic and bcrypt are for those who ask
+    from fss_exporter.web.web_config_reload import WebConfigReload  # noqa: PLC0415  # pydantic and bcrypt are for those who ask
 
-    return Protection(path)
+    return WebConfigReload(path)
 
 
-def _watching(protection: "Protection") -> Part:
+def _watching(protection: "WebConfigReload") -> Part:
     """The loop that reads a changed web configuration."""
     loop = protection.loop
     return Part(
@@ -132,7 +133,7 @@ def _watching(protection: "Protection") -> Part:
 
 
 def _application(
-    parts: Sequence[Part], protection: "Protection | None", telemetry_path: str
+    parts: Sequence[Part], protection: "WebConfigReload | None", telemetry_path: str
 ) -> tuple[Application, Callable[[], None]]:
     registry = CollectorRegistry()
     loops = [loop for part in parts for loop in part.loops]
@@ -142,6 +143,7 @@ def _application(
     shown = {part.name: part.page_source or part.source for part in parts}
     page.register(Collectors({name: source for name, source in shown.items() if source is not None}, loops))
     ProcessCollector(registry=page)
+    collecting = threading.Lock()
 
     def reload() -> None:
         for part in parts:
@@ -149,8 +151,8 @@ def _application(
 
     application = build(
         telemetry_path=telemetry_path,
-        scrapes=Scrapes(registry),
-        page=StatusView(page.collect, telemetry_path=telemetry_path).html,
+        scrapes=Scrapes(one_at_a_time(registry, collecting)),
+        page=StatusView(one_at_a_time(page, collecting), telemetry_path=telemetry_path).html,
         waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
         stalled=lambda: stalled_loops(loops, time.monotonic()),
         reload=reload,
@@ -189,10 +191,10 @@ class _Running:
         _LOG.info("stopped")
 
 
-async def _run(listener: Listener, reload: Callable[[], None], begin_stopping: Callable[[], None]) -> None:
+async def _run(server: HttpServer, reload: Callable[[], None], begin_stopping: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    fault = Sparingly(_LOG)
+    log_once = LogOnce(_LOG)
     reloads: set[asyncio.Task[str]] = set()
 
     def on_hangup() -> None:
@@ -201,7 +203,8 @@ async def _run(listener: Listener, reload: Callable[[], None], begin_stopping: C
         task.add_done_callback(reloads.discard)
 
     def on_fault(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        fault(context["message"], f"{context['message']}: {context.get('exception')!r}", level=logging.ERROR)
+        error = context.get("exception")
+        log_once.failed(f"{context['message']} {type(error)}", context["message"], level=logging.ERROR, error=error)
 
     def on_stop() -> None:
         begin_stopping()
@@ -211,4 +214,4 @@ async def _run(listener: Listener, reload: Callable[[], None], begin_stopping: C
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_stop)
     loop.add_signal_handler(signal.SIGHUP, on_hangup)
-    await listener.run(stop)
+    await server.run(stop)

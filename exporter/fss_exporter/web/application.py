@@ -1,14 +1,14 @@
 """Paths to handlers: metrics, health, readiness, reload and the page at `/`."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fss_exporter.errors import FssError
+from fss_exporter.web.daemon_thread import in_thread
 from fss_exporter.web.messages import HTML, Application, Request, Response, text
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
-from fss_exporter.web.turns import Busy, Turns
-from fss_exporter.web.work import in_thread
 
 _LOG = logging.getLogger(__name__)
 READ = frozenset({"GET", "HEAD"})
@@ -51,8 +51,6 @@ class Router:
             return text(405, f"{request.method} is not for {request.path}; use {allowed}", ("Allow", allowed))
         try:
             return await route.handler(request)
-        except Busy:
-            return text(503, "too many ask for this at once; try again", ("Retry-After", "1"))
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", request.method, request.path)
             return text(500, "internal error; the exporter's log says more")
@@ -109,10 +107,10 @@ def _readiness(waiting_for: Callable[[], tuple[str, ...]], stalled: Callable[[],
 
 
 def _page(page: Callable[[], str]) -> Application:
-    turns = _short_queue()
+    one_at_a_time = asyncio.Lock()
 
     async def show_page(_: Request) -> Response:
-        async with turns.turn():
+        async with one_at_a_time:
             html = await in_thread(page)
         policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return Response(200, html.encode(), content_type=HTML, headers=(policy,))
@@ -121,18 +119,14 @@ def _page(page: Callable[[], str]) -> Application:
 
 
 def _reloading(reload: Callable[[], None]) -> Application:
-    turns = _short_queue()
+    one_at_a_time = asyncio.Lock()
 
     async def do_reload(_: Request) -> Response:
-        async with turns.turn():
+        async with one_at_a_time:
             mistake = await read_again(reload)
         return text(500, mistake) if mistake else text(200, "configuration read again.")
 
     return do_reload
-
-
-def _short_queue() -> Turns:
-    return Turns(at_once=1, waiting=8)
 
 
 async def read_again(reload: Callable[[], None]) -> str:

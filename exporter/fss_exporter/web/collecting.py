@@ -2,10 +2,12 @@
 
 import logging
 import platform
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from fss_exporter import __version__
@@ -14,6 +16,16 @@ from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.errors import FssError
 
 _LOG = logging.getLogger(__name__)
+
+
+def one_at_a_time(registry: Collector, lock: threading.Lock) -> Callable[[], list[Metric]]:
+    """A function that collects from a registry; of all threads that share the lock, one collects and the others wait."""
+
+    def collect() -> list[Metric]:
+        with lock:
+            return list(registry.collect())
+
+    return collect
 
 
 class Source(Protocol):

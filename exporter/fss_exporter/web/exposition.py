@@ -15,9 +15,9 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import text
-from fss_exporter.web.sparingly import Sparingly
+from fss_exporter.log_once import LogOnce
 
-_unwritable = Sparingly(logging.getLogger(__name__))
+_log_once = LogOnce(logging.getLogger(__name__))
 # Of the CPU that level 6 takes, 5 takes 70 to 80 % for 1 to 9 % more bytes and 1 takes 35 to 70 % for 10 to 26 % more; the
 # customary 9 takes three times as much for the same bytes.
 _COMPRESSION_LEVEL = 5
@@ -73,8 +73,9 @@ def negotiate(accept: str) -> Format:
 
 
 def gzip_accepted(accept_encoding: str) -> bool:
-    """Whether an Accept-Encoding header lets us compress."""
-    return any(coding in {"gzip", "*"} and _weight(parameters) > 0 for coding, parameters in _choices(accept_encoding))
+    """Whether an Accept-Encoding header lets us compress; what it says of gzip by name wins over `*`."""
+    weights = {coding: _weight(parameters) for coding, parameters in _choices(accept_encoding)}
+    return weights.get("gzip", weights.get("*", 0.0)) > 0
 
 
 def only_named(families: Sequence[Family], names: Collection[str]) -> list[Family]:
@@ -109,7 +110,8 @@ def _writable(family: Family, form: Format) -> bool:
     try:
         _body(form.write(_Families([family])), compress=False)
     except Exception as failure:  # noqa: BLE001  # as above
-        _unwritable(family.name, f"left {family.name} out of a scrape: {failure!r}"[:500], level=logging.ERROR)
+        message = f"left {family.name} out of a scrape: {failure!r}"[:500]
+        _log_once.failed(family.name, message, level=logging.ERROR)
         return False
     return True
 

@@ -1,23 +1,22 @@
 """Basic authentication against bcrypt hashes, so that neither time nor load tells or breaks anything."""
 
+import asyncio
 import base64
 import binascii
 import hashlib
 import secrets
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from enum import Enum
 
 import bcrypt
 
-from fss_exporter.web.turns import Busy, Turns
-from fss_exporter.web.work import in_thread
+from fss_exporter.web.daemon_thread import in_thread
 
 _REMEMBERED = 100
-_WAITING = 8
+_WAITING_PER_CLIENT = 16
 _BCRYPT_BYTES = 72
 _COST = slice(4, 6)
-_TAIL_OF_A_HASH = "$" + "." * 53
 
 
 class Verdict(Enum):
@@ -28,12 +27,52 @@ class Verdict(Enum):
     BUSY = "busy"
 
 
+class TooManyWait(Exception):
+    """A client has too many passwords waiting to be hashed."""
+
+
+class FairTurns:
+    """Lets one work at a time, and the clients that wait in turn: who asks once never waits for all of who asks often."""
+
+    def __init__(self) -> None:
+        self._busy = False
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    async def acquire(self, client: str) -> None:
+        """Wait for a turn.
+
+        Raises:
+            TooManyWait: this client has too many waiting already.
+        """
+        if not self._busy:
+            self._busy = True
+            return
+        queue = self._waiting.setdefault(client, deque())
+        if len(queue) >= _WAITING_PER_CLIENT:
+            raise TooManyWait
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        await turn
+
+    def release(self) -> None:
+        """Let the next client have its turn."""
+        while self._waiting:
+            client, queue = self._waiting.popitem(last=False)
+            turn = queue.popleft()
+            if queue:
+                self._waiting[client] = queue  # behind all others
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._busy = False
+
+
 class Passwords:
     """Checks users and passwords.
 
-    Hashing is slow by design, so one password is hashed at a time, few may wait for it, and results are remembered, the
-    good ones apart from the bad ones so that guessing cannot push them out. A user that does not exist costs the same hash as one
-    that does.
+    Hashing is slow by design. One password is hashed at a time, clients take turns, and results are remembered: the good ones
+    apart from the bad ones, so that guessing cannot push them out. Each check costs as much as the most expensive hash of the
+    file, whether the user exists or not.
 
     Args:
         users: bcrypt hash by user.
@@ -41,36 +80,42 @@ class Passwords:
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = {name: stored.encode() for name, stored in users.items()}
-        cost = max((stored[_COST] for stored in users.values()), default="10")
-        self._nobody = f"$2b${cost}{_TAIL_OF_A_HASH}".encode()
+        self._cost = max((int(stored[_COST]) for stored in users.values()), default=10)
         self._key = secrets.token_bytes(32)
         self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
-        self._turns = Turns(at_once=1, waiting=_WAITING)
+        self._turns = FairTurns()
 
-    async def check(self, authorization: str) -> Verdict:
-        """Whether an Authorization header names a user and their password."""
+    async def check(self, authorization: str, client: str) -> Verdict:
+        """Whether an Authorization header names a user and their password; `client` is an address."""
         given = _credentials(authorization)
         if given is None:
             return Verdict.UNKNOWN
         user, password = given
-        proof = hashlib.blake2b(
-            len(user).to_bytes(4, "big") + user.encode() + password, key=self._key, digest_size=32
-        ).digest()
+        secret = len(user).to_bytes(4, "big") + user.encode() + password
+        proof = hashlib.blake2b(secret, key=self._key, digest_size=32).digest()
         known = self._recall(proof)
         if known is None:
             try:
-                known = await self._hash(user, password)
-            except Busy:
+                await self._turns.acquire(client)
+            except TooManyWait:
                 return Verdict.BUSY
+            try:
+                known = await in_thread(lambda: self._hash(user, password[:_BCRYPT_BYTES]))
+            finally:
+                self._turns.release()
             self._remember(proof, known=known)
         return Verdict.KNOWN if known else Verdict.UNKNOWN
 
-    async def _hash(self, user: str, password: bytes) -> bool:
-        async with self._turns.turn():
-            stored = self._users.get(user, self._nobody)
-            # Longer passwords end here in every bcrypt, though this library would rather refuse them.
-            fits = await in_thread(lambda: bcrypt.checkpw(password[:_BCRYPT_BYTES], stored))
-            return fits and user in self._users
+    def _hash(self, user: str, password: bytes) -> bool:
+        """Compare, then hash until the work is 2^cost for every user: 2^n + (2^n + 2^(n+1) + ...) up to 2^cost."""
+        stored = self._users.get(user)
+        if stored is None:
+            _hash_for_nothing(password, self._cost)
+            return False
+        matches = bcrypt.checkpw(password, stored)
+        for cost in range(int(stored[_COST]), self._cost):
+            _hash_for_nothing(password, cost)
+        return matches
 
     def _recall(self, proof: bytes) -> bool | None:
         for known, remembered in self._remembered.items():
@@ -84,6 +129,10 @@ class Passwords:
         remembered[proof] = None
         if len(remembered) > _REMEMBERED:
             remembered.popitem(last=False)
+
+
+def _hash_for_nothing(password: bytes, cost: int) -> None:
+    bcrypt.checkpw(password, f"$2b${cost:02}${'.' * 53}".encode())
 
 
 def _credentials(authorization: str) -> tuple[str, bytes] | None:

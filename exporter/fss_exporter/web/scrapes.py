@@ -1,30 +1,32 @@
-"""`/metrics`: any number of scrapers, one collection at a time."""
+"""Scrapes: one collection for all who ask at the same time, each in the format and encoding they want."""
 
 import asyncio
-import math
 import time
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
 from prometheus_client.metrics_core import Metric as Family
-from prometheus_client.registry import Collector
 
 from fss_exporter.web import exposition
+from fss_exporter.web.daemon_thread import in_thread
 from fss_exporter.web.messages import Request, Response
-from fss_exporter.web.turns import Turns
-from fss_exporter.web.work import in_thread
 
 T = TypeVar("T")
 
+_REUSE_SECONDS = 0.1
+"""A collection answers scrapes for this long, or as long as it took. However many ask, collecting takes half a core at most,
+and clients that do not read share one body."""
+
 _MOMENT_SECONDS = 0.005
-"""A collection that took less is made where it is asked for: it holds up nobody, and a thread would add a fifth to it."""
+"""Work that took less is done in the event loop: it delays no one, and a thread would add a fifth to it."""
+
+_FILTERS_AT_ONCE = 2
 
 
 class _Wanted(NamedTuple):
-    """What a scraper asks for; those who ask for the same get the same bytes."""
+    """What a scraper asks for; scrapers that ask for the same get the same bytes."""
 
     form: exposition.Format
     compress: bool
@@ -35,33 +37,20 @@ class _Wanted(NamedTuple):
         return exposition.write(chosen, self.form, compress=self.compress)
 
 
-@dataclass(frozen=True, slots=True)
-class _Collected:
-    """Families, and what was written of them for the scraper they were collected for: one change of threads for both."""
-
-    families: list[Family]
-    wanted: _Wanted
-    body: bytes | None
-
-
 class Scrapes:
-    """Answers scrapes of a registry.
-
-    Scrapers that come while a collection runs share its result, and those that want the same bytes share these as well;
-    nothing is kept for later. Collectors are never called by two threads at once.
+    """Answers scrapes.
 
     Args:
-        registry: asked for its families once per collection.
+        collect: all families; called by one thread at a time.
         clock: seconds that never go back.
     """
 
-    def __init__(self, registry: Collector, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._registry = registry
+    def __init__(self, collect: Callable[[], list[Family]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._collect = collect
         self._clock = clock
-        self._running: dict[Hashable, asyncio.Task[Any]] = {}
-        self._took_seconds = math.inf
-        # Scrapers that want the same share it, and there are few formats; of `name[]` there may be any number.
-        self._filtering = Turns(at_once=2, waiting=14)
+        self._took_seconds = float("inf")
+        self._results: dict[Hashable, asyncio.Task[Any]] = {}
+        self._filters = asyncio.Semaphore(_FILTERS_AT_ONCE)
 
     async def __call__(self, request: Request) -> Response:
         """The metrics in the format and encoding the scraper asks for, restricted to `name[]` if given."""
@@ -70,10 +59,7 @@ class Scrapes:
             exposition.gzip_accepted(request.headers.get("accept-encoding", "")),
             frozenset(parse_qs(request.query).get("name[]", ())),
         )
-        collected = await self._shared("collection", lambda: self._collection(wanted))
-        body = collected.body
-        if body is None or collected.wanted != wanted:
-            body = await self._shared(wanted, lambda: self._write(collected.families, wanted))
+        body = await (self._write(wanted) if wanted.names else self._shared(wanted, lambda: self._write(wanted)))
         encoding = (("Content-Encoding", "gzip"),) if wanted.compress else ()
         return Response(
             200,
@@ -82,26 +68,33 @@ class Scrapes:
             headers=(("Vary", "Accept, Accept-Encoding"), *encoding),
         )
 
-    async def _collection(self, wanted: _Wanted) -> _Collected:
-        if self._took_seconds < _MOMENT_SECONDS:
-            return self._collect(wanted)
-        return await in_thread(lambda: self._collect(wanted))
+    async def _write(self, wanted: _Wanted) -> bytes:
+        # Of name[] there may be any number; of formats there are four.
+        async with self._filters if wanted.names else nullcontext():
+            families = await self._shared("families", self._families)
+            return await self._run(lambda: wanted.write(families))
 
-    def _collect(self, wanted: _Wanted) -> _Collected:
+    async def _families(self) -> list[Family]:
         began = self._clock()
-        families = list(self._registry.collect())
-        collected = _Collected(families, wanted, None if wanted.names else wanted.write(families))
+        families = await self._run(self._collect)
         self._took_seconds = self._clock() - began
-        return collected
+        return families
 
-    async def _write(self, families: list[Family], wanted: _Wanted) -> bytes:
-        async with self._filtering.turn() if wanted.names else nullcontext():
-            return await in_thread(lambda: wanted.write(families))
+    async def _run(self, work: Callable[[], T]) -> T:
+        return work() if self._took_seconds < _MOMENT_SECONDS else await in_thread(work)
 
-    async def _shared(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        running = self._running.get(key)
+    async def _shared(self, key: Hashable, work: Callable[[], Any]) -> Any:
+        """The result of `work`, shared with all who ask while it runs and for a moment after it."""
+        running = self._results.get(key)
         if running is None:
-            running = self._running[key] = asyncio.create_task(work())
-            running.add_done_callback(lambda _: self._running.pop(key))
+            running = self._results[key] = asyncio.create_task(work())
+            running.add_done_callback(lambda done: self._forget_soon(key, done))
         # A scraper that goes away must not take the others' result with it.
-        return cast("T", await asyncio.shield(running))
+        return await asyncio.shield(running)
+
+    def _forget_soon(self, key: Hashable, done: asyncio.Task[Any]) -> None:
+        if done.cancelled() or done.exception():
+            self._results.pop(key, None)
+        else:
+            seconds = max(_REUSE_SECONDS, self._took_seconds)
+            asyncio.get_running_loop().call_later(seconds, self._results.pop, key, None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.configuration import CIPHER_SUITES, TlsServer
+from fss_exporter.web.web_config import CIPHER_SUITES, TlsServer
 
 _VERSIONS = {
     "TLS10": ssl.TLSVersion.TLSv1,

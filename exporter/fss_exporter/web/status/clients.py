@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 
 from fss_exporter.model.limits import STANDARD
+from fss_exporter.model.operations import NFS3_OPERATIONS, READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.web.status.rows import ESTIMATED_FROM_CLIENTS, AddressRow, MountRow, Quantity, Usage
 from fss_exporter.web.status.samples import Samples
 
@@ -13,6 +14,7 @@ Mount = tuple[str, ...]
 
 _MOUNT = ("address", "server", "export")
 _MOST_MOUNTS = 50
+_TRANSFERS = {READ_CLASS: READ, WRITE_CLASS: WRITE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class Look:
 
     at: float
     totals: Mapping[Mount, Totals] = field(default_factory=dict)
-    io_by_operation: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    operations: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    io_by_class: Mapping[tuple[str, ...], float] = field(default_factory=dict)
 
 
 def look(samples: Samples, at: float) -> Look:
@@ -59,7 +62,8 @@ def look(samples: Samples, at: float) -> Look:
     columns = [samples.by(name, *_MOUNT) for name in _COUNTERS]
     mounts = {mount for column in columns for mount in column}
     totals = {mount: Totals(*(column.get(mount, 0.0) for column in columns)) for mount in mounts}
-    return Look(at, totals, samples.by(_COUNTERS[0], *_MOUNT, "operation"))
+    operations = samples.by("fss_client_operations_total", *_MOUNT, "operation")
+    return Look(at, totals, operations, samples.by(_COUNTERS[0], *_MOUNT, "class"))
 
 
 def iops_by_address(now: Look, earlier: Look) -> dict[str, Usage]:
@@ -104,12 +108,21 @@ def mount_rows(samples: Samples, now: Look, earlier: Look) -> tuple[MountRow, ..
 
 
 def _top_operations(now: Look, earlier: Look) -> dict[Mount, str]:
+    """The operation that cost each mount most; its class with --nfs.operations=none."""
+    has_operations = any(operation for *_, operation in now.operations)
+    costs = {
+        key: io - earlier.io_by_class.get(key, 0.0)
+        for key, io in now.io_by_class.items()
+        if key[-1] in _TRANSFERS or not has_operations
+    }
+    for key, count in now.operations.items():
+        operation = NFS3_OPERATIONS.get(key[-1])
+        if operation and operation.io_operations is not None:
+            costs[key] = (count - earlier.operations.get(key, 0.0)) * operation.io_operations
     best: dict[Mount, tuple[float, str]] = {}
-    for key, io in now.io_by_operation.items():
-        cost = io - earlier.io_by_operation.get(key, 0.0)
-        *mount, operation = key
+    for (*mount, name), cost in costs.items():
         if cost > best.get(tuple(mount), (0.0, ""))[0]:
-            best[tuple(mount)] = (cost, operation)
+            best[tuple(mount)] = (cost, _TRANSFERS.get(name, name))
     return {mount: operation for mount, (_, operation) in best.items()}
 
 

@@ -9,7 +9,7 @@ from tests.web.certificates import Authority
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Request, Response, text
-from fss_exporter.web.protection import Protection
+from fss_exporter.web.web_config_reload import WebConfigReload
 
 HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
 RIGHT = {"authorization": f"Basic {base64.b64encode(b'me:secret').decode()}"}
@@ -38,58 +38,58 @@ def write(path: Path, content: str) -> Path:
     return path
 
 
-def ask(protection: Protection, path: str, headers: dict[str, str] | None = None) -> Response:
+def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None) -> Response:
     """The response to one request, after one round of the loop that watches the file."""
-    protection.loop.run_once()
+    web_config.loop.run_once()
 
     async def answer() -> Response:
-        guarded = protection.guard(application, open_paths=OPEN)
+        guarded = web_config.guard(application, open_paths=OPEN)
         return await guarded(Request("GET", path, "", headers or {}, "::1"))
 
     return asyncio.run(answer())
 
 
 def test_everything_but_health_asks_for_a_user(tmp_path: Path) -> None:
-    protection = Protection(write(tmp_path / "web.yml", f"basic_auth_users: {{me: {HASH}}}"))
+    web_config = WebConfigReload(write(tmp_path / "web.yml", f"basic_auth_users: {{me: {HASH}}}"))
 
     for path in ("/", "/metrics", "/-/reload", "/nowhere"):
-        refusal = ask(protection, path)
+        refusal = ask(web_config, path)
         assert refusal.status == 401
         assert dict(refusal.headers)["WWW-Authenticate"].startswith("Basic ")
-        assert ask(protection, path, RIGHT).status == 200
-    assert ask(protection, "/-/healthy").status == 200
+        assert ask(web_config, path, RIGHT).status == 200
+    assert ask(web_config, "/-/healthy").status == 200
 
 
 def test_headers_go_on_every_response_and_win(tmp_path: Path) -> None:
     content = f"http_server_config: {{headers: {{X-Frame-Options: sameorigin}}}}\nbasic_auth_users: {{me: {HASH}}}"
-    protection = Protection(write(tmp_path / "web.yml", content))
+    web_config = WebConfigReload(write(tmp_path / "web.yml", content))
 
     for path, headers in (("/metrics", RIGHT), ("/metrics", {}), ("/-/healthy", {})):
-        found = [value for name, value in ask(protection, path, headers).headers if name == "X-Frame-Options"]
+        found = [value for name, value in ask(web_config, path, headers).headers if name == "X-Frame-Options"]
         assert found == ["sameorigin"]
 
 
 def test_a_rate_limit_lets_a_burst_through_and_then_one_for_each_interval(tmp_path: Path) -> None:
     clock = Clock()
-    protection = Protection(write(tmp_path / "web.yml", "rate_limit: {interval: 2s, burst: 3}"), clock)
+    web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 2s, burst: 3}"), clock)
 
-    assert [ask(protection, "/metrics").status for _ in range(5)] == [200, 200, 200, 429, 429]
-    assert ask(protection, "/-/healthy").status == 200
+    assert [ask(web_config, "/metrics").status for _ in range(5)] == [200, 200, 200, 429, 429]
+    assert ask(web_config, "/-/healthy").status == 200
     clock.now = 2.0
-    assert [ask(protection, "/metrics").status for _ in range(2)] == [200, 429]
+    assert [ask(web_config, "/metrics").status for _ in range(2)] == [200, 429]
     clock.now = 1000.0
-    assert [ask(protection, "/metrics").status for _ in range(4)] == [200, 200, 200, 429]
+    assert [ask(web_config, "/metrics").status for _ in range(4)] == [200, 200, 200, 429]
 
 
 def test_a_changed_file_counts_from_the_next_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     path = write(tmp_path / "web.yml", "{}")
-    protection = Protection(path)
-    assert ask(protection, "/metrics").status == 200
+    web_config = WebConfigReload(path)
+    assert ask(web_config, "/metrics").status == 200
 
     write(path, f"basic_auth_users: {{me: {HASH}}}")
 
-    assert ask(protection, "/metrics").status == 401
+    assert ask(web_config, "/metrics").status == 401
     assert "was read again" in caplog.text
 
 
@@ -98,7 +98,7 @@ def test_a_file_that_became_wrong_changes_nothing_and_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, rubbish: str | None
 ) -> None:
     path = write(tmp_path / "web.yml", f"basic_auth_users: {{me: {HASH}}}")
-    protection = Protection(path)
+    web_config = WebConfigReload(path)
 
     if rubbish is None:
         path.unlink()
@@ -106,39 +106,39 @@ def test_a_file_that_became_wrong_changes_nothing_and_is_logged_once(
         write(path, rubbish)
 
     for _ in range(3):
-        assert ask(protection, "/metrics").status == 401
-        assert ask(protection, "/metrics", RIGHT).status == 200
+        assert ask(web_config, "/metrics").status == 401
+        assert ask(web_config, "/metrics", RIGHT).status == 200
     assert caplog.text.count("kept the old web configuration") == 1
 
     write(path, "{}")
-    assert ask(protection, "/metrics").status == 200
+    assert ask(web_config, "/metrics").status == 200
 
 
 def test_an_unchanged_limit_and_known_users_survive_a_change_elsewhere(tmp_path: Path) -> None:
     same = f"rate_limit: {{interval: 1h, burst: 2}}\nbasic_auth_users: {{me: {HASH}}}"
     path = write(tmp_path / "web.yml", same)
-    protection = Protection(path)
-    assert ask(protection, "/metrics", RIGHT).status == 200
-    passwords = protection._in_force.passwords
+    web_config = WebConfigReload(path)
+    assert ask(web_config, "/metrics", RIGHT).status == 200
+    passwords = web_config._in_force.passwords
 
     write(path, same + "\nhttp_server_config: {headers: {X-Frame-Options: deny}}")
 
-    assert [ask(protection, "/metrics", RIGHT).status for _ in range(2)] == [200, 429]
-    assert protection._in_force.passwords is passwords
+    assert [ask(web_config, "/metrics", RIGHT).status for _ in range(2)] == [200, 429]
+    assert web_config._in_force.passwords is passwords
 
 
 def test_reload_reads_the_file_and_refuses_a_wrong_one(tmp_path: Path) -> None:
     path = write(tmp_path / "web.yml", "{}")
-    protection = Protection(path)
+    web_config = WebConfigReload(path)
 
     write(path, "nonsense: 1")
     with pytest.raises(ConfigError, match="nonsense"):
-        protection.reload()
-    assert ask(protection, "/metrics").status == 200
+        web_config.reload()
+    assert ask(web_config, "/metrics").status == 200
 
     write(path, f"basic_auth_users: {{me: {HASH}}}")
-    protection.reload()
-    assert ask(protection, "/metrics").status == 401
+    web_config.reload()
+    assert ask(web_config, "/metrics").status == 401
 
 
 def test_tls_cannot_go_away_by_an_edit(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -146,12 +146,12 @@ def test_tls_cannot_go_away_by_an_edit(tmp_path: Path, caplog: pytest.LogCapture
     path = write(
         tmp_path / "web.yml", f"tls_server_config: {{cert_file: {pair.certificate.name}, key_file: {pair.key.name}}}"
     )
-    protection = Protection(path)
+    web_config = WebConfigReload(path)
 
     write(path, "{}")
 
-    protection.loop.run_once()
-    assert protection.tls() is not None
+    web_config.loop.run_once()
+    assert web_config.tls() is not None
     assert "TLS cannot come or go while running; restart" in caplog.text
 
 
@@ -159,17 +159,17 @@ def test_a_certificate_that_comes_after_its_configuration_is_not_missed(tmp_path
     authority = Authority(tmp_path)
     first, second = authority.sign("first"), authority.sign("second")
     path = write(tmp_path / "web.yml", "tls_server_config: {cert_file: first.crt, key_file: first.key}")
-    protection = Protection(path)
-    before = protection.tls()
+    web_config = WebConfigReload(path)
+    before = web_config.tls()
     late = second.certificate.rename(tmp_path / "late")
 
     write(path, "tls_server_config: {cert_file: second.crt, key_file: second.key}")
-    protection.loop.run_once()
-    assert protection.tls() is before
+    web_config.loop.run_once()
+    assert web_config.tls() is before
 
     late.rename(second.certificate)
-    protection.loop.run_once()
-    assert protection.tls() is not before
+    web_config.loop.run_once()
+    assert web_config.tls() is not before
     assert first.certificate.exists()
 
 
@@ -179,26 +179,26 @@ def test_a_change_behind_a_symbolic_link_is_seen(tmp_path: Path) -> None:
         (tmp_path / f"data{number}").mkdir()
         (tmp_path / f"data{number}" / "web.yml").write_text(content)
     (tmp_path / "data").symlink_to("data0")
-    protection = Protection(tmp_path / "data" / "web.yml")
-    assert ask(protection, "/metrics").status == 200
+    web_config = WebConfigReload(tmp_path / "data" / "web.yml")
+    assert ask(web_config, "/metrics").status == 200
 
     (tmp_path / "fresh").symlink_to("data1")
     (tmp_path / "fresh").replace(tmp_path / "data")
 
-    assert ask(protection, "/metrics").status == 401
+    assert ask(web_config, "/metrics").status == 401
 
 
 def test_the_loop_that_watches_the_file_says_whether_it_is_right(tmp_path: Path) -> None:
     path = write(tmp_path / "web.yml", "{}")
-    protection = Protection(path)
-    protection.loop.run_once()
-    assert protection.loop.heartbeat.success
+    web_config = WebConfigReload(path)
+    web_config.loop.run_once()
+    assert web_config.loop.heartbeat.success
 
     write(path, "nonsense: 1")
     for _ in range(2):
-        protection.loop.run_once()
-        assert not protection.loop.heartbeat.success
+        web_config.loop.run_once()
+        assert not web_config.loop.heartbeat.success
 
     write(path, "{}")
-    protection.loop.run_once()
-    assert protection.loop.heartbeat.success
+    web_config.loop.run_once()
+    assert web_config.loop.heartbeat.success

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.configuration import RateLimit, WebConfiguration, load
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.passwords import Passwords, Verdict
 from fss_exporter.web.tls import ServerTls, secure
+from fss_exporter.web.web_config import RateLimit, WebConfiguration, load
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
@@ -50,7 +50,7 @@ class _InForce:
     bucket: _TokenBucket
 
 
-class Protection:
+class WebConfigReload:
     """What a web configuration file asks for, kept up to date.
 
     Args:
@@ -163,7 +163,7 @@ async def _refusal(request: Request, in_force: _InForce) -> Response | None:
         return text(429, "too many requests; see rate_limit in the web configuration")
     if in_force.passwords is None:
         return None
-    verdict = await in_force.passwords.check(request.headers.get("authorization", ""))
+    verdict = await in_force.passwords.check(request.headers.get("authorization", ""), request.peer)
     if verdict is Verdict.BUSY:
         return text(503, "too many passwords to check at once; try again", ("Retry-After", "1"))
     if verdict is Verdict.UNKNOWN:

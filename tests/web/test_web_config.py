@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.configuration import load
+from fss_exporter.web.web_config import load
 
 # "password", at the lowest cost there is.
 HASH = "$2y$04$W0p1OBnpX6YB37aPw8P5TOaQXZgqMq4bAzQd0oOOB0aWqLZz2O9S2"

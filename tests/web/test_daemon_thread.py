@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from fss_exporter.web.work import in_thread
+from fss_exporter.web.daemon_thread import in_thread
 
 
 def test_the_result_and_the_failure_come_back() -> None:
@@ -37,15 +37,7 @@ def test_work_that_hangs_keeps_no_other_from_starting() -> None:
     assert asyncio.run(run()) == list(range(50))
 
 
-def test_threads_are_used_again_and_few_are_kept() -> None:
-    async def run() -> int:
-        await asyncio.gather(*(in_thread(threading.get_ident) for _ in range(30)))
-        return len({await in_thread(threading.get_ident) for _ in range(30)})
-
-    assert asyncio.run(run()) <= 4
-
-
-def test_a_result_nobody_waits_for_any_more_hurts_nobody() -> None:
+def test_a_result_whose_caller_has_left_is_dropped() -> None:
     begun, go = threading.Event(), threading.Event()
 
     def work() -> None:

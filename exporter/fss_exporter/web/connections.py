@@ -1,0 +1,153 @@
+"""The open connections: a time limit for whatever each one waits for, and which one to close when there are too many."""
+
+import asyncio
+import logging
+import resource
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+from fss_exporter.log_once import LogOnce
+
+_RESERVED_DESCRIPTORS = 64
+"""For files, OCI and the sockets the kernel accepts before an old connection is closed."""
+
+_SCRAPER_NEEDS_SECONDS = 0.25
+"""From its connection to the last byte of its request, on a busy host."""
+
+
+class WaitsFor(IntEnum):
+    """What a connection waits for."""
+
+    REQUEST = 0
+    """A handshake or the rest of a request."""
+    CLIENT_READS = 1
+    """The client, to take its response."""
+    NEXT_REQUEST = 2
+    """The first byte of the next request."""
+    ANSWER = 3
+    """The application."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """How much all clients together may take of the exporter, and how long one may take for each step.
+
+    Attributes:
+        connections: open at once; a newcomer beyond it replaces the connection that has waited longest.
+        unsent_bytes: of responses that clients have not taken; beyond it the client that takes longest is closed.
+        request_seconds: for a TLS handshake, and from the first byte of a request (new connection: from its start) to its end.
+        idle_seconds: between two requests; longer than the usual scrape intervals.
+        answer_seconds: for the application to answer.
+        send_seconds: for the client to take the response.
+    """
+
+    connections: int = 256
+    unsent_bytes: int = 8 * 1024 * 1024
+    request_seconds: float = 5.0
+    idle_seconds: float = 180.0
+    answer_seconds: float = 60.0
+    send_seconds: float = 15.0
+
+    def within_descriptors(self) -> "ConnectionLimits":
+        """These limits, with no more connections than the process may open files."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft == resource.RLIM_INFINITY:
+            return self
+        return replace(self, connections=max(1, min(self.connections, soft - _RESERVED_DESCRIPTORS)))
+
+    def seconds(self, waits_for: WaitsFor) -> float:
+        """How long a connection may wait for this."""
+        return (self.request_seconds, self.send_seconds, self.idle_seconds, self.answer_seconds)[waits_for]
+
+
+class Connection(Protocol):
+    """What `Connections` needs of one connection."""
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of its response that the client has not taken."""
+
+    def abort(self) -> None:
+        """Close it now."""
+
+
+class _Wait(NamedTuple):
+    """Since when a connection waits (seconds of the event loop's clock), and the timer that closes it."""
+
+    began: float
+    expiry: asyncio.TimerHandle
+
+
+class Connections:
+    """All open connections. Used by the thread of the event loop only.
+
+    Args:
+        limits: numbers, bytes and times.
+    """
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self._limits = limits
+        # Each dict is in the order in which its connections began to wait.
+        self._waiting: dict[WaitsFor, dict[Connection, _Wait]] = {one: {} for one in WaitsFor}
+        self._log_once = LogOnce(logging.getLogger(__name__))
+
+    def __len__(self) -> int:
+        """Connections open now."""
+        return sum(map(len, self._waiting.values()))
+
+    def enter(self, connection: Connection, waits_for: WaitsFor) -> None:
+        """A connection, known or new, begins to wait for something."""
+        self.leave(connection)
+        loop = asyncio.get_running_loop()
+        self._waiting[waits_for][connection] = _Wait(
+            loop.time(), loop.call_later(self._limits.seconds(waits_for), self.close, connection)
+        )
+        if len(self) > self._limits.connections:
+            self._make_room(connection)
+        if waits_for is WaitsFor.CLIENT_READS:
+            self._bound_unsent()
+
+    def leave(self, connection: Connection) -> None:
+        """A connection is closed."""
+        for waiting in self._waiting.values():
+            if wait := waiting.pop(connection, None):
+                wait.expiry.cancel()
+
+    def close(self, connection: Connection) -> None:
+        """Close a connection now."""
+        self.leave(connection)
+        connection.abort()
+
+    def among(self, *waits_for: WaitsFor) -> list[Connection]:
+        """The connections that wait for one of these."""
+        return [connection for one in waits_for for connection in self._waiting[one]]
+
+    def _make_room(self, newcomer: Connection) -> None:
+        """Close the connection that has waited longest, in this order; never one that is being answered.
+
+        1. for a request or for its client to read, longer than a scraper needs; 2. for the next request; 3. any other.
+        """
+        waits = {one: self._longest(one, newcomer) for one in WaitsFor}
+        busy = [wait for one in (WaitsFor.REQUEST, WaitsFor.CLIENT_READS) if (wait := waits[one])]
+        slowest = min(busy, key=lambda wait: wait[0], default=None)
+        idle = waits[WaitsFor.NEXT_REQUEST]
+        is_slow = slowest and asyncio.get_running_loop().time() - slowest[0] > _SCRAPER_NEEDS_SECONDS
+        _, connection = (slowest if is_slow else idle or slowest) or (0.0, newcomer)
+        self.close(connection)
+        limit = self._limits.connections
+        self._log_once.failed("crowded", f"{limit} connections are open: closing the one that has waited longest")
+
+    def _longest(self, waits_for: WaitsFor, newcomer: Connection) -> tuple[float, Connection] | None:
+        found = self._waiting[waits_for].items()
+        return next(((wait.began, connection) for connection, wait in found if connection is not newcomer), None)
+
+    def _bound_unsent(self) -> None:
+        reading = self.among(WaitsFor.CLIENT_READS)
+        unsent = sum(connection.unsent_bytes for connection in reading)
+        for connection in reading[:-1]:  # the last one has only just begun to read
+            if unsent <= self._limits.unsent_bytes:
+                return
+            unsent -= connection.unsent_bytes
+            self.close(connection)
+            self._log_once.failed("unsent", "clients do not take their responses: closing the one that takes longest")

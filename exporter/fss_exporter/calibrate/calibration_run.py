@@ -1,0 +1,148 @@
+"""A calibration from the first minute to the verdicts: work in whole minutes, then the same minutes by OCI."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from fss_exporter.calibrate.calibration_steps import IDLE, WORK_SECONDS, CalibrationPlan, CalibrationStep, costs_by_kind
+from fss_exporter.calibrate.fitted_costs import BACKGROUND, FittedCost, MinuteOfWork, compare_requests, fit_costs
+from fss_exporter.errors import SourceError
+
+_LEAD_SECONDS = 2.0
+# Between the beginning of a minute and its first request: the clocks of client and OCI differ a little.
+
+
+class RequestSender(Protocol):
+    """An NFS client that sends requests of one kind."""
+
+    def prepare(self, step: CalibrationStep) -> None:
+        """Make the files of a step."""
+
+    def counts(self, step: CalibrationStep) -> Mapping[str, float]:
+        """Requests so far, by kind."""
+
+    def send(self, step: CalibrationStep) -> Counter[str]:
+        """One round; returns calls that `counts` does not contain."""
+
+
+class WallClock(Protocol):
+    """Epoch seconds, and a wait until a moment."""
+
+    def now(self) -> float:
+        """Epoch seconds."""
+
+    def wait_until(self, moment: float) -> None:
+        """Return at an epoch second, at once where it is past."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedMinute:
+    """Requests of one minute by kind; `minute` is epoch seconds // 60 of its end."""
+
+    minute: int
+    step: str
+    counts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRow:
+    """The result of one step.
+
+    Attributes:
+        step: name of the step.
+        requests: of the kind, in all minutes.
+        table_iops: I/O operations per second by the table, all requests of the step included.
+        oci_iops: by OCI; None where OCI publishes requests only.
+        cost: of one request. Where OCI publishes requests only, `cost.measured` is requests by OCI over requests sent.
+    """
+
+    step: str
+    requests: float
+    table_iops: float
+    oci_iops: float | None
+    cost: FittedCost
+
+
+def work_through(
+    plan: CalibrationPlan, sender: RequestSender, clock: WallClock, progress: Callable[[str], None]
+) -> list[CountedMinute]:
+    """Send the requests of every step, whole minutes each.
+
+    Raises:
+        SourceError: the mount cannot be used any more.
+    """
+    done = []
+    for number, step in enumerate(plan.steps, 1):
+        try:
+            sender.prepare(step)
+            for at in range(plan.minutes):
+                progress(f"{step.name} ({number} of {len(plan.steps)}), minute {at + 1} of {plan.minutes}")
+                done.append(_minute(plan, step, sender, clock))
+        except OSError as error:
+            raise SourceError(f"{step.name}: {error.filename or 'the mount'}: {error.strerror or error}") from error
+    return done
+
+
+def _minute(plan: CalibrationPlan, step: CalibrationStep, sender: RequestSender, clock: WallClock) -> CountedMinute:
+    begin = (int(clock.now()) // 60 + 1) * 60
+    clock.wait_until(begin + _LEAD_SECONDS)
+    before, uncounted = sender.counts(step), Counter[str]()
+    rounds = 0 if step == IDLE else step.rounds(plan.max_iops)
+    end = begin + _LEAD_SECONDS + WORK_SECONDS
+    for number in range(rounds):
+        clock.wait_until(begin + _LEAD_SECONDS + number * WORK_SECONDS / rounds)
+        if clock.now() >= end:
+            break
+        try:
+            uncounted += sender.send(step)
+        except FileNotFoundError:  # a REMOVE has used up the files
+            break
+    clock.wait_until(end)
+    after = sender.counts(step)
+    counts = Counter({kind: after[kind] - before.get(kind, 0) for kind in after}) + uncounted
+    return CountedMinute(begin // 60 + 1, step.name, dict(counts))
+
+
+def rows_by_iops(minutes: Sequence[CountedMinute], io_operations: Mapping[int, float]) -> list[CalibrationRow]:
+    """Results from the I/O operations of each minute; minutes that OCI does not have are left out."""
+    table = costs_by_kind()
+    work = [
+        MinuteOfWork(one.minute, one.step, one.counts, io_operations[one.minute])
+        for one in minutes
+        if one.minute in io_operations
+    ]
+    costs = fit_costs(work, table)
+    rows = []
+    for step, counts in _by_step(minutes).items():
+        own = [one for one in work if one.step == step]
+        cost = costs.get(BACKGROUND if step == IDLE.name else step)
+        if own and cost is not None:
+            by_table = sum(table.get(kind, 0.0) * count for one in own for kind, count in one.counts.items())
+            by_oci = sum(one.io_operations for one in own)
+            seconds = 60.0 * len(own)
+            rows.append(CalibrationRow(step, counts.get(step, 0), by_table / seconds, by_oci / seconds, cost))
+    return rows
+
+
+def rows_by_requests(
+    minutes: Sequence[CountedMinute], published: Mapping[tuple[str, int], float]
+) -> list[CalibrationRow]:
+    """Results where OCI publishes numbers of requests only, by step and minute."""
+    table = costs_by_kind()
+    rows = []
+    for step, counts in _by_step(minutes).items():
+        own = [one for one in minutes if one.step == step and (step, one.minute) in published]
+        sent = {step: sum(one.counts.get(step, 0) for one in own)}
+        by_oci = {step: sum(published[step, one.minute] for one in own)}
+        for cost in compare_requests(sent, by_oci).values():
+            by_table = table.get(step, 0.0) * sent[step] / (60.0 * len(own))
+            rows.append(CalibrationRow(step, counts.get(step, 0), by_table, None, cost))
+    return rows
+
+
+def _by_step(minutes: Sequence[CountedMinute]) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for one in minutes:
+        found.setdefault(one.step, Counter()).update(one.counts)
+    return found

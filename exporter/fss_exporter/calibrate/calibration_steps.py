@@ -1,0 +1,176 @@
+"""The steps of a calibration: one kind of NFS request at a time, and the load, duration and money of all. Pure.
+
+A kind of request has a name such as `LOOKUP` or `READ 32 KiB`. The white paper's cost of a kind comes from the model; a
+kind outside the table (NFSACL) costs 0 there.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fss_exporter.errors import UsageError
+from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
+from fss_exporter.model.transfers import read_io_operations, write_io_operations
+
+WORK_SECONDS: Final = 52
+"""Seconds of each minute with requests. The rest keeps minutes apart."""
+
+MOST_ROUNDS: Final = 6000
+"""Most rounds of one minute: 100 a second are enough to tell one I/O operation from two, and leave few files behind."""
+
+_KIB: Final = 1024
+_MIB: Final = 1024 * _KIB
+_GB: Final = 1e9
+_USD_PER_GB_MONTH: Final = 0.30
+# List price of File Storage. The service bills stored bytes, not requests. A month has 730 hours.
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationStep:
+    """Requests of one kind, sent for some whole minutes.
+
+    Attributes:
+        name: of the kind, e.g. `RENAME` or `WRITE 1 MiB`.
+        operation: NFSv3 procedure; `NLM` or `NFSACL` for calls that mountstats does not count.
+        size: bytes of one READ or WRITE; 0 for other operations.
+        calls: requests of the kind in one round.
+        io_operations: cost of one request by the table.
+        extra_io_operations: cost by the table of the other requests of one round.
+    """
+
+    name: str
+    operation: str
+    size: int = 0
+    calls: int = 1
+    io_operations: float = 0.0
+    extra_io_operations: float = 0.0
+
+    @property
+    def round_cost(self) -> float:
+        """I/O operations of one round by the table; at least 1, so that a free kind is limited as well."""
+        return max(1.0, self.calls * self.io_operations + self.extra_io_operations)
+
+    def rounds(self, max_iops: float) -> int:
+        """Rounds in one minute that stay below a rate of I/O operations per second."""
+        return min(MOST_ROUNDS, max(1, int(max_iops * WORK_SECONDS / self.round_cost)))
+
+
+def table_cost(operation: str, size: int = 0) -> float:
+    """I/O operations of one request by the white paper's table."""
+    if operation == READ:
+        return float(read_io_operations(size))
+    if operation == WRITE:
+        return float(write_io_operations(size))
+    if operation == "NLM":
+        return float(NLM_IO_OPERATIONS)
+    known = NFS3_OPERATIONS.get(operation)
+    return float(known.io_operations or 0) if known else 0.0
+
+
+def costs_by_kind() -> dict[str, float]:
+    """The table's cost of every kind that mountstats or a step counts."""
+    known = {name: float(one.io_operations) for name, one in NFS3_OPERATIONS.items() if one.io_operations is not None}
+    return known | {step.name: step.io_operations for step in STEPS if step.operation}
+
+
+def kind_of(operation: str, size: int = 0) -> str:
+    """The name of a kind of request."""
+    if not size:
+        return operation
+    return f"{operation} {size // _MIB} MiB" if size >= _MIB else f"{operation} {size // _KIB} KiB"
+
+
+def _step(operation: str, size: int = 0, *, calls: int = 1, extra: float = 0.0) -> CalibrationStep:
+    return CalibrationStep(kind_of(operation, size), operation, size, calls, table_cost(operation, size), extra)
+
+
+IDLE: Final = CalibrationStep("idle", "")
+"""Minutes without requests: the share of other clients and of the client's own background."""
+
+STEPS: Final[tuple[CalibrationStep, ...]] = (
+    IDLE,
+    _step("GETATTR"),
+    _step("LOOKUP"),
+    _step("FSSTAT"),
+    _step("SETATTR"),
+    _step("CREATE", extra=2),
+    _step("REMOVE", extra=2),
+    _step("RENAME", extra=2),
+    _step("LINK", extra=2),
+    _step("SYMLINK", extra=2),
+    _step("MKDIR", extra=2),
+    _step("RMDIR", extra=2),
+    *(_step(WRITE, size) for size in (4 * _KIB, 32 * _KIB, 64 * _KIB, _MIB)),
+    *(_step(READ, size) for size in (4 * _KIB, 32 * _KIB, 64 * _KIB, _MIB)),
+    _step("COMMIT", extra=4),
+    CalibrationStep("READ past the end", READ, 0, 1, table_cost(READ, _MIB)),
+    _step("NLM", calls=2),
+    CalibrationStep("NFSACL", "NFSACL"),
+)
+"""Every step in order. A REMOVE needs the files of CREATE, an RMDIR the directories of MKDIR, a READ the file of WRITE."""
+
+_NEEDS: Final = {"REMOVE": ("CREATE",), "RMDIR": ("MKDIR",)}
+
+
+def chosen_steps(names: Sequence[str]) -> tuple[CalibrationStep, ...]:
+    """The steps with these names, in order, with the steps they need; all steps without names.
+
+    Raises:
+        UsageError: there is no such step.
+    """
+    if not names:
+        return STEPS
+    known = {step.name.lower(): step.name for step in STEPS}
+    unknown = [name for name in names if name.lower() not in known]
+    if unknown:
+        raise UsageError(f"--step={unknown[0]}: no such step; there are {', '.join(step.name for step in STEPS)}")
+    wanted = {known[name.lower()] for name in names} | {IDLE.name}
+    wanted |= {needed for name in wanted for needed in _NEEDS.get(name, ())}
+    return tuple(step for step in STEPS if step.name in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationPlan:
+    """The load of a calibration.
+
+    Attributes:
+        steps: in order.
+        minutes: whole minutes of each step.
+        max_iops: most I/O operations per second by the table.
+    """
+
+    steps: tuple[CalibrationStep, ...]
+    minutes: int
+    max_iops: float
+
+    @property
+    def total_minutes(self) -> int:
+        """Minutes of all steps, one minute of preparation before each included."""
+        return len(self.steps) * (self.minutes + 1)
+
+    @property
+    def stored_bytes(self) -> float:
+        """Most bytes that the test files hold at a time."""
+        return 64 * _MIB
+
+    @property
+    def usd(self) -> float:
+        """Price of the stored bytes for the duration. Requests and the reading of OCI metrics are not billed here."""
+        return self.stored_bytes / _GB * _USD_PER_GB_MONTH * self.total_minutes / 60 / 730
+
+
+def default_max_iops(ceiling: float | None) -> float:
+    """A tenth of the ceiling of the mount target.
+
+    Raises:
+        UsageError: the ceiling is not published.
+    """
+    if ceiling is None:
+        raise UsageError("--max-iops: no IOPS ceiling is published for this shape; give the most IOPS to cause")
+    return ceiling / 10
+
+
+def total_rounds(plan: CalibrationPlan) -> Iterable[tuple[CalibrationStep, int]]:
+    """Each step with its rounds in one minute; an idle step has none."""
+    for step in plan.steps:
+        yield step, 0 if step == IDLE else step.rounds(plan.max_iops)

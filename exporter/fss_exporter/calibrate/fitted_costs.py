@@ -1,0 +1,136 @@
+"""Costs of single requests from minutes of work: least squares over all minutes, with uncertainty and verdict. Pure.
+
+A minute has the number of requests of each kind and the I/O operations that OCI counted. Kinds appear together (a CREATE
+comes with LOOKUPs), so all costs are solved for at once. A kind that the minutes cannot tell apart keeps the table's cost.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final, Literal
+
+Verdict = Literal["agrees", "differs", "uncertain"]
+
+BACKGROUND: Final = "background"
+"""I/O operations of each minute that are no request of ours."""
+
+TOLERANCE: Final = 0.03
+"""Share of the table's cost by which a measured cost may differ and still agree."""
+
+MOST_UNCERTAIN: Final = 0.25
+"""Uncertainty, as a share of the table's cost, above which there is no verdict."""
+
+_ROUNDING_VARIANCE: Final = 60.0**2 / 12
+# OCI publishes whole IOPS: 60 I/O operations of a minute, rounded.
+
+_PULL: Final = 1e-7
+# Weight of the table's cost where the minutes say nothing, as a share of the largest squared count.
+
+
+@dataclass(frozen=True, slots=True)
+class MinuteOfWork:
+    """One minute of a step.
+
+    Attributes:
+        minute: epoch seconds // 60 of the end of the minute, as OCI stamps its points.
+        step: name of the step.
+        counts: requests by kind, from mountstats.
+        io_operations: counted by OCI in this minute.
+    """
+
+    minute: int
+    step: str
+    counts: Mapping[str, float]
+    io_operations: float
+
+
+@dataclass(frozen=True, slots=True)
+class FittedCost:
+    """The measured cost of one request of a kind; `uncertainty` is two standard errors, both in I/O operations."""
+
+    kind: str
+    table: float
+    measured: float
+    uncertainty: float
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured over table; None for a kind that the table does not have."""
+        return self.measured / self.table if self.table else None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the table holds."""
+        scale = max(self.table, 1.0)
+        difference = abs(self.measured - self.table)
+        if difference > max(1.5 * self.uncertainty, TOLERANCE * scale):
+            return "differs"
+        return "uncertain" if self.uncertainty > MOST_UNCERTAIN * scale else "agrees"
+
+
+def fit_costs(minutes: Sequence[MinuteOfWork], table: Mapping[str, float]) -> dict[str, FittedCost]:
+    """Costs of every kind that a step is about.
+
+    Args:
+        minutes: of all steps.
+        table: cost by kind; kinds of `minutes` that are not in the table count nothing.
+
+    Returns:
+        a cost by kind, BACKGROUND included.
+    """
+    unknown = [BACKGROUND, *sorted({kind for one in minutes for kind in one.counts if kind in table})]
+    prior = [0.0, *(table[kind] for kind in unknown[1:])]
+    rows = [[1.0, *(float(one.counts.get(kind, 0)) for kind in unknown[1:])] for one in minutes]
+    scales = [max((abs(row[at]) for row in rows), default=0.0) or 1.0 for at in range(len(unknown))]
+    rows = [[value / scale for value, scale in zip(row, scales, strict=True)] for row in rows]
+    # Solve for the difference to the table, so that the pull is towards the table and not towards 0.
+    expected = [sum(v * p * s for v, p, s in zip(row, prior, scales, strict=True)) for row in rows]
+    residuals = [one.io_operations - value for one, value in zip(minutes, expected, strict=True)]
+    normal = [[sum(row[i] * row[j] for row in rows) for j in range(len(unknown))] for i in range(len(unknown))]
+    for at, line in enumerate(normal):
+        line[at] += _PULL
+    inverse = _inverted(normal)
+    right = [
+        sum(row[at] * residual for row, residual in zip(rows, residuals, strict=True)) for at in range(len(unknown))
+    ]
+    change = [sum(a * b for a, b in zip(line, right, strict=True)) for line in inverse]
+    left = [r - sum(v * c for v, c in zip(row, change, strict=True)) for row, r in zip(rows, residuals, strict=True)]
+    freedom = max(1, len(minutes) - len(unknown))
+    variance = max(_ROUNDING_VARIANCE, sum(value * value for value in left) / freedom)
+    return {
+        kind: FittedCost(
+            kind,
+            prior[at],
+            prior[at] + change[at] / scales[at],
+            2 * sqrt(max(0.0, inverse[at][at]) * variance) / scales[at],
+        )
+        for at, kind in enumerate(unknown)
+    }
+
+
+def compare_requests(counted: Mapping[str, float], published: Mapping[str, float]) -> dict[str, FittedCost]:
+    """Requests of a kind by OCI over requests by the client, where a tenancy has no MountTargetIOPS.
+
+    The cost stays unknown; a ratio of 1 says that OCI counts the same requests.
+    """
+    return {
+        kind: FittedCost(kind, 1.0, published[kind] / count, 2 * 30.0 / count)
+        for kind, count in counted.items()
+        if count and kind in published
+    }
+
+
+def _inverted(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The inverse of a symmetric positive matrix, by Gauss-Jordan elimination with row exchange."""
+    size = len(matrix)
+    work = [[*row, *(float(at == i) for i in range(size))] for at, row in enumerate(matrix)]
+    for column in range(size):
+        best = max(range(column, size), key=lambda row: abs(work[row][column]))
+        work[column], work[best] = work[best], work[column]
+        pivot = work[column][column]
+        work[column] = [value / pivot for value in work[column]]
+        for row in range(size):
+            factor = work[row][column]
+            if row != column and factor:
+                work[row] = [value - factor * top for value, top in zip(work[row], work[column], strict=True)]
+    return [row[size:] for row in work]

@@ -1,0 +1,81 @@
+"""The directory of a calibration on the mount: made with a mark, removed at the end, recognised after a kill -9."""
+
+import json
+import os
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from fss_exporter.errors import UsageError
+
+PREFIX: Final = "fss-exporter-calibrate-"
+MARK: Final = ".fss-exporter-calibrate.json"
+
+
+@contextmanager
+def own_directory(parent: Path) -> Iterator[Path]:
+    """A new directory below `parent`, removed at the end, also after an exception or a signal.
+
+    Raises:
+        UsageError: the directory cannot be made, or another calibration runs there.
+    """
+    made = parent / f"{PREFIX}{secrets.token_hex(4)}"
+    try:
+        made.mkdir(mode=0o700)
+        (made / MARK).write_text(json.dumps({"host": socket.gethostname(), "pid": os.getpid()}))
+    except OSError as error:
+        raise UsageError(f"{parent}: cannot make a directory: {error.strerror or error}") from error
+    try:
+        yield made
+    finally:
+        remove(made)
+
+
+def remove_leftovers(parent: Path) -> list[Path]:
+    """Remove directories of calibrations that were killed; only directories with our name and our mark.
+
+    Raises:
+        UsageError: a calibration of this host still runs in one of them, or `parent` cannot be read.
+    """
+    try:
+        found = [one for one in sorted(parent.glob(f"{PREFIX}*")) if _is_ours(one)]
+    except OSError as error:
+        raise UsageError(f"{parent}: cannot be read: {error.strerror or error}") from error
+    for one in found:
+        if (pid := _running(one)) is not None:
+            raise UsageError(f"{one}: a calibration runs there (process {pid}); wait for its end")
+    for one in found:
+        remove(one)
+    return found
+
+
+def remove(directory: Path) -> None:
+    """Remove the directory and everything in it; the mark goes last, so that an interrupted removal is found again."""
+    for entry in list(directory.iterdir()):
+        if entry.name != MARK:
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    (directory / MARK).unlink(missing_ok=True)
+    directory.rmdir()
+
+
+def _is_ours(directory: Path) -> bool:
+    return directory.is_dir() and not directory.is_symlink() and (directory / MARK).is_file()
+
+
+def _running(directory: Path) -> int | None:
+    """The process that works in a directory, if it is on this host and alive."""
+    try:
+        mark = json.loads((directory / MARK).read_text())
+        pid = int(mark["pid"])
+        if mark["host"] != socket.gethostname():
+            return None
+        os.kill(pid, 0)
+    except PermissionError:
+        return pid
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return pid

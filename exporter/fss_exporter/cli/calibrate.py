@@ -1,0 +1,249 @@
+"""`fss-exporter calibrate`: measure what each NFS request costs a mount target, and compare with the cost table."""
+
+import signal
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+import click
+
+from fss_exporter import tables, units
+from fss_exporter.calibrate.calibration_report import document, overrides
+from fss_exporter.calibrate.calibration_run import (
+    CalibrationRow,
+    CountedMinute,
+    rows_by_iops,
+    rows_by_requests,
+    work_through,
+)
+from fss_exporter.calibrate.calibration_steps import (
+    IDLE,
+    CalibrationPlan,
+    chosen_steps,
+    default_max_iops,
+    total_rounds,
+)
+from fss_exporter.calibrate.nfs_requests import NfsRequests
+from fss_exporter.calibrate.oci_minutes import OciMinutes
+from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
+from fss_exporter.cli.account_flags import account_options
+from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
+from fss_exporter.cli.cloud import mount_target_settings
+from fss_exporter.config import Settings
+from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.nfs.procfs import OWN_PID, Procfs
+from fss_exporter.oci.client import Session
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.tables import Column, Row
+
+_MOUNT_OPTIONS: Final = ("vers", "rsize", "wsize", "proto", "nconnect", "sec", "local_lock")
+
+
+class SystemClock:
+    """The clock of this host."""
+
+    def now(self) -> float:
+        """Epoch seconds."""
+        return time.time()
+
+    def wait_until(self, moment: float) -> None:
+        """Sleep until an epoch second."""
+        time.sleep(max(0.0, moment - time.time()))
+
+
+@click.command()
+@click.argument("directory", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@account_options
+@click.option(
+    "--mount-target", "ocid", metavar="OCID", help="Mount target.  [default: the one with the mount's address]"
+)
+@click.option("--step", "steps", multiple=True, metavar="NAME", help="Only this step; may be repeated.")
+@click.option("--minutes", type=click.IntRange(1, 60), default=3, show_default=True, help="Whole minutes of each step.")
+@click.option("--max-iops", type=click.FloatRange(1), help="Most IOPS to cause.  [default: a tenth of the ceiling]")
+@click.option(
+    "--wait",
+    "patience_s",
+    type=click.FloatRange(0),
+    default=900.0,
+    show_default=True,
+    help="Seconds to wait for OCI's last minute.",
+)
+@click.option("--other-clients", is_flag=True, help="Go on although other clients are connected.")
+@click.option("--dry-run", is_flag=True, help="Print load, duration and price, and send nothing.")
+@click.option(
+    "--report", "report_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the JSON report here."
+)
+@click.option(
+    "--output",
+    type=click.Choice(("table", "json", "config")),
+    default="table",
+    show_default=True,
+    help="For people, for programs, or cost_model for the configuration.",
+)
+@click.option("--path.procfs", "procfs", type=click.Path(path_type=Path), default=Path("/proc"), show_default=True)
+def calibrate(
+    directory: Path,
+    *,
+    config_file: Path | None,
+    ocid: str | None,
+    steps: tuple[str, ...],
+    minutes: int,
+    max_iops: float | None,
+    patience_s: float,
+    other_clients: bool,
+    dry_run: bool,
+    report_file: Path | None,
+    output: str,
+    procfs: Path,
+    **flags: Any,
+) -> int:
+    """Measure what each NFS request costs a mount target, in a directory on an otherwise idle mount.
+
+    DIRECTORY is on the mount. The command makes a directory of its own there and removes it at the end, also after
+    Ctrl-C; a directory that kill -9 left is removed by the next run. Run it as a user who may write there.
+
+    Exit code 1: a cost differs from the table.
+    """
+    chosen = chosen_steps(steps)
+    settings = account_settings(config_file, **flags)
+    source = Procfs(procfs, OWN_PID, {address: str(name) for address, name in settings.address_map.items()})
+    mount = NfsRequests(directory, source)
+    session, target = _mount_target(settings, mount.superblock.key.address, ocid)
+    ceiling = mount_target_settings(settings).limits(target).iops
+    plan = CalibrationPlan(chosen, minutes, max_iops or default_max_iops(ceiling))
+    if dry_run:
+        _show_plan(plan, target)
+        return 0
+    for left in remove_leftovers(directory):
+        tables.note(f"removed what an earlier calibration left: {left}")
+    clock = SystemClock()
+    cloud = OciMinutes(session, target, clock)
+    _refuse_other_clients(cloud, mount.connections, allowed=other_clients)
+    _end_on_signals()
+    with own_directory(directory) as own:
+        sender = NfsRequests(own, source)
+        try:
+            done = work_through(plan, sender, clock, tables.note)
+        finally:
+            sender.close()
+    rows = measured_rows(cloud, done, patience_s)
+    options = {name: value for name, value in mount.superblock.record.options.items() if name in _MOUNT_OPTIONS}
+    report = tables.as_json(document(plan, rows, done, options))
+    if report_file is not None:
+        report_file.write_text(f"{report}\n")
+    _print(rows, report, output)
+    return int(any(row.cost.verdict == "differs" for row in rows if row.step != IDLE.name))
+
+
+def measured_rows(cloud: OciMinutes, done: list[CountedMinute], patience_s: float) -> list[CalibrationRow]:
+    """Results of the minutes, by MountTargetIOPS where the tenancy has it.
+
+    Raises:
+        SourceError: OCI has none of the minutes.
+    """
+    if cloud.publishes_iops():
+        rows = rows_by_iops(done, cloud.io_operations(done, patience_s))
+    else:
+        tables.note("this tenancy has no MountTargetIOPS: the table compares numbers of requests, not their cost")
+        rows = rows_by_requests(done, cloud.requests(done, patience_s))
+    if not rows:
+        raise SourceError("OCI Monitoring has none of the minutes of this calibration; try a longer --wait")
+    return rows
+
+
+def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[Session, MountTarget]:
+    """The mount target of a mount, and the session of its region."""
+    found: list[tuple[Session, MountTarget]] = []
+    for session in sessions_of(settings, credentials_of(settings)):
+        tags = Tags({}, {})
+        refresh = InventoryRefresh(session, settings.oci.compartments, tags, now=time.time, complain=lambda *_: None)
+        for _ in refresh.steps():
+            pass
+        inventory = refresh.found.inventory
+        targets = () if inventory is None else inventory.mount_targets.values()
+        found += [(session, one) for one in targets if one.id == ocid or (ocid is None and one.address == address)]
+    if len(found) != 1:
+        wanted = ocid or f"address {address}"
+        raise UsageError(f"--mount-target: {len(found)} mount targets have {wanted}; give the OCID of one of yours")
+    return found[0]
+
+
+def _refuse_other_clients(cloud: OciMinutes, own: int, *, allowed: bool) -> None:
+    connected = cloud.connections()
+    if allowed:
+        return
+    if connected is None:
+        raise UsageError("--other-clients: OCI does not say how many clients are connected; add the flag if none is")
+    if connected > own:
+        raise UsageError(
+            f"--other-clients: {connected:.0f} connections to the mount target, {own} of this client; "
+            "requests of other clients would be taken for ours. Add the flag to go on"
+        )
+
+
+def _end_on_signals() -> None:
+    """SIGTERM and SIGHUP end the command as Ctrl-C does, so that the directory is removed."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _show_plan(plan: CalibrationPlan, target: MountTarget) -> None:
+    out = tables.console()
+    columns = (Column("step", left=True), Column("rounds a minute"), Column("IOPS by the table"))
+    rows = [
+        Row((step.name, units.number(rounds), units.number(rounds * step.round_cost / 60)))
+        for step, rounds in total_rounds(plan)
+    ]
+    tables.show(out, columns, rows)
+    tables.say(
+        out,
+        f"{target.name}: at most {plan.max_iops:,.0f} IOPS for about {plan.total_minutes} minutes, then up to 15 minutes "
+        f"until OCI has the last one. {plan.stored_bytes / 2**20:.0f} MiB are stored meanwhile: {max(plan.usd, 0.01):.2f} USD "
+        "at most. File Storage does not bill requests.",
+    )
+
+
+_COLUMNS: Final = (
+    Column("request", left=True),
+    Column("requests", 4),
+    Column("IOPS by table", 3),
+    Column("IOPS by OCI", 2),
+    Column("cost by table", 5),
+    Column("measured", 1),
+    Column("ratio"),
+    Column("+/-"),
+    Column("verdict", left=True),
+)
+
+
+def _print(rows: list[CalibrationRow], report: str, output: str) -> None:
+    if output == "json":
+        click.echo(report)
+    elif output == "config":
+        click.echo(overrides(rows, datetime.now(UTC).date().isoformat()), nl=False)
+    else:
+        tables.show(tables.console(), _COLUMNS, [Row(_cells(row)) for row in rows])
+
+
+def _cells(row: CalibrationRow) -> tuple[str, ...]:
+    cost = row.cost
+    idle = row.step == IDLE.name
+    return (
+        row.step,
+        units.number(row.requests),
+        units.number(row.table_iops),
+        units.number(row.oci_iops),
+        "" if idle else f"{cost.table:g}",
+        "" if idle else units.NOT_KNOWN if row.oci_iops is None else f"{cost.measured:.2f}",
+        "" if idle or cost.ratio is None else f"{cost.ratio:.3f}",
+        "" if idle else f"{cost.uncertainty / (cost.table or 1.0):.3f}",
+        "" if idle else cost.verdict,
+    )

@@ -1,0 +1,174 @@
+"""A region whose hidden costs differ from the table in three rows: calibration finds those three and only those."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pytest
+import yaml
+from tests.calibrate.simulated_client import FastClock, SimulatedClient
+from tests.demo.sdk import NOW, clients
+from tests.region import Account, Region, Tenancy, small
+
+from fss_exporter.calibrate.calibration_report import document, overrides
+from fss_exporter.calibrate.calibration_run import (
+    CalibrationRow,
+    CountedMinute,
+    rows_by_iops,
+    rows_by_requests,
+    work_through,
+)
+from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
+from fss_exporter.calibrate.oci_minutes import OciMinutes
+from fss_exporter.config import Endpoints
+from fss_exporter.oci.call_budget import Budget
+from fss_exporter.oci.client import Credentials, Reach, Session
+from fss_exporter.oci.oci_inventory import MountTarget
+
+PLAN = CalibrationPlan(STEPS, 3, 5000.0)
+HIDDEN = {"RENAME": 9.0, "LOOKUP": 1.0, "READ 1 MiB": 17.0}
+"""Three costs that are not the table's 8, 2 and 33."""
+
+
+@pytest.fixture(scope="module")
+def account() -> Account:
+    return Account.generate(small().id)
+
+
+@pytest.fixture
+def clock() -> FastClock:
+    return FastClock(NOW + 17)
+
+
+@pytest.fixture
+def start(account: Account, clock: FastClock) -> Iterator[Callable[[Tenancy], Region]]:
+    with ExitStack() as running:
+        yield lambda tenancy: running.enter_context(Region(tenancy, account=account, now=clock, calls_per_second={}))
+
+
+@pytest.fixture
+def region(start: Callable[[Tenancy], Region]) -> Region:
+    return start(small())
+
+
+def cloud(region: Region, clock: FastClock) -> OciMinutes:
+    held = clients(region).config
+    signer = clients(region).monitoring.base_client.signer
+    credentials = Credentials(held, signer, region.tenancy.id, region.tenancy.region, "config_file")
+    budget = Budget(1000, clock=lambda: 0.0, wait=lambda _: False)
+    reach = Reach(dict.fromkeys(Endpoints.model_fields, region.url))
+    session = Session(credentials, region.tenancy.region, reach, budget=budget, jitter=lambda: 0.0)
+    idle = next(one for one in region.tenancy.mount_targets if one.name == "mt-idle")
+    target = MountTarget(idle.id, idle.name, idle.compartment_id, "AD", "ACTIVE", "set", "subnet", "ip", 0)
+    return OciMinutes(session, target, clock)
+
+
+def calibrated(
+    region: Region, clock: FastClock, hidden: dict[str, float], plan: CalibrationPlan = PLAN
+) -> tuple[list[CalibrationRow], list[CountedMinute]]:
+    client = SimulatedClient(region, "mt-idle", clock, costs_by_kind() | hidden)
+    minutes = work_through(plan, client, clock, lambda _: None)
+    return rows_by_iops(minutes, cloud(region, clock).io_operations(minutes, 900)), minutes
+
+
+def verdicts(rows: list[CalibrationRow]) -> dict[str, str]:
+    return {row.step: row.cost.verdict for row in rows if row.step != "idle"}
+
+
+def test_the_three_rows_that_differ_are_found_and_only_those(region: Region, clock: FastClock) -> None:
+    rows, _ = calibrated(region, clock, HIDDEN)
+    found = {row.step: row for row in rows}
+    assert set(found) == {step.name for step in STEPS}
+    assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == set(HIDDEN)
+    assert "uncertain" not in verdicts(rows).values()
+    for name, cost in HIDDEN.items():
+        assert found[name].cost.measured == pytest.approx(cost, rel=0.02)
+        assert abs(found[name].cost.measured - cost) <= found[name].cost.uncertainty * 1.5
+
+
+def test_a_mount_target_that_keeps_the_table_agrees_in_every_row(region: Region, clock: FastClock) -> None:
+    rows, _ = calibrated(region, clock, {})
+    assert set(verdicts(rows).values()) == {"agrees"}
+    assert all(row.cost.ratio is None or 0.97 < row.cost.ratio < 1.03 for row in rows)
+
+
+def test_a_wrong_cost_of_lookup_is_not_blamed_on_the_operations_that_come_with_lookups(
+    region: Region, clock: FastClock
+) -> None:
+    rows, _ = calibrated(region, clock, {"LOOKUP": 5.0})
+    assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == {"LOOKUP"}
+
+
+def test_a_cost_of_calls_outside_the_table_is_found(region: Region, clock: FastClock) -> None:
+    rows, _ = calibrated(region, clock, {"NFSACL": 1.0, "NLM": 6.0})
+    assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == {"NFSACL", "NLM"}
+
+
+def test_steady_requests_of_other_clients_are_told_apart(region: Region, clock: FastClock) -> None:
+    region.set_load("mt-idle", 1)
+    link = next(one for one in region.tenancy.links if one.mount_target_id == region.tenancy.named("mt-idle"))
+    assert not link.requests.rates
+    client = SimulatedClient(region, "mt-idle", clock, costs_by_kind())
+    minutes = work_through(PLAN, client, clock, lambda _: None)
+    by_oci = {at: value + 6000.0 for at, value in cloud(region, clock).io_operations(minutes, 900).items()}
+    rows = rows_by_iops(minutes, by_oci)
+    assert set(verdicts(rows).values()) == {"agrees"}
+    assert next(row for row in rows if row.step == "idle").oci_iops == pytest.approx(100, abs=1)
+
+
+def test_the_load_stays_below_the_given_iops_in_every_minute(region: Region, clock: FastClock) -> None:
+    plan = replace(PLAN, max_iops=400.0)
+    _, minutes = calibrated(region, clock, {}, plan)
+    published = cloud(region, clock).io_operations(minutes, 900)
+    assert max(published.values()) / 60 <= 400
+    assert max(published.values()) / 60 > 200
+
+
+def test_without_mount_target_iops_numbers_of_requests_are_compared(
+    start: Callable[[Tenancy], Region], clock: FastClock
+) -> None:
+    region = start(replace(small(), publishes_iops=False))
+    asked = cloud(region, clock)
+    assert not asked.publishes_iops()
+    client = SimulatedClient(region, "mt-idle", clock, costs_by_kind())
+    minutes = work_through(PLAN, client, clock, lambda _: None)
+    rows = rows_by_requests(minutes, asked.requests(minutes, 900))
+    assert {row.step for row in rows} >= {"GETATTR", "CREATE", "REMOVE", "SETATTR", "READ 1 MiB", "WRITE 4 KiB"}
+    assert set(verdicts(rows).values()) == {"agrees"}
+    assert all(row.oci_iops is None for row in rows)
+
+
+def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Region, clock: FastClock) -> None:
+    plan = CalibrationPlan(chosen_steps(["GETATTR"]), 3, 5000.0)
+    client = SimulatedClient(region, "mt-idle", clock, costs_by_kind())
+    region.add_fault("gaps,share=1")
+    minutes = work_through(plan, client, clock, lambda _: None)
+    began = clock.time
+    assert cloud(region, clock).io_operations(minutes, 300) == {}
+    assert clock.time - began == pytest.approx(300, abs=31)
+    assert rows_by_iops(minutes, {}) == []
+
+
+class TestReport:
+    def test_the_document_names_nothing_of_the_tenancy(self, region: Region, clock: FastClock) -> None:
+        rows, minutes = calibrated(region, clock, HIDDEN)
+        text = json.dumps(document(PLAN, rows, minutes, {"vers": "3"}))
+        assert "ocid1" not in text
+        assert "10.80." not in text
+        assert json.loads(text)["rows"][1]["step"] == "GETATTR"
+
+    def test_overrides_hold_the_operations_that_differ(self, region: Region, clock: FastClock) -> None:
+        rows, _ = calibrated(region, clock, HIDDEN)
+        operations = yaml.safe_load(overrides(rows, "2027-01-15"))["cost_model"]["operations"]
+        assert set(operations) == {"LOOKUP", "RENAME", "READ"}
+        assert operations["RENAME"] == {
+            "io_operations": pytest.approx(9.0, abs=0.1),
+            "date": "2027-01-15",
+            "source": "fss-exporter calibrate",
+        }
+        assert 0.8 < operations["READ"]["factor"] < 1
+
+    def test_a_table_that_holds_needs_no_override(self, region: Region, clock: FastClock) -> None:
+        rows, _ = calibrated(region, clock, {})
+        assert yaml.safe_load(overrides(rows, "2027-01-15")) is None

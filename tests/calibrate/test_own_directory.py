@@ -1,0 +1,103 @@
+"""The directory of a calibration: removed at the end however it ends, recognised after kill -9, never another's."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fss_exporter.calibrate.own_directory import MARK, PREFIX, own_directory, remove_leftovers
+from fss_exporter.errors import UsageError
+
+WORK = """
+import sys
+from pathlib import Path
+from fss_exporter.calibrate.own_directory import own_directory
+with own_directory(Path(sys.argv[1])) as own:
+    (own / "file").write_text("x")
+    print(own, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def working(parent: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A process that works in a directory of its own."""
+    arguments = [sys.executable, "-c", WORK, str(parent)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield process, Path(process.stdout.readline().strip())
+        finally:
+            process.kill()
+
+
+def test_it_is_gone_at_the_end_and_after_an_exception(tmp_path: Path) -> None:
+    with own_directory(tmp_path) as own:
+        (own / "folder").mkdir()
+        (own / "link").symlink_to(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt), own_directory(tmp_path):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_removes_it(tmp_path: Path) -> None:
+    with working(tmp_path) as (process, own):
+        assert own.is_dir()
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_kill_9_leaves_is_removed_by_the_next_run(tmp_path: Path) -> None:
+    with working(tmp_path) as (process, own):
+        process.kill()
+        process.wait(30)
+    assert (own / "file").exists()
+    assert remove_leftovers(tmp_path) == [own]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_calibration_that_still_runs_is_refused_and_left_alone(tmp_path: Path) -> None:
+    with working(tmp_path) as (process, own):
+        with pytest.raises(UsageError, match=f"process {process.pid}"):
+            remove_leftovers(tmp_path)
+        assert (own / "file").exists()
+
+
+def test_a_directory_of_that_name_without_our_mark_is_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / f"{PREFIX}00000000"
+    other.mkdir()
+    (other / "thesis").write_text("x")
+    (tmp_path / f"{PREFIX}link").symlink_to(other)
+    (tmp_path / f"{PREFIX}file").write_text("x")
+    assert remove_leftovers(tmp_path) == []
+    assert (other / "thesis").exists()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"host": "h", "pid": "x"}', '{"host": null, "pid": -1}'])
+def test_a_damaged_mark_is_still_a_mark(content: str, tmp_path: Path) -> None:
+    left = tmp_path / f"{PREFIX}0badcafe"
+    left.mkdir()
+    (left / MARK).write_text(content)
+    assert remove_leftovers(tmp_path) == [left]
+
+
+def test_the_target_of_a_link_inside_survives(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("x")
+    parent = tmp_path / "parent"
+    parent.mkdir()
+    with own_directory(parent) as own:
+        (own / "link").symlink_to(precious)
+    assert (precious / "file").exists()
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot make a directory"), own_directory(tmp_path / "nowhere"):
+        pass

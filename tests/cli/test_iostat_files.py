@@ -160,3 +160,13 @@ def test_the_known_time_between_two_files_wins_over_their_ages() -> None:
     )
     assert by_age["seconds"] == 65
     assert given["total"]["operations_per_second"] * 2 == pytest.approx(by_age["total"]["operations_per_second"])
+
+
+@pytest.mark.parametrize(("tool", "iops"), [("nfsiostat", 424), ("mountstats", 1261)])
+def test_one_saved_output_of_nfs_utils_is_a_report(tool: str, iops: float) -> None:
+    saved = RECORDINGS.parents[1] / "nfs-utils" / "k_mixed" / f"{tool}.txt"
+    answer = ask("iostat", "--to", saved, "--output", "json")
+
+    assert answer.code == 0, answer.err
+    assert answer.document["total"]["estimated_iops"]["point"] == pytest.approx(iops, rel=0.05)
+    assert answer.document["notes"]

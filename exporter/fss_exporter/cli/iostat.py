@@ -4,7 +4,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -19,15 +19,16 @@ from fss_exporter.cli.exact import Exact, exact
 from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.host_flags import exact_options, procfs_options
 from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
-from fss_exporter.cli.saved_files import saved_interval, seconds_option
+from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
+from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
-from fss_exporter.nfs.saved import since_mount
+from fss_exporter.nfs.saved import read_saved, since_mount
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 from fss_exporter.units import interval as interval_type
@@ -63,9 +64,17 @@ class Options:
 @click.argument("interval", type=interval_type, required=False)
 @click.argument("count", type=click.IntRange(min=1), required=False)
 @click.option(
-    "--from", "before", type=click.Path(path_type=Path), help="Saved mountstats of any host, the earlier look."
+    "--from",
+    "before",
+    type=click.Path(path_type=Path),
+    help="Saved mountstats (file or tool) of any host, the earlier look.",
 )
-@click.option("--to", "after", type=click.Path(path_type=Path), help="Saved mountstats, the later look.")
+@click.option(
+    "--to",
+    "after",
+    type=click.Path(path_type=Path),
+    help="Saved mountstats, the later look; or saved output of nfsiostat.",
+)
 @click.option(
     "--mountinfo",
     multiple=True,
@@ -103,16 +112,16 @@ def iostat(
 
 def _reports(options: Options, ceilings: Judge) -> Iterator[Report]:
     before, after, interval = options.before, options.after, options.interval
-    if (before is None) != (after is None):
+    if before is not None and after is None:
         raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
-    if before is not None and (options.url is not None or interval is not None):
+    if after is not None and (options.url is not None or interval is not None):
         raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
     if before is None and (options.mountinfo or options.seconds is not None):
         raise UsageError("--mountinfo and --seconds go with --from and --to")
-    if options.exact != "off" and (before is not None or options.url is not None):
+    if options.exact != "off" and (after is not None or options.url is not None):
         raise UsageError("--nfs.exact counts on this host: leave it out with --from, --to and --url")
-    if before is not None and after is not None:
-        return iter((_files(before, after, options, ceilings),))
+    if after is not None:
+        return iter((_one_file(after, ceilings) if before is None else _files(before, after, options, ceilings),))
     if options.url is not None:
         url = check_url("--url", options.url)
         return _scrapes(url, interval or _SCRAPE_INTERVAL_S, options.count if interval else 1)
@@ -140,6 +149,19 @@ def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Repo
 def _end(number: int, _: FrameType | None) -> NoReturn:
     """End as a signal asks to, but take the triggers down first: the kernel would go on counting."""
     raise SystemExit(128 + number)
+
+
+def _one_file(path: Path, ceilings: Judge) -> Report:
+    """A report of one saved output of nfs-utils: nfsiostat has rates, mountstats has means since each mount."""
+    text = text_of(path)
+    if is_mountstats_output(text):
+        saved = read_saved(str(path), text, None, ceilings.address_map, ceilings.services)
+        means = _since_mount(saved.reading)
+        return replace(means, source=f"{path} (mountstats)", time=None, notes=(*saved.notes, *means.notes))
+    if not is_nfsiostat_output(text):
+        raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
+    report = parse_nfsiostat_output(str(path), text)
+    return Report(f"{path} (nfsiostat)", None, None, report.traffic, report.mount_points, report.notes)
 
 
 def _files(before: Path, after: Path, options: Options, ceilings: Judge) -> Report:

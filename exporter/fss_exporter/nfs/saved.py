@@ -14,6 +14,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.services import BY_NAME, Services
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, UNMATCHED, Reading, Superblock, join
@@ -75,6 +76,10 @@ def read_saved(
     """
     counters = _counters(source, mountstats)
     notes = [f"{source}: {count} records left out: {reason}" for reason, count in Counter(counters.skipped).items()]
+    if is_mountstats_output(mountstats):
+        notes.append(
+            f"{source}: mountstats prints no bytes on the wire and no locks, so bounds of READ and WRITE are wider"
+        )
     if mountinfo is None:
         mounts = _mounts_of(counters)
         notes.append(
@@ -93,7 +98,9 @@ def read_saved(
 
 
 def _counters(source: str, text: str) -> Mountstats:
-    found = parse_mountstats(text)
+    if is_nfsiostat_output(text):
+        raise UsageError(f"{source}: output of nfsiostat is one report and has rates: give it alone, with --to")
+    found = parse_mountstats_output(source, text) if is_mountstats_output(text) else parse_mountstats(text)
     if "truncated" in found.skipped:
         raise UsageError(f"{source}: cut off in the middle of a record; copy the whole file")
     if not found.records:

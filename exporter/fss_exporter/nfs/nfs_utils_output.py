@@ -1,0 +1,219 @@
+"""Saved output of the tools of nfs-utils, `mountstats` and `nfsiostat`, as records and as traffic.
+
+`mountstats` prints counts, payload bytes and means, so a record can be made again; only the bytes on the wire are lost.
+`nfsiostat` prints rates of READ and WRITE (with -a and -d of five more operations), whose kilobytes contain headers.
+Layouts: nfs-utils 2.6.2, tools/mountstats/mountstats.py and tools/nfs-iostat/nfs-iostat.py.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from fss_exporter.errors import UsageError
+from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
+from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
+from fss_exporter.nfs.escapes import options
+from fss_exporter.nfs.estimated_costs import WEIGHTS
+from fss_exporter.nfs.mountinfo import split_device
+from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters
+from fss_exporter.nfs.superblocks import SeriesKey
+
+RECORD_INSTEAD: Final = "copy /proc/self/mountstats twice, some time apart"
+
+_STATS_FOR: Final = re.compile(r"(?m)^Stats for (?=\S)")
+_MOUNTED: Final = re.compile(r"(\S+:\S*) mounted on (.*):\s*$")
+_AGE: Final = re.compile(r"NFS mount age: (?:(\d{1,6}) days?, )?(\d{1,2}):(\d\d):(\d\d)")
+_PAYLOAD: Final = re.compile(r"client (read|wrote) (\d{1,20}) bytes via NFS")
+_OPERATION: Final = re.compile(
+    r"(?m)^([A-Z_0-9]{1,40}):\n\t(\d{1,20}) ops \(\d+%\)([^\n]*)\n[^\n]*\n"
+    r"\tbacklog wait: ([\d.]{1,30})\s+RTT: ([\d.]{1,30})\s+total execute time: ([\d.]{1,30})"
+)
+_COUNTED: Final = re.compile(r"(\d{1,20}) (retrans|major timeouts|errors)")
+
+_NFSIOSTAT: Final = re.compile(r"(?m)^(?=\S+:\S* mounted on .*:\s*$)")
+_ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops/s\s+(kB|MB)/s[^\n]*\n([^\n]*)$")
+_HEADERS_BYTES: Final = (200, 240, 500)
+# Least, likely and most bytes of headers around one operation, call and reply together (NFSv3 with AUTH_SYS).
+
+_NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+class NfsiostatReport(NamedTuple):
+    """The last report of a saved nfsiostat output.
+
+    Attributes:
+        traffic: by mount.
+        mount_points: by mount.
+        notes: what the output does not tell.
+    """
+
+    traffic: Mapping[SeriesKey, Traffic]
+    mount_points: Mapping[SeriesKey, tuple[str, ...]]
+    notes: tuple[str, ...]
+
+
+def is_mountstats_output(text: str) -> bool:
+    """Whether a text is output of the tool `mountstats`, not the kernel's file."""
+    return _STATS_FOR.search(text) is not None
+
+
+def is_nfsiostat_output(text: str) -> bool:
+    """Whether a text is output of nfsiostat."""
+    return _NFSIOSTAT.search(text) is not None and "rpc bklog" in text
+
+
+def parse_mountstats_output(source: str, text: str) -> Mountstats:
+    """The records of saved output of `mountstats`.
+
+    Args:
+        source: name of the file, for messages.
+        text: its text.
+
+    Raises:
+        UsageError: a mount lacks its byte counts, RPC statistics or age.
+    """
+    return Mountstats(tuple(_record(source, part) for part in _STATS_FOR.split(text)[1:]), ())
+
+
+def _record(source: str, text: str) -> NfsRecord:
+    mounted = _MOUNTED.match(text.partition("\n")[0])
+    age = _AGE.search(text)
+    payload = {kind: int(number) for kind, number in _PAYLOAD.findall(text)}
+    found = re.search(r"NFS mount options: (\S+)", text)
+    if mounted is None or age is None or found is None or payload.keys() != {"read", "wrote"}:
+        raise UsageError(f"{source}: no NFS byte counts; run mountstats without --rpc, or {RECORD_INSTEAD}")
+    if "RPC statistics" not in text:
+        raise UsageError(f"{source}: no RPC statistics; run mountstats without --nfs, or {RECORD_INSTEAD}")
+    known = options(found[1])
+    days, hours, minutes, seconds = (int(part or 0) for part in age.groups())
+    is_v3 = known.get("vers", "3").startswith("3")
+    operations = dict.fromkeys(NFS3_OPERATIONS if is_v3 else (READ, WRITE), _NO_COUNTERS) | dict(_operations(text))
+    return NfsRecord(
+        device=mounted[1],
+        mount_point=mounted[2],
+        fstype="nfs" if is_v3 else "nfs4",
+        age_s=days * 86_400 + hours * 3600 + minutes * 60 + seconds,
+        # Means of bytes are printed without fractions, so the bytes on the wire are not known to the byte.
+        options={name: value for name, value in known.items() if name != "sec"},
+        revalidations=None,
+        vfs_locks=None,
+        read_bytes=payload["read"],
+        written_bytes=payload["wrote"],
+        transports=(),
+        operations=operations,
+    )
+
+
+def _operations(text: str) -> Iterator[tuple[str, OperationCounters]]:
+    for name, count, more, *means in _OPERATION.findall(text):
+        operations = int(count)
+        counted = {what: int(number) for number, what in _COUNTED.findall(more)}
+        queue, rtt, execute = (round(operations * float(mean)) for mean in means)
+        transmissions = operations + counted.get("retrans", 0)
+        timeouts, errors = counted.get("major timeouts", 0), counted.get("errors", 0)
+        yield name, OperationCounters(operations, transmissions, timeouts, 0, 0, queue, rtt, execute, errors)
+
+
+def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
+    """The last report of saved nfsiostat output.
+
+    Args:
+        source: name of the file, for messages.
+        text: its text.
+
+    Raises:
+        UsageError: a mount has no rows of reads and writes.
+    """
+    blocks = [_block(source, block) for block in _NFSIOSTAT.split(text)[1:]]
+    last = {(key, mount_point): (traffic, every) for key, mount_point, traffic, every in blocks}
+    traffic: dict[SeriesKey, Traffic] = {}
+    mount_points: dict[SeriesKey, tuple[str, ...]] = {}
+    notes = [
+        f"{source}: nfsiostat tells no cost of operations on metadata and no payload, so bounds are wide; {RECORD_INSTEAD}"
+    ]
+    if len(blocks) == len(last):
+        notes.append(f"{source}: one report only, and the first report of nfsiostat is a mean since each mount")
+    unnamed: dict[str, float] = {}
+    for (key, mount_point), (one, every) in last.items():
+        # Mounts of one export share their counters, and nfsiostat shows them once for each mount point.
+        traffic.setdefault(key, one)
+        mount_points[key] = (*mount_points.get(key, ()), mount_point)
+        unnamed[key.address] = every
+    for key, one in traffic.items():
+        unnamed[key.address] -= one.all_operations.operations
+    for address, rate in unnamed.items():
+        if rate > 0:
+            notes.append(
+                f"{address}: {rate:,.0f} operations/s are in no row (nfsiostat -a and -d show some of them); they cost 0 to 8 IOPS "
+                f"each, {8 * rate:,.0f} IOPS at most, which are not included"
+            )
+    if len(traffic) > len({(key.address, str(one)) for key, one in traffic.items()}):
+        notes.append(f"{source}: mounts with the same figures may be one file system, which then counts twice")
+    return NfsiostatReport(traffic, mount_points, tuple(notes))
+
+
+def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
+    """One mount of one report: its key, mount point, traffic, and operations per second of its server."""
+    mounted = _MOUNTED.match(text.partition("\n")[0])
+    every = re.search(r"ops/s\s+rpc bklog\s*\n\s*([\d.]{1,30})", text)
+    rows = {name.upper(): (unit, values) for name, unit, values in _ROW.findall(text)}
+    if mounted is None or every is None or not {READ, WRITE} <= rows.keys():
+        raise UsageError(
+            f"{source}: no rows read: and write: of a mount; run nfsiostat without -s, or {RECORD_INSTEAD}"
+        )
+    server, export = split_device(mounted[1])
+    operations, payload = {}, {}
+    for name, (unit, values) in rows.items():
+        operations[name], payload[name] = _row(source, name, 1024.0 if unit == "kB" else 1024.0**2, values)
+    traffic = Traffic(operations, payload[READ], payload[WRITE])
+    return SeriesKey(server, server, export), mounted[2], traffic, float(every[1])
+
+
+def _row(source: str, name: str, unit_bytes: float, text: str) -> tuple[OperationTraffic, float]:
+    """One row: its traffic, and the likely payload in bytes per second."""
+    try:
+        shares = [float(share) / 100 for share in re.findall(r"\(([\d.]{1,30})%\)", text)]
+        rate, units, rtt, execute, *more = _columns(text)
+    except ValueError as error:
+        raise UsageError(f"{source}: not a row of nfsiostat: {text.strip()[:80]}") from error
+    iops, payload = _cost(name, rate, units * unit_bytes)
+    figures = OperationTraffic(
+        operations=rate,
+        iops=iops,
+        retransmissions=rate * shares[0] if shares else None,
+        errors=rate * shares[1] if len(shares) > 1 else None,
+        queue_seconds=rate * more[0] / 1000 if more else None,
+        rtt_seconds=rate * rtt / 1000,
+        execute_seconds=rate * execute / 1000,
+    )
+    return figures, payload
+
+
+def _columns(text: str) -> list[float]:
+    """Operations and kilobytes per second, RTT, execute and, where it is printed, queue in milliseconds.
+
+    Raises:
+        ValueError: not these columns.
+    """
+    rate, units, each, _, *times = map(float, re.sub(r"\([^)]*\)", "", text).split()[:7])
+    if units > 1 and not 0.9 < rate * each / units < 1.1 * 1024:
+        raise ValueError("kB/s, kB/op and ops/s do not agree")
+    return [rate, units, *times]
+
+
+def _cost(name: str, rate: float, wire_bytes: float) -> tuple[Bounds | None, float]:
+    """Cost of an operation at a rate, and the likely payload, from bytes per second with headers in both directions."""
+    if name in WEIGHTS:
+        exact = rate * WEIGHTS[name]
+        return Bounds(exact, exact, exact), 0.0
+    if name not in (READ, WRITE):
+        return None, 0.0
+    # Rates have three decimals: a thousand seconds of them are whole operations.
+    count = round(rate * 1000)
+    least, likely, most = (max(0, round(1000 * (wire_bytes - rate * header))) for header in reversed(_HEADERS_BYTES))
+    estimate = estimate_reads if name == READ else estimate_writes
+    low, point, high = (estimate(count, payload, LARGEST_TRANSFER_BYTES) for payload in (least, likely, most))
+    middle = min(max(point.point, low.lower), high.upper)
+    return Bounds(low.lower / 1000, middle / 1000, high.upper / 1000), likely / 1000

@@ -1,0 +1,138 @@
+"""Output that nfsiostat and mountstats of nfs-utils 2.6.2 printed about the recordings, against what the packets say."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.prompt import RECORDINGS
+from tests.recordings import load
+
+from fss_exporter.errors import UsageError
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.nfs_utils_output import (
+    is_mountstats_output,
+    is_nfsiostat_output,
+    parse_mountstats_output,
+    parse_nfsiostat_output,
+)
+from fss_exporter.nfs.rates import traffic
+from fss_exporter.nfs.saved import between, read_saved, since_mount
+
+OUTPUTS = Path(__file__).parents[1] / "fixtures" / "nfs-utils"
+SCENARIOS = ("k_mixed", "d4_randwrite_36k", "m_nconnect4")
+
+
+def output(scenario: str, tool: str) -> str:
+    return (OUTPUTS / scenario / f"{tool}.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("h:/a mounted on /mnt:\n\n ops/s rpc bklog\n 1 0\n", "no rows read: and write:"),
+        (re.sub(r"(?m)^read:.*\n.*\n", "", output("k_mixed", "nfsiostat")), "no rows read: and write:"),
+        (output("k_mixed", "nfsiostat").replace("33.738", "33,738"), "not a row of nfsiostat"),
+        (output("k_mixed", "nfsiostat").replace("86.986", ""), "not a row of nfsiostat"),
+    ],
+)
+def test_nfsiostat_output_that_tells_too_little_is_refused(text: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        parse_nfsiostat_output("saved.txt", text)
+
+
+@pytest.mark.parametrize(
+    ("cut", "why"),
+    [
+        (r"NFS byte counts:(.*\n)+?RPC", "run mountstats without --rpc, or copy /proc/self/mountstats twice"),
+        (r"RPC statistics:(.*\n)+", "run mountstats without --nfs, or copy /proc/self/mountstats twice"),
+        (r"NFS mount age.*\n", "no NFS byte counts"),
+    ],
+)
+def test_mountstats_output_that_tells_too_little_is_refused_with_what_to_record(cut: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        parse_mountstats_output("saved.txt", re.sub(cut, "", output("k_mixed", "mountstats"), count=1))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_truth_of_the_packets_lies_within_the_bounds_of_nfsiostat_output(scenario: str) -> None:
+    text = output(scenario, "nfsiostat")
+    seconds = float(re.findall(r"interval used: (\d+) s", text)[0])
+    truth = load(RECORDINGS / scenario).exact
+    report = parse_nfsiostat_output("saved.txt", text)
+
+    assert is_nfsiostat_output(text)
+    assert not is_mountstats_output(text)
+    for name in (READ, WRITE):
+        bounds = [one.operations[name].iops for one in report.traffic.values()]
+        lower, upper = (sum(getattr(one, end) for one in bounds) for end in ("lower", "upper"))
+        # The interval is rounded to a second.
+        assert lower * (seconds - 1) <= truth[name] <= upper * (seconds + 1)
+    # With nconnect the tool shows the calls of one connection only, fewer than READs and WRITEs.
+    assert any("operations/s are in no row" in note for note in report.notes) == (scenario != "m_nconnect4")
+
+
+def test_the_point_of_nfsiostat_output_is_close_to_that_of_the_counters() -> None:
+    one = parse_nfsiostat_output("saved.txt", output("k_mixed", "nfsiostat")).traffic
+    (only,) = one.values()
+    points = {name: rate.iops.point for name, rate in only.operations.items() if rate.iops is not None}
+
+    assert points == pytest.approx({READ: 143, WRITE: 281}, rel=0.02)
+    assert only.mean_read_bytes == pytest.approx(88_840, rel=0.01)
+
+
+def test_rows_of_attributes_and_directories_cost_their_weight() -> None:
+    text = output("k_mixed", "nfsiostat") + (
+        "getattr:           ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)\n"
+        "                  18.800           3.700           0.199        2 (10.0%)           1.829           2.517\n"
+    )
+    (only,) = parse_nfsiostat_output("saved.txt", text).traffic.values()
+
+    assert only.operations["GETATTR"].iops == (18.8, 18.8, 18.8)
+    assert only.operations["GETATTR"].retransmissions == pytest.approx(1.88)
+    assert only.operations["GETATTR"].queue_seconds is None
+
+
+def test_mounts_that_may_be_one_file_system_are_noted() -> None:
+    report = parse_nfsiostat_output("saved.txt", output("l_same_export", "nfsiostat"))
+
+    assert "saved.txt: mounts with the same figures may be one file system, which then counts twice" in report.notes
+    assert len(next(iter(report.mount_points.values()))) == 4
+
+
+def earlier(text: str) -> str:
+    """Output of the same mounts before anything happened."""
+    text = re.sub(r"NFS mount age: .*", "NFS mount age: 0:00:00", text)
+    text = re.sub(r"client (read|wrote) \d+", r"client \1 0", text)
+    return re.sub(r"(?m)^\t\d+ ops ", "\t0 ops ", text)
+
+
+@pytest.mark.parametrize("scenario", ["k_mixed", "d4_randwrite_36k"])
+def test_two_outputs_of_mountstats_are_an_interval_whose_bounds_hold_the_truth(scenario: str) -> None:
+    text = output(scenario, "mountstats")
+    before, after = read_saved("before", earlier(text), None), read_saved("after", text, None)
+    interval = between(before, after)
+    truth = load(RECORDINGS / scenario).exact
+    (only,) = traffic({}, interval.accounts.mounts, 1.0).values()
+
+    assert interval.seconds == max(one.record.age_s for one in after.reading.superblocks)
+    for name in (READ, WRITE):
+        iops = only.operations[name].iops
+        assert iops is not None
+        assert iops.lower <= truth[name] <= iops.upper
+    metadata = sum(rate.iops.point for name, rate in only.operations.items() if rate.iops and name not in (READ, WRITE))
+    assert metadata == truth["metadata"]
+    assert any("prints no bytes on the wire" in note for note in interval.notes)
+
+
+def test_one_output_of_mountstats_is_a_mean_since_the_mount() -> None:
+    saved = read_saved("saved.txt", output("k_mixed", "mountstats"), None)
+    (totals,) = since_mount(saved.reading).mounts.values()
+
+    assert totals.operations["LOOKUP"].operations == 1688
+    assert totals.operations["LOOKUP"].errors == 679
+    assert totals.operations["LOOKUP"].rtt_ms == pytest.approx(1632)
+
+
+def test_nfsiostat_output_is_given_alone() -> None:
+    with pytest.raises(UsageError, match="give it alone, with --to"):
+        read_saved("saved.txt", output("k_mixed", "nfsiostat"), None)

@@ -35,7 +35,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("- oci", "line 1: must be a mapping"),
         ("just text", "line 1: must be a mapping"),
         ("oci:\n  auth: x\noci:\n  profile: y\n", "line 3: oci: given twice"),
-        ("oci:\n  auth: password\n", "line 2: oci.auth: should be 'config_file'"),
+        ("oci:\n  auth: password\n", "line 2: oci.auth: must be one of config_file"),
         ("oci:\n  regoins: [a]\n", "line 2: oci.regoins: unknown key; did you mean regions?"),
         ("ocu: {}\n", "line 1: ocu: unknown key; did you mean oci?"),
         ("zzz: {}\n", "line 1: zzz: unknown key; known here: address_map, addresses"),
@@ -212,7 +212,7 @@ def test_flags_win_over_the_file_and_absent_flags_do_not(path: Path) -> None:
 
 
 def test_a_wrong_flag_is_told_without_a_line() -> None:
-    with pytest.raises(UsageError, match=r"flags: oci\.auth: should be"):
+    with pytest.raises(UsageError, match=r"flags: oci\.auth: must be"):
         load(None, {"oci.auth": "password"})
 
 

@@ -84,7 +84,7 @@ class Worker:
         run_round: one round. An `FssError` means that its source failed and the round has logged why; any other exception
             is unexpected.
         interval: seconds from the begin of one round to the begin of the next; asked before each pause.
-        stopping: set to end the loop; the pause between rounds waits on it.
+        stopping: set before `stop` is called, or by it, to end the loop.
         clock: monotonic seconds.
         wall_clock: Unix seconds.
     """
@@ -103,6 +103,7 @@ class Worker:
         self._run_round = run_round
         self._interval = interval
         self._stopping = stopping or threading.Event()
+        self._woken = threading.Event()
         self._clock = clock
         self._wall_clock = wall_clock
         self._log_once = LogOnce(_log, clock=clock)
@@ -125,8 +126,13 @@ class Worker:
     def stop(self, timeout_seconds: float = 0.8) -> None:
         """End the loop; returns when the thread is gone, or after `timeout_seconds`."""
         self._stopping.set()
+        self._woken.set()
         if self._thread.is_alive():
             self._thread.join(timeout_seconds)
+
+    def wake(self) -> None:
+        """Begin the next round now: what it works on has been replaced."""
+        self._woken.set()
 
     def run_once(self) -> None:
         """Run one round and record how it ended.
@@ -171,11 +177,15 @@ class Worker:
 
     def _loop(self) -> None:
         if self._pause_first:
-            self._stopping.wait(self._interval())
+            self._pause(self._interval())
         while not self._stopping.is_set():
             began = self._clock()
             try:
                 self.run_once()
             except EndLoop:
                 return
-            self._stopping.wait(self._pause_seconds(began))
+            self._pause(self._pause_seconds(began))
+
+    def _pause(self, seconds: float) -> None:
+        self._woken.wait(seconds)
+        self._woken.clear()

@@ -18,6 +18,7 @@ from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.services import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
+from fss_exporter.oci.iam import AUTH_KINDS
 from fss_exporter.yaml_lines import Document, mistakes_of, read_document
 
 
@@ -66,6 +67,12 @@ def _service(value: str) -> str:
     return value
 
 
+def _auth(value: str) -> str:
+    if value not in AUTH_KINDS:
+        raise ValueError(f"must be one of {', '.join(AUTH_KINDS)}")
+    return value
+
+
 def _endpoint(value: str) -> str:
     if not re.fullmatch(r"https?://[A-Za-z0-9.{}_-]+(:\d+)?/?", value) or value.replace("{region}", "").count("{"):
         raise ValueError("must be a URL without path, as in https://telemetry.{region}.oci.example.com")
@@ -75,6 +82,7 @@ def _endpoint(value: str) -> str:
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
 Address = Annotated[str, AfterValidator(_address)]
 Ocid = Annotated[str, AfterValidator(_ocid)]
+Auth = Annotated[str, AfterValidator(_auth)]
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
 Region = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 Name = Annotated[str, Field(min_length=1)]
@@ -95,6 +103,7 @@ class Endpoints(_Section):
     file_storage: Endpoint | None = None
     identity: Endpoint | None = None
     virtual_network: Endpoint | None = None
+    limits: Endpoint | None = None
     lustre_file_storage: Endpoint | None = None
     block_storage: Endpoint | None = None
 
@@ -108,7 +117,7 @@ class Tags(_Section):
 class Oci(_Section):
     """What is polled, as whom, and how often."""
 
-    auth: Literal["config_file", "instance_principal", "resource_principal", "workload_identity"] = "config_file"
+    auth: Auth = "config_file"
     config_file: Path = Path("~/.oci/config")
     profile: Name = "DEFAULT"
     tenancy: Ocid | None = None
@@ -126,6 +135,7 @@ class Oci(_Section):
     services: tuple[Literal["lustre", "block-volume"], ...] | None = None
     connect_timeout: Seconds = 3.0
     read_timeout: Seconds = 10.0
+    answer_timeout: Seconds = 30.0
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -10,7 +10,7 @@ from tests.region import Account, Region, small
 
 from fss_exporter.cli import account_options
 from fss_exporter.doctor import network
-from fss_exporter.oci.call_budget import Budget
+from fss_exporter.oci.call_budget import CallBudget
 
 
 @cache
@@ -22,7 +22,7 @@ def _account() -> Account:
 def region(monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
     """Commands in this process do not wait for their turn at it: the budget is specified elsewhere."""
     monkeypatch.setattr(
-        account_options, "Budget", lambda *_, **__: Budget(1e6, clock=lambda: 0.0, wait=lambda _: False)
+        account_options, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False)
     )
     with Region(account=_account(), calls_per_second={}) as running:
         yield running

@@ -11,7 +11,7 @@ from tests.region import Region, small
 from fss_exporter.cli.discover import configuration
 from fss_exporter.config import Settings, load
 from fss_exporter.model.limits import STANDARD, Limits
-from fss_exporter.oci.discovery import Found, http_sd, sharing_an_address
+from fss_exporter.oci.discovery import DiscoveredMountTarget, http_sd, sharing_an_address
 from fss_exporter.oci.oci_inventory import MountTarget
 
 Flags = tuple[str, ...]
@@ -85,6 +85,7 @@ def test_json_has_the_same_with_units(account: Flags) -> None:
         "read_bytes_per_second": 1e9,
         "write_bytes_per_second": 1e9,
         "connections": 100_000,
+        "encrypted_connections": 4096,
     }
     assert home["fqdn"] == "mt-home.office.fssdemo.oraclevcn.com"
     assert found["mt-media"]["limits"]["iops"] is None
@@ -144,9 +145,16 @@ def test_it_runs_as_a_process(account: Flags) -> None:
     assert "left out, the terminal is too narrow" in answer.out
 
 
-def found(name: str, address: str, state: str = "ACTIVE") -> Found:
-    target = MountTarget(f"ocid1.mounttarget.oc1..{name}", name, "c", "AD-1", state, "s", "n", "p", 1, address)
-    return Found("r", target, "c", STANDARD.name, STANDARD.limits, {})
+def found(name: str, address: str, state: str = "ACTIVE") -> DiscoveredMountTarget:
+    target = MountTarget(
+        id=f"ocid1.mounttarget.oc1..{name}",
+        name=name,
+        compartment_id="c",
+        availability_domain="AD-1",
+        state=state,
+        address=address,
+    )
+    return DiscoveredMountTarget("r", target, "c", STANDARD.name, STANDARD.limits, {})
 
 
 def test_only_active_mount_targets_with_an_address_are_probed() -> None:
@@ -171,6 +179,6 @@ def test_a_hostile_name_stays_a_name(name: str) -> None:
 
 def test_a_shape_without_a_ceiling_of_iops_is_all_that_is_hinted_at() -> None:
     target = found("a", "10.0.0.1").target
-    fast = Found("r", target, "c", "hpmt-80", Limits(), {})
+    fast = DiscoveredMountTarget("r", target, "c", "hpmt-80", Limits(), {})
     assert "hpmt-80" in configuration(Settings(), ["r"], [fast])
     assert "limits" not in configuration(Settings(), ["r"], [found("a", "10.0.0.1")])

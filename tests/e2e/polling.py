@@ -15,7 +15,7 @@ POLLS = """
 import gc, json, os, sys
 from pathlib import Path
 import circuitbreaker
-from fss_exporter.cli.cloud import build_poller, view_of
+from fss_exporter.cli.cloud import Polling, export_settings
 from fss_exporter.config import load
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.oci.self_metrics import SelfMetrics
@@ -24,15 +24,18 @@ now, samples = 0.0, int(sys.argv[3])
 clock = circuitbreaker.monotonic = lambda: now
 settings = load(None, {"oci.config_file": sys.argv[1], "oci.endpoint": sys.argv[2]})
 ledger = SelfMetrics()
-poller = None
+polling = None
 for number, line in enumerate(sys.stdin):
     now = float(line)
-    if poller is None:
-        poller, budget = build_poller(settings, ledger, now=clock, clock=clock, wait=lambda _: False)
-        collector = OciCollector(poller, ledger, budget=budget, view=view_of(settings), now=clock)
-    assert poller.poll_once() and poller.success
-    if number % samples == 0:
-        poller.work(float("inf"))
+    if polling is None:
+        polling = Polling(settings, ledger, now=clock, clock=clock, wait=lambda _: False)
+        exported = export_settings(settings)
+        collector = OciCollector(
+            polling.board, polling.poller, ledger, budget=polling.budget, settings=exported, now=clock
+        )
+    polling.inventory.run_round()
+    polling.poller.run_round()
+    assert polling.poller.success
     assert list(collector.collect())
     if number % samples < samples - 1:
         print("polled", flush=True)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 from tests.oci.world import Clock
 from tests.region import Region, small
 
-from fss_exporter.cli.cloud import build_poller, view_of
+from fss_exporter.cli.cloud import Polling, export_settings
 from fss_exporter.config import load
 from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.errors import FssError
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
 
@@ -82,8 +84,21 @@ class Poller:
             "oci.services": (),
         }
         settings, ledger = load(None, flags), SelfMetrics()
-        self.poller, budget = build_poller(settings, ledger, now=self.wall, clock=true, wait=true.wait)
-        self._collector = OciCollector(self.poller, ledger, budget=budget, view=view_of(settings), now=self.wall)
+        self._polling = Polling(settings, ledger, now=self.wall, clock=true, wait=true.wait)
+        self._collector = OciCollector(
+            self._polling.board,
+            self._polling.poller,
+            ledger,
+            budget=self._polling.budget,
+            settings=export_settings(settings),
+            now=self.wall,
+        )
+
+    def poll(self) -> None:
+        """The inventory, if it is due, and one poll."""
+        self._polling.inventory.run_round()
+        with suppress(FssError):  # a clock that is a day off finds nothing
+            self._polling.poller.run_round()
 
     def wall(self) -> float:
         """Epoch seconds, as this host has them."""
@@ -112,7 +127,7 @@ def test_a_pollers_clock_that_jumps_and_comes_back_counts_every_minute_once(tmp_
         for minute in range(6):
             wrong.wrong_by_s = jump_s if minute in {2, 3} else 0.0
             for poller in (right, wrong):
-                assert poller.poller.poll_once()
+                poller.poll()
             now = wrong.counters()
             assert [name for name, value in now.items() if value < seen.get(name, 0.0)] == []
             seen = now
@@ -125,9 +140,9 @@ def test_a_poller_that_was_started_with_its_clock_ahead_counts_once_that_is_mend
     true = Clock()
     with Region(small(), now=true, calls_per_second={}) as region:
         poller = Poller(region, true, tmp_path, wrong_by_s=A_DAY_S)
-        assert poller.poller.poll_once()
+        poller.poll()
         poller.wrong_by_s = 0.0
         for _ in range(3):
             true.now += 60.0
-            assert poller.poller.poll_once()
+            poller.poll()
         assert sum(poller.counters().values()) > 0

@@ -11,9 +11,8 @@ from tests.region import Account, Region, small
 
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE
 from fss_exporter.oci.service_metrics import SERVICE_METRICS
-from fss_exporter.oci.utilization_publisher import NAMESPACE as PUBLISHED_NAMESPACE
 
 MQL = Path(__file__).parents[2] / "mql"
 MEDIA = next(target.id for target in small().mount_targets if target.name == "mt-media")

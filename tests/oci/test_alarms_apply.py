@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.demo.sdk import Clients, Clock, clients
 from tests.oci.alarm_estate import PACK
+from tests.oci.world import reach
 from tests.region import Account, Region, RegionLimits, small
 
 from fss_exporter.config import Endpoints
@@ -19,9 +20,9 @@ from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
 from fss_exporter.oci.alarms.plan import Plan, plan, removal
 from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
-from fss_exporter.oci.call_budget import Budget
-from fss_exporter.oci.client import Credentials, Reach, Session
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.client import Credentials, Session
+from fss_exporter.oci.tag_filter import TagFilter
 
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
 SCOPE = Scope(STORAGE, STORAGE, small().topics)
@@ -67,8 +68,8 @@ def session_in(region: Region) -> Session:
     signer = clients(region).monitoring.base_client.signer
     endpoints = dict.fromkeys(Endpoints.model_fields, region.url)
     credentials = Credentials(held, signer, region.tenancy.id, region.tenancy.region, "config_file")
-    budget = Budget(1000, clock=lambda: 0.0, wait=lambda _: False)
-    return Session(credentials, region.tenancy.region, Reach(endpoints), budget=budget, jitter=lambda: 0.0)
+    budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
+    return Session(credentials, region.tenancy.region, reach(endpoints), budget=budget, jitter=lambda: 0.0)
 
 
 def planned(service: Alarms, wanted: tuple[pack.Alarm, ...] = FEW) -> Plan:
@@ -238,7 +239,7 @@ def test_a_missing_permission_is_named_with_its_statement_before_anything_change
     region.add_fault(f"deny:{operation}")
     with pytest.raises(NotAuthorized, match=statement):  # noqa: PT012  # whichever of the three asks for it
         survey(service, STORAGE, "fss")
-        watched(session, STORAGE, in_subtree=False, tags=Tags())
+        watched(session, STORAGE, in_subtree=False, tags=TagFilter())
         spellings(session, STORAGE, in_subtree=False)
 
 
@@ -257,15 +258,17 @@ def test_a_refused_creation_names_all_three_statements_it_takes(service: Alarms,
 
 class TestAskingTheTenancy:
     def test_mount_targets_of_the_whole_tenancy_are_found(self, session: Session) -> None:
-        found = watched(session, small().id, in_subtree=True, tags=Tags()).mount_targets.values()
+        found = watched(session, small().id, in_subtree=True, tags=TagFilter()).mount_targets.values()
         assert {target.name for target in found} == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
 
     def test_mount_targets_left_out_of_the_poll_are_left_out_here(self, session: Session) -> None:
-        found = watched(session, STORAGE, in_subtree=False, tags=Tags(include={"team": "it"})).mount_targets.values()
+        found = watched(
+            session, STORAGE, in_subtree=False, tags=TagFilter(include={"team": "it"})
+        ).mount_targets.values()
         assert [target.name for target in found] == ["mt-home"]
 
     def test_replications_come_with_their_intervals(self, session: Session) -> None:
-        (one,) = watched(session, STORAGE, in_subtree=False, tags=Tags()).replications.values()
+        (one,) = watched(session, STORAGE, in_subtree=False, tags=TagFilter()).replications.values()
         assert one.interval_seconds == 3600
 
     def test_spellings_are_the_tenancys(self, session: Session, region: Region) -> None:
@@ -284,7 +287,7 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
     service: Alarms, session: Session, by_hand: Clients, clock: Clock
 ) -> None:
     """The demo's mt-home is above 80 % of its IOPS; that is the truth the alarm has to find."""
-    found = watched(session, STORAGE, in_subtree=False, tags=Tags()).mount_targets.values()
+    found = watched(session, STORAGE, in_subtree=False, tags=TagFilter()).mount_targets.values()
     from fss_exporter.model.limits import shape_of
 
     targets = [

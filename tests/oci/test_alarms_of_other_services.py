@@ -20,7 +20,7 @@ from fss_exporter.oci.alarms.plan import plan
 from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import watched
 from fss_exporter.oci.oci_inventory import ServiceResource
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.tag_filter import TagFilter
 
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "other-services")
 SERVICES = ("lustre", "block-volume")
@@ -29,7 +29,16 @@ SCOPE = Scope(TENANCY.id, TENANCY.id, TENANCY.topics, in_subtree=True, name="fss
 
 
 def store(service: str, kind: str, capacity_gb: float, name: str = "one") -> ServiceResource:
-    return ServiceResource(f"ocid1.{service}.oc1..{name}", name, "c", "z", "ACTIVE", service, kind, capacity_gb * 1e9)
+    return ServiceResource(
+        id=f"ocid1.{service}.oc1..{name}",
+        name=name,
+        compartment_id="c",
+        availability_domain="z",
+        state="ACTIVE",
+        service=service,
+        kind=kind,
+        capacity_bytes=capacity_gb * 1e9,
+    )
 
 
 def wanted(*stores: ServiceResource) -> dict[str, pack.Alarm]:
@@ -143,7 +152,7 @@ class TestInARegion:
         """render: 4.4 of 5 GB/s on average; db-data is asked for more IOPS than it has; db-boot does next to nothing."""
         session = session_in(region)
         stores = watched(
-            session, TENANCY.id, in_subtree=True, tags=Tags(), services=SERVICES
+            session, TENANCY.id, in_subtree=True, tags=TagFilter(), services=SERVICES
         ).service_resources.values()
         service = Alarms(session, "config_file")
         apply(
@@ -166,4 +175,4 @@ class TestInARegion:
     def test_a_listing_that_is_refused_ends_the_run_with_its_statement(self, region: Region) -> None:
         region.add_fault("deny:ListVolumes")
         with pytest.raises(NotAuthorized, match="to inspect volumes in tenancy"):
-            watched(session_in(region), TENANCY.id, in_subtree=True, tags=Tags(), services=SERVICES)
+            watched(session_in(region), TENANCY.id, in_subtree=True, tags=TagFilter(), services=SERVICES)

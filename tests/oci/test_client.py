@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 from oci.exceptions import ClientError
+from tests.oci.world import reach
 from tests.region import Region
 
 import oci
+from fss_exporter.background import EndLoop
 from fss_exporter.errors import (
     BrokenAnswer,
     CloudError,
@@ -23,9 +25,9 @@ from fss_exporter.errors import (
     Unreachable,
     UsageError,
 )
-from fss_exporter.oci.call_budget import Budget, Stopped
-from fss_exporter.oci.client import Access, Reach, Session, read_credentials
-from fss_exporter.oci.client.network import NetworkClient
+from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.client import Access, Session, read_credentials
+from fss_exporter.oci.client.plain_client import PlainClient
 from fss_exporter.oci.self_metrics import SelfMetrics
 
 SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")
@@ -70,12 +72,12 @@ def ledger() -> SelfMetrics:
 def make(region: Region, tmp_path: Path, waits: Waits, ledger: SelfMetrics) -> Make:
     def session(url: str = "", config: Path | None = None, **options: Any) -> Session:
         path = config or region.account.write_config(tmp_path, region.tenancy.region)
-        reach = Reach(dict.fromkeys(SERVICES, url or region.url), **{"read_timeout_seconds": 5.0} | options)
-        budget = Budget(9.9, clock=lambda: waits.now, wait=waits)
+        where = reach(dict.fromkeys(SERVICES, url or region.url), **{"read_timeout_seconds": 5.0} | options)
+        budget = CallBudget(9.9, clock=lambda: waits.now, wait=waits)
         return Session(
             read_credentials(Access(config_file=path)),
             region.tenancy.region,
-            reach,
+            where,
             budget=budget,
             record=ledger.request,
             jitter=lambda: 0.5,
@@ -218,14 +220,14 @@ def test_a_stop_cuts_the_wait_for_the_budget_off(region: Region, tmp_path: Path)
     stop = threading.Event()
     stop.set()
     path = region.account.write_config(tmp_path, region.tenancy.region)
-    budget = Budget(1, clock=time.monotonic, wait=stop.wait)
+    budget = CallBudget(1, clock=time.monotonic, wait=stop.wait)
     session = Session(
         read_credentials(Access(config_file=path)),
         "eu-frankfurt-1",
-        Reach(dict.fromkeys(SERVICES, region.url)),
+        reach(dict.fromkeys(SERVICES, region.url)),
         budget=budget,
     )
-    with pytest.raises(Stopped):
+    with pytest.raises(EndLoop):
         listed(session, region)
     assert region.calls["ListMountTargets"] == 0
 
@@ -283,17 +285,17 @@ def test_every_error_of_the_sdk_for_clients_is_a_usage_error() -> None:
 
 
 @pytest.fixture
-def generated(region: Region, tmp_path: Path) -> tuple[NetworkClient, Any]:
+def generated(region: Region, tmp_path: Path) -> tuple[PlainClient, Any]:
     """Our client for two look-ups, and the SDK's own for all of networking."""
     from oci.core import VirtualNetworkClient
 
     config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
     held = read_credentials(Access(config_file=tmp_path / "config"))
-    return NetworkClient(config, signer=held.signer), VirtualNetworkClient(config, signer=held.signer)
+    return PlainClient("virtual_network", config, signer=held.signer), VirtualNetworkClient(config, signer=held.signer)
 
 
 def test_the_look_ups_go_where_the_generated_client_goes(
-    generated: tuple[NetworkClient, Any], monkeypatch: pytest.MonkeyPatch
+    generated: tuple[PlainClient, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = generated
     asked: list[tuple[str, str, Any, Any]] = []
@@ -306,4 +308,5 @@ def test_the_look_ups_go_where_the_generated_client_goes(
         client.base_client.__dict__.pop("request", None)  # the circuit breaker's
         client.get_private_ip("ocid1.privateip.oc1..x")
         client.get_subnet("ocid1.subnet.oc1..x")
-    assert asked[:2] == asked[2:]
+        client.list_private_ips(subnet_id="ocid1.subnet.oc1..x", limit=1000)
+    assert asked[:3] == asked[3:]

@@ -3,114 +3,144 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
-from tests.oci.world import Clock, World, in_background
+from tests.oci.world import Clock, World
 from tests.region import Region
 
+from fss_exporter.background import EndLoop
 from fss_exporter.cli.cloud import Cloud
 from fss_exporter.config import load
 from fss_exporter.errors import ConfigError, UsageError
-from fss_exporter.oci.call_budget import Budget, Stopped
-from fss_exporter.oci.metric_poller import Poller
-from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.oci.account import Account, MonitoredRegion
+from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventoryState
+from fss_exporter.oci.metric_poller import MetricPoller
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.snapshot import MetricState, PollState, SnapshotBoard
+
+if TYPE_CHECKING:
+    from fss_exporter.oci.region_poller import RegionPoller
+
+NAMES = ("a", "b")
 
 
-class Fake:
-    """A region that does what it is told."""
+class FakeInventory:
+    """An inventory that was made before."""
 
-    def __init__(self, name: str, poll: Callable[[], None] = lambda: None) -> None:
-        self.region = name
-        self._poll = poll
+    def __init__(self) -> None:
+        self.state = InventoryState(inventory=Inventory())
+        self.listed = threading.Event()
+        self.listed.set()
 
-    def poll(self, seconds: float) -> RegionSnapshot:
+
+class FakePoller:
+    """Does on a poll what it is told."""
+
+    suspects_changes = False
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+
+    def poll(self, state: InventoryState, seconds: float) -> PollState:
+        assert state.inventory is not None
         assert seconds > 0
-        self._poll()
-        return RegionSnapshot(self.region, success=True)
-
-    def work(self, until: float) -> RegionSnapshot | None:
-        assert until
-        return None
+        self._work()
+        return PollState(metrics={"M": MetricState(success=True, streams=1, newest=0)}, ended=1.0)
 
 
-def poller(connect: Callable[[], Sequence[Fake]], ledger: SelfMetrics | None = None) -> Poller:
-    return Poller(
-        connect, interval=60.0, clock=time.monotonic, stopping=threading.Event(), ledger=ledger or SelfMetrics()
-    )
+class Held:
+    """Credentials that never change."""
+
+    are_outdated = False
+
+
+def polling(
+    connect: Callable[[], None] = lambda: None, **work: Callable[[], None]
+) -> tuple[MetricPoller, SnapshotBoard]:
+    """A poller of the regions `a` and `b`, which do on a poll what `work` says of them."""
+
+    def read() -> Held:
+        connect()
+        return Held()
+
+    def regions(_: Held) -> list[MonitoredRegion]:
+        return [
+            MonitoredRegion(
+                name,
+                cast("InventoryRefresh", FakeInventory()),
+                FailureLog(name, logging.getLogger()),
+                cast("RegionPoller", FakePoller(work.get(name, lambda: None))),
+            )
+            for name in NAMES
+        ]
+
+    board = SnapshotBoard()
+    account = Account(read, regions, lambda _: None)
+    return MetricPoller(account, board, interval=60.0, clock=time.monotonic, pause=lambda _: None), board
 
 
 def until(condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
+    for _ in range(3000):
         if condition():
             return
         threading.Event().wait(0.01)
-    raise AssertionError("it did not happen within ten seconds")
+    raise AssertionError("it did not happen within thirty seconds")
 
 
-def test_a_poll_that_overlaps_is_refused_and_counted() -> None:
-    entered, leave = threading.Event(), threading.Event()
+def test_a_region_is_published_while_another_one_still_polls() -> None:
+    published = threading.Event()
 
-    def slow() -> None:
-        entered.set()
-        assert leave.wait(10)
+    def wait_for_a() -> None:
+        until(lambda: any(region.region == "a" for region in board.regions))
+        published.set()
 
-    ledger = SelfMetrics()
-    polling = poller(lambda: [Fake("a", slow)], ledger)
-    thread = in_background(polling.poll_once)
-    assert entered.wait(10)
-    assert polling.poll_once() is False
-    leave.set()
-    thread.join(10)
-    assert ledger.sums()["fss_oci_polls_refused_total"] == {(): 1.0}
-    assert [region.region for region in polling.snapshot.regions] == ["a"]
+    poller, board = polling(b=wait_for_a)
+    poller.run_round()
+    assert published.is_set()
+    assert poller.success
 
 
-def test_a_region_is_published_as_soon_as_it_is_polled() -> None:
-    seen: list[int] = []
-    polling = poller(lambda: [Fake("a"), Fake("b", lambda: seen.append(len(polling.snapshot.regions)))])
-    polling.poll_once()
-    assert seen == [1]
-
-
-def test_a_mistake_in_one_region_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_in_one_region_costs_the_others_nothing() -> None:
     def breaks() -> None:
         raise ZeroDivisionError
 
-    polling = poller(lambda: [Fake("a", breaks), Fake("b")])
-    polling.poll_once()
-    assert [region.region for region in polling.snapshot.regions] == ["b"]
-    assert polling.success is False
-    assert "a: the poll broke off" in caplog.text
+    poller, board = polling(a=breaks)
+    with pytest.raises(ZeroDivisionError):
+        poller.run_round()
+    assert [region.region for region in board.regions] == ["b"]
+    assert poller.success is False
 
 
 def test_a_snapshot_that_was_taken_does_not_change() -> None:
-    polling = poller(lambda: [Fake("a"), Fake("b")])
-    polling.poll_once()
-    taken = polling.snapshot
-    polling.poll_once()
-    assert taken.regions is not polling.snapshot.regions
+    poller, board = polling()
+    poller.run_round()
+    taken = board.regions
+    poller.run_round()
+    assert taken is not board.regions
     with pytest.raises(AttributeError):
-        taken.regions = ()  # type: ignore[misc]  # that is the point
+        taken[0].region = "other"  # type: ignore[misc]  # that is the point
 
 
 def test_credentials_that_cannot_be_used_are_told_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     refusals = ["no such profile", "no such profile"]
 
-    def connect() -> Sequence[Fake]:
+    def connect() -> None:
         if refusals:
             raise UsageError(refusals.pop())
-        return [Fake("a")]
 
-    polling = poller(connect)
-    polling.poll_once()
-    polling.poll_once()
-    assert (polling.success, polling.polled, polling.snapshot.regions) == (False, True, ())
+    poller, board = polling(connect)
+    for _ in range(2):
+        with pytest.raises(UsageError):
+            poller.run_round()
+    assert (poller.success, poller.polled, board.regions) == (False, True, ())
     assert caplog.text.count("no such profile") == 1
-    polling.poll_once()
-    assert polling.success is True
+    poller.run_round()
+    assert poller.success is True
 
 
 @pytest.fixture
@@ -142,7 +172,7 @@ def test_stop_cuts_the_wait_between_polls_off(regions: Callable[..., Region], tm
     began = time.monotonic()
     running.stop()
     assert time.monotonic() - began < 1
-    until(lambda: not any(thread.name == "oci-poller" for thread in threading.enumerate()))
+    until(lambda: not any(thread.name == "fss-oci" for thread in threading.enumerate()))
 
 
 def test_a_scrape_does_not_wait_for_the_cloud(slow_region: Region, tmp_path: Path) -> None:
@@ -152,18 +182,18 @@ def test_a_scrape_does_not_wait_for_the_cloud(slow_region: Region, tmp_path: Pat
     began = time.monotonic()
     names = {family.metric.name for family in running.source.collect()}
     assert time.monotonic() - began < 0.5
-    assert "fss_latency_objective_seconds" in names
+    assert "fss_oci_api_budget_requests_per_second" in names
     assert not any(name.startswith("fss_mount_target") for name in names)
     running.stop()
 
 
 def test_a_bad_file_keeps_the_old_settings(regions: Callable[..., Region], tmp_path: Path) -> None:
     running = cloud(regions(now=time.time), tmp_path / "c.yml")
-    before = running.source.view
+    before = running.source.settings
     (tmp_path / "c.yml").write_text("oci: [")
     with pytest.raises(ConfigError):
         running.reload()
-    assert running.source.view is before
+    assert running.source.settings is before
 
 
 def test_new_ceilings_are_shown_without_disturbing_the_poller(
@@ -174,8 +204,8 @@ def test_new_ceilings_are_shown_without_disturbing_the_poller(
     (tmp_path / "c.yml").write_text(text + "limits: {shapes: {standard: {iops: 7}}}\n")
     with caplog.at_level(logging.INFO):
         running.reload()
-    assert running.source.view.mount_targets.shape_limits == {"standard": {"iops": 7.0}}
-    assert "polling anew" not in caplog.text
+    assert running.source.settings.mount_targets.shape_limits == {"standard": {"iops": 7.0}}
+    assert "polling starts again" not in caplog.text
 
 
 def test_new_credentials_are_polled_with_at_once(
@@ -189,7 +219,7 @@ def test_new_credentials_are_polled_with_at_once(
     with caplog.at_level(logging.INFO):
         running.reload()
     until(lambda: running.source.success)
-    assert "polling anew" in caplog.text
+    assert "polling starts again" in caplog.text
     running.stop()
 
 
@@ -202,7 +232,7 @@ def test_the_budget_spaces_calls_whoever_makes_them() -> None:
         clock.now += seconds
         return False
 
-    budget = Budget(5, clock=clock, wait=wait)
+    budget = CallBudget(5, clock=clock, wait=wait)
     for _ in range(11):
         budget.spend()
     assert sum(waits) == pytest.approx(2.0)
@@ -215,14 +245,14 @@ def test_the_budget_spaces_calls_whoever_makes_them() -> None:
 
 
 def test_a_wait_that_is_cut_off_stops_the_call() -> None:
-    with pytest.raises(Stopped):
-        Budget(5, clock=time.monotonic, wait=lambda _: True).spend()
+    with pytest.raises(EndLoop):
+        CallBudget(5, clock=time.monotonic, wait=lambda _: True).spend()
 
 
 def test_two_regions_share_one_budget(worlds: Callable[..., World]) -> None:
     world = worlds(regions=["eu-frankfurt-1", "eu-zurich-1"], calls_per_second=2)
     world.poll()
-    assert {region.region for region in world.poller.snapshot.regions} == {"eu-frankfurt-1", "eu-zurich-1"}
+    assert {region.region for region in world.board.regions} == {"eu-frankfurt-1", "eu-zurich-1"}
     calls = sum(world.ledger.sums()["fss_oci_api_requests_total"].values())
     turns = (calls - 1) * calls / 2  # the clock stands, so the n-th call waits n half seconds
     assert world.budget.waited_seconds == pytest.approx(turns / 2)

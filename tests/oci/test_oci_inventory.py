@@ -5,13 +5,21 @@ from typing import Any
 import pytest
 
 from fss_exporter.model.limits import STANDARD, Limits
+from fss_exporter.oci.client import listed_records
+from fss_exporter.oci.inventory_join import join
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
-from fss_exporter.oci.listings import Listings, build
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.oci_inventory import Inventory, ListedResources
 from fss_exporter.oci.scopes import ROOT, Scope, choose, scopes_of
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.tag_filter import TagFilter
 
+MAKERS = {
+    "mount_targets": listed_records.mount_target,
+    "file_systems": listed_records.file_system,
+    "exports": listed_records.export,
+    "export_sets": listed_records.export_set,
+    "replications": listed_records.replication,
+}
 TENANCY = "ocid1.tenancy.oc1..t"
 
 
@@ -35,9 +43,11 @@ def export(identity: str, mount_target: str, file_system: str, path: str = "/a")
     return row(identity, exportSetId=f"set-{mount_target}", fileSystemId=file_system, path=path)
 
 
-def built(tags: Tags | None = None, **listings: list[Any]) -> tuple[Inventory, int]:
-    rows = {kind: tuple(found) for kind, found in listings.items()}
-    return build(Listings(**rows), {"ocid1.compartment.oc1..a": "storage"}, tags or Tags())
+def built(tags: TagFilter | None = None, **listings: list[Any]) -> tuple[Inventory, int]:
+    found = {kind: listed_records.records_of(MAKERS[kind], rows) for kind, rows in listings.items()}
+    listed = ListedResources(**{kind: tuple(records) for kind, (records, _) in found.items()})
+    inventory = join(listed, tags or TagFilter(), compartments={"ocid1.compartment.oc1..a": "storage"})
+    return inventory, sum(broken for _, broken in found.values())
 
 
 @pytest.mark.parametrize(
@@ -94,7 +104,7 @@ def test_exports_of_unknown_mount_targets_or_file_systems_are_left_out() -> None
 
 
 def test_tags_include_a_mount_target_with_what_is_behind_it_and_exclude_anything() -> None:
-    tags = Tags({"team": "st*", "ops.tier": "gold"}, {"monitoring": "off"})
+    tags = TagFilter({"team": "st*", "ops.tier": "gold"}, {"monitoring": "off"})
     wanted = {"freeformTags": {"team": "storage"}, "definedTags": {"ops": {"tier": "gold"}}}
     inventory, _ = built(
         tags,
@@ -167,12 +177,7 @@ def test_ceilings_of_a_mount_target_win_over_those_of_its_shape_and_null_takes_o
     assert ceilings.limits(inventory.mount_targets["mt"]) == expected
 
 
-TREE = [
-    {"id": "ocid1.compartment.oc1..a", "name": "a"},
-    {"id": "b1", "name": "b"},
-    {"id": "b2", "name": "b"},
-    {"id": "x"},
-]
+TREE = {"ocid1.compartment.oc1..a": "a", "b1": "b", "b2": "b"}
 
 
 def test_nothing_wanted_is_the_whole_tenancy_in_one_query() -> None:

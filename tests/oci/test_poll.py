@@ -51,7 +51,7 @@ def test_one_poll_is_one_query_a_metric_and_scope(world: World) -> None:
 
 def test_named_compartments_are_asked_one_by_one(worlds: Callable[..., World]) -> None:
     world = worlds(compartments=["storage", "batch"])
-    world.poll(survey=True)
+    world.poll()
     before = world.region.calls["SummarizeMetricsData"]
     world.pass_minutes()
     world.poll()
@@ -61,11 +61,16 @@ def test_named_compartments_are_asked_one_by_one(worlds: Callable[..., World]) -
 
 
 def test_what_carries_an_address_waits_for_the_first_look_up(world: World) -> None:
+    (region,) = world.polling.account.regions()
+    shown: list[tuple[int, int]] = []
+
+    def look() -> None:
+        limits, infos = "fss_mount_target_connections_limit", "fss_mount_target_info"
+        shown.append((len(world.values(limits, "mount_target")), len(world.values(infos, "mount_target"))))
+
+    region.inventory.run(look)
+    assert (len(MOUNT_TARGETS), 0) in shown, "the mount targets are known before their addresses"
     world.poll()
-    assert world.values("fss_mount_target_info", "address") == {}
-    assert world.values("fss_export_info", "address") == {}
-    assert len(world.values("fss_mount_target_iops", "mount_target")) == len(MOUNT_TARGETS), "figures do not wait"
-    world.poll(survey=True)
     assert "" not in world.values("fss_mount_target_info", "address")
     assert "" not in world.values("fss_export_info", "address")
 
@@ -154,7 +159,7 @@ def tagged(worlds: Callable[..., World]) -> Iterator[World]:
 
 def test_tags_choose_mount_targets_and_what_belongs_to_them(tagged: Iterator[World]) -> None:
     world = next(tagged)
-    world.poll(survey=True)
+    world.poll()
     assert set(world.values("fss_mount_target_info", "mount_target")) == {"mt-home"}
     assert set(world.values("fss_file_system_read_bytes_per_second", "file_system")) == {"homes", "projects"}
     skipped = world.values("fss_oci_streams_skipped_total", "reason")

@@ -43,7 +43,7 @@ def test_after_an_hour_of_faults_the_counters_equal_the_truth_exactly(world: Wor
         for fault in FAULTY_MINUTES.get(minute, ()):
             world.region.add_fault(fault)
         for _ in range(1 + (minute % 7 == 0)):  # now and then a poll is repeated
-            world.poll(survey=minute % 10 == 0)
+            world.poll()
         if minute % 11 != 5:  # and now and then one comes a minute late, so that minutes come in pairs
             world.pass_minutes()
     last = world.minute
@@ -72,7 +72,7 @@ def test_an_unknown_compartment_is_told_and_costs_only_itself(
     worlds: Callable[..., World], caplog: pytest.LogCaptureFixture
 ) -> None:
     world = worlds(compartments=["storage", "strage"])
-    world.poll(survey=True)
+    world.poll()
     assert "no compartment is called 'strage'" in caplog.text
     assert set(world.values("fss_mount_target_info", "mount_target")) == {"mt-home", "mt-home-b", "mt-media"}
     assert world.value("fss_oci_inventory_success", operation="ListCompartments") == 0
@@ -104,7 +104,7 @@ def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: 
 
 
 def test_points_go_stale_at_the_scrape_even_if_nobody_polls(world: World) -> None:
-    world.poll(survey=True)
+    world.poll()
     world.pass_minutes(7)
     assert world.values("fss_mount_target_connections", "mount_target") == {}
     assert world.values("fss_mount_target_estimated_iops", "mount_target") == {}
@@ -146,7 +146,7 @@ def test_an_inventory_call_that_is_not_allowed_costs_only_what_it_would_have_tol
     world: World, operation: str, missing: str, statement: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.region.add_fault(f"deny:{operation}")
-    world.poll(survey=True)
+    world.poll()
     world.poll()
     assert statement in caplog.text
     assert world.value("fss_oci_inventory_success", operation=operation) == 0
@@ -157,13 +157,13 @@ def test_an_inventory_call_that_is_not_allowed_costs_only_what_it_would_have_tol
 
 
 def test_labels_stay_while_listings_fail(world: World) -> None:
-    world.poll(survey=True)
+    world.poll()
     before = world.values("fss_mount_target_info", "mount_target", "compartment", "address", "fqdn")
     world.region.add_fault("500:List*")
     world.region.add_fault("deny:Get*")
     for _ in range(3):
         world.pass_minutes(11)
-        world.poll(survey=True)
+        world.poll()
     assert world.values("fss_mount_target_info", "mount_target", "compartment", "address", "fqdn") == before
     assert world.value("fss_oci_inventory_success", operation="ListMountTargets") == 0
     age = world.value("fss_oci_inventory_age_seconds", region="eu-frankfurt-1")
@@ -171,20 +171,20 @@ def test_labels_stay_while_listings_fail(world: World) -> None:
 
 
 def test_a_deleted_resource_is_gone_from_everything_after_the_next_survey(world: World) -> None:
-    world.poll(survey=True)
+    world.poll()
     world.region.add_fault("delete,resource=mt-media")
     world.pass_minutes(11)
-    world.poll(survey=True)
+    world.poll()
     for family in world.families().values():
         assert not any("mt-media" in series.labels for series in family.series), family.metric.name
 
 
 def test_a_mount_target_that_falls_silent_makes_the_survey_come_early(world: World) -> None:
-    world.poll(survey=True)
+    world.poll()
     world.region.add_fault("delete,resource=mt-media")
     for _ in range(6):
         world.pass_minutes()
-        world.poll(survey=True)
+        world.poll()
     assert "mt-media" not in world.values("fss_mount_target_info", "mount_target")
 
 

@@ -1,24 +1,26 @@
 """What is asked: names as found, one query where one will do, and never more than an answer may hold."""
 
 import json
+import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.errors import TooMuchData
+from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci import mql
-from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.metric_names import Names
-from fss_exporter.oci.metric_queries import Queries
+from fss_exporter.oci.cloud_client import CloudClient, MetricRequest
+from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.metric_names import MetricNames
+from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
 from fss_exporter.oci.oci_metric import MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.query_shards import QueryShards
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.streams import decode_streams
+from fss_exporter.oci.streams import Stream, decode_streams
 
 NOON = 1_795_003_200
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
@@ -26,11 +28,13 @@ READS = METRICS["FileSystemReadRequestsbySize"]
 
 
 def tenancy(mount_targets: int, file_systems_each: int = 4) -> Inventory:
-    where = ("ocid1.compartment.oc1..a", "AD-1", "ACTIVE")
+    where: dict[str, Any] = {
+        "compartment_id": "ocid1.compartment.oc1..a",
+        "availability_domain": "AD-1",
+        "state": "ACTIVE",
+    }
     targets = {
-        f"ocid1.mounttarget.oc1..{at:05}": MountTarget(
-            f"ocid1.mounttarget.oc1..{at:05}", f"mt-{at}", *where, f"set-{at}", "subnet", f"ip-{at}", 1
-        )
+        f"ocid1.mounttarget.oc1..{at:05}": MountTarget(id=f"ocid1.mounttarget.oc1..{at:05}", name=f"mt-{at}", **where)
         for at in range(mount_targets)
     }
     systems = {}
@@ -38,8 +42,18 @@ def tenancy(mount_targets: int, file_systems_each: int = 4) -> Inventory:
     for target in targets:
         for at in range(file_systems_each):
             ocid = f"ocid1.filesystem.oc1..{target[-5:]}{at}"
-            systems[ocid] = FileSystem(ocid, ocid[-6:], *where, 1)
-            exports.append(Export(f"{ocid}-export", "/a", "ACTIVE", ocid, target))
+            systems[ocid] = FileSystem(id=ocid, name=ocid[-6:], **where)
+            export_set = f"set-{target}"
+            exports.append(
+                Export(
+                    id=f"{ocid}-export",
+                    path="/a",
+                    state="ACTIVE",
+                    file_system_id=ocid,
+                    export_set_id=export_set,
+                    mount_target_id=target,
+                )
+            )
     return Inventory(targets, systems, tuple(exports))
 
 
@@ -49,23 +63,28 @@ class Monitoring:
     region = "eu-frankfurt-1"
     tenancy_id = ROOT.compartment_id
 
-    def __init__(self, inventory: Inventory) -> None:
+    def __init__(self, inventory: Inventory, longest: int | None = None, status: int = 413) -> None:
         self.inventory = inventory
         self.asked: list[mql.Metric] = []
+        self.lengths: list[int] = []
+        self.longest = longest
+        kind = TooMuchData if status == 413 else CloudError
+        self.refusal = kind("HTTP refused", operation="SummarizeMetricsData", status=status)
 
-    def pages(self, *_: object, **__: object) -> Iterator[list[Any]]:
-        yield [{"name": name} for name in METRICS]
+    def metric_names(self, _: Scope, __: str) -> tuple[str, ...]:
+        return tuple(METRICS)
 
-    def call(self, service: str, operation: str, *arguments: object, **_: object) -> Any:
-        assert (service, operation) == ("monitoring", "summarize_metrics_data")
-        details: Any = arguments[1]
-        asked = metric_of(details["query"])
+    def summarize(self, request: MetricRequest) -> list[Stream | None]:
+        self.lengths.append(len(request.query))
+        if self.longest is not None and len(request.query) > self.longest:
+            raise self.refusal
+        asked = metric_of(request.query)
         self.asked.append(asked)
         chosen = _selection(asked)
         rows = [row for row in self.streams(asked.name) if chosen(row["dimensions"])]
         if len(rows) > MOST_STREAMS:
             raise TooMuchData("too many metric streams", operation="SummarizeMetricsData", status=400)
-        return type("Answer", (), {"data": decode_streams(json.dumps(rows).encode())})
+        return decode_streams(json.dumps(rows).encode())
 
     def streams(self, name: str) -> Iterator[dict[str, Any]]:
         metric = METRICS[name]
@@ -102,14 +121,18 @@ def _selection(asked: mql.Metric) -> Callable[[dict[str, str]], bool]:
     return lambda dimensions: all(dimensions.get(dimension) in values for dimension, values in wanted.items())
 
 
-def polled(inventory: Inventory) -> tuple[Queries, Monitoring]:
-    monitoring = Monitoring(inventory)
-    queries = Queries(
-        monitoring, start=NOON, now=lambda: NOON + 20.0, ledger=SelfMetrics(), complaints=Complaints("eu-frankfurt-1")
+def polled(inventory: Inventory, longest: int | None = None, status: int = 413) -> tuple[MetricQueries, Monitoring]:
+    monitoring = Monitoring(inventory, longest, status)
+    queries = MetricQueries(
+        cast("CloudClient", monitoring),
+        start=NOON,
+        now=lambda: NOON + 20.0,
+        self_metrics=SelfMetrics(),
+        failures=FailureLog("eu-frankfurt-1", logging.getLogger()),
     )
     queries.use(inventory)
     assert queries.learn_names([ROOT])
-    queries.ask_all([ROOT], lambda: False)
+    queries.query_all([ROOT], lambda: False)
     return queries, monitoring
 
 
@@ -124,15 +147,36 @@ def test_calls_do_not_grow_with_mount_targets(mount_targets: int) -> None:
         assert len(monitoring.asked) == len(METRICS)
     else:
         assert all(calls[name] <= 3 for name in large)
-    assert all(asked.success for asked in queries.asked.values())
+    assert all(asked.success for asked in queries.states.values())
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_query_that_is_refused_for_its_length_is_halved_until_it_is_short_enough(status: int) -> None:
+    queries, monitoring = polled(tenancy(1000, 4), longest=4_000, status=status)
+    assert max(monitoring.lengths) > 4_000
+    assert all(state.success for state in queries.states.values())
+    assert queries.states[READS.name].streams == 12_000
+    assert 2_000 < queries.states[READS.name].query_bytes <= 4_000, "the length of the longest query that was answered"
+    monitoring.lengths.clear()
+    queries.query_all([ROOT], lambda: False)
+    assert max(monitoring.lengths) <= 4_000, "the length is remembered"
+
+
+def test_a_query_that_is_refused_however_short_it_is_costs_only_its_metric(caplog: pytest.LogCaptureFixture) -> None:
+    queries, monitoring = polled(tenancy(1000, 4), longest=100, status=400)
+    assert not queries.states[READS.name].success
+    assert queries.states["MountTargetConnections"].success
+    assert len(monitoring.lengths) < 200
+    queries._failures.end_round()
+    assert "HTTP refused" in caplog.text
 
 
 def test_a_thousand_mount_targets_with_four_thousand_file_systems_are_few_calls_and_all_series() -> None:
     queries, monitoring = polled(tenancy(1000, 4))
     assert len(monitoring.asked) <= 80, "16 s at five calls a second"
-    book = queries.books["FileSystemReadRequestsbySize"]
+    book = queries.stores["FileSystemReadRequestsbySize"]
     assert sum(len(column.series) for column in book.points.values()) == 12_000
-    assert queries._ledger.sums()["fss_oci_query_splits_total"]["eu-frankfurt-1", READS.name] == 6
+    assert queries._self_metrics.sums()["fss_oci_query_splits_total"]["eu-frankfurt-1", READS.name] == 6
 
 
 @given(st.integers(0, 3000), st.integers(0, 5), st.integers(1, 180), st.sampled_from(sorted(METRICS)))
@@ -152,19 +196,19 @@ def test_parts_cover_everything_once_and_fit_into_an_answer(
         assert len(part) * weight * minutes <= MOST_POINTS or len(part) == 1
 
 
-def test_an_answer_that_was_too_much_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
+def test_an_answer_that_answer_was_too_large_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
     splits, inventory = QueryShards(READS), tenancy(10)
     assert splits.parts(inventory, 5) == [()]
-    assert splits.was_too_much(1)
+    assert splits.answer_was_too_large(1)
     assert len(splits.parts(inventory, 5)) == 2
-    assert splits.was_too_much(2)
+    assert splits.answer_was_too_large(2)
     assert len(splits.parts(inventory, 5)) == 4
     splits.answered(120)
     assert splits.parts(inventory, 5) == [()]
 
 
 def test_a_metric_that_cannot_be_split_says_so() -> None:
-    assert not QueryShards(METRICS["snapshotsGovernanceMode"]).was_too_much(1)
+    assert not QueryShards(METRICS["snapshotsGovernanceMode"]).answer_was_too_large(1)
 
 
 def test_every_query_parses() -> None:
@@ -175,7 +219,7 @@ def test_every_query_parses() -> None:
 
 
 def test_names_are_matched_without_regard_to_case_and_sent_as_found() -> None:
-    names = Names()
+    names = MetricNames()
     assert names.spelling(READS) == READS.name
     assert names.spelling(METRICS["MountTargetIOPS"]) is None, "never asked for before it is found"
     names.learn(["FileSystemReadRequestsBySize", "mounttargetiops", "SomethingNew"])
@@ -185,7 +229,7 @@ def test_names_are_matched_without_regard_to_case_and_sent_as_found() -> None:
 
 
 def test_of_two_spellings_the_one_that_works_is_kept_and_the_silent_one_gives_way() -> None:
-    names = Names()
+    names = MetricNames()
     names.learn(["FileSystemReadRequestsBySize", "FileSystemReadRequestsbySize"])
     first = names.spelling(READS)
     names.fell_silent(READS)
@@ -198,7 +242,7 @@ def test_of_two_spellings_the_one_that_works_is_kept_and_the_silent_one_gives_wa
 
 
 def test_one_spelling_stays_however_silent_it_is() -> None:
-    names = Names()
+    names = MetricNames()
     names.learn([READS.name])
     names.fell_silent(READS)
     assert names.spelling(READS) == READS.name

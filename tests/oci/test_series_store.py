@@ -7,10 +7,10 @@ from weakref import WeakKeyDictionary
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.oci.labels import Key, RegionLabels
+from fss_exporter.oci.labels import RegionLabels
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
-from fss_exporter.oci.series_store import MinuteStamps, SeriesStore
+from fss_exporter.oci.series_store import AnswerSummary, MinuteStamps, SeriesStore
 from fss_exporter.oci.streams import decode_streams
 from fss_exporter.oci.window import MINUTE
 
@@ -37,35 +37,43 @@ def stream(points: dict[int, Any], **dimensions: Any) -> dict[str, Any]:
 
 
 def inventory(mount_target: str = "mt-home") -> Inventory:
-    where = ("ocid1.compartment.oc1..a", "AD-1", "ACTIVE")
-    target = MountTarget(HOME, mount_target, *where, "set", "subnet", "ip", 1)
-    system = FileSystem(PROJECTS, "projects", *where, 1)
+    where: dict[str, Any] = {
+        "compartment_id": "ocid1.compartment.oc1..a",
+        "availability_domain": "AD-1",
+        "state": "ACTIVE",
+    }
+    target = MountTarget(id=HOME, name=mount_target, **where)
+    system = FileSystem(id=PROJECTS, name="projects", **where)
+    export = Export(
+        id="e", path="/a", state="ACTIVE", file_system_id=PROJECTS, export_set_id="set", mount_target_id=HOME
+    )
+    replication = Replication(id="ocid1.replication.oc1..r", name="to-zurich", **where)
     return Inventory(
         {HOME: target},
         {PROJECTS: system},
-        (Export("e", "/a", "ACTIVE", PROJECTS, HOME),),
-        {"ocid1.replication.oc1..r": Replication("ocid1.replication.oc1..r", "to-zurich", *where, 3600.0, None)},
-        {"c": Connector("c", "ldap", *where, "LDAPBIND")},
+        (export,),
+        {replication.id: replication},
+        {"c": Connector(id="c", name="ldap", **where)},
     )
 
 
 def book(metric: str, *, start: int = NOON - 100 * MINUTE) -> SeriesStore:
     owners = RegionLabels("eu-frankfurt-1")
     owners.use(inventory())
-    made = SeriesStore(METRICS[metric], owners, start=start, clockwork=MinuteStamps())
+    made = SeriesStore(METRICS[metric], owners, start=start, stamps=MinuteStamps())
     OWNERS[made] = owners
     return made
 
 
 def use(made: SeriesStore, changed: Inventory) -> None:
     OWNERS[made].use(changed)
-    made.look_again()
+    made.relabel()
 
 
-def take(made: SeriesStore, *streams: Any, seen: set[Key] | None = None) -> dict[str, int]:
-    made.open()
+def take(made: SeriesStore, *streams: Any, before: AnswerSummary | None = None) -> dict[str, int]:
+    made.release_held_back()
     answer = decode_streams(json.dumps(streams).encode())
-    return dict(made.take(answer, NOON, set() if seen is None else seen).skipped)
+    return dict(made.take(answer, NOON, before or AnswerSummary()).skipped)
 
 
 def shown(made: SeriesStore) -> dict[tuple[str, ...], tuple[int, float]]:
@@ -78,7 +86,7 @@ def shown(made: SeriesStore) -> dict[tuple[str, ...], tuple[int, float]]:
 
 
 def added(made: SeriesStore) -> list[float]:
-    made.open()  # what was held back counts
+    made.release_held_back()  # what was held back counts
     return list(made.sums.values)
 
 
@@ -95,15 +103,6 @@ GOOD = stream({-1: 7.0}, resourceId=HOME)
         {"dimensions": None, "aggregatedDatapoints": []},
         {"dimensions": {"resourceId": HOME}},
         {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": None},
-        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"value": 1.0}]},
-        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": stamp(NOON)}]},
-        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": "noon", "value": 1.0}]},
-        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": 12, "value": 1.0}]},
-        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": "2026-11-20", "value": 1.0}]},
-        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": stamp(NOON + 7), "value": 1.0}]},
-        stream({-1: None}, resourceId=HOME),
-        stream({-1: "7"}, resourceId=HOME),
-        stream({-1: True}, resourceId=HOME),
         stream({-1: 1.0}, mountTargetId=HOME),
         stream({-1: 1.0}, resourceId=["a", "list"]),
         stream({-1: 1.0}, resourceId=17),
@@ -116,10 +115,42 @@ def test_a_stream_that_is_not_as_documented_costs_only_itself(broken: Any) -> No
     assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"value": 1.0}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": stamp(NOON)}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": "noon", "value": 1.0}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": 12, "value": 1.0}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": "2026-11-20", "value": 1.0}]},
+        {"dimensions": {"resourceId": HOME}, "aggregatedDatapoints": [{"timestamp": stamp(NOON + 7), "value": 1.0}]},
+        stream({-1: None}, resourceId=HOME),
+        stream({-1: "7"}, resourceId=HOME),
+        stream({-1: True}, resourceId=HOME),
+    ],
+    ids=repr,
+)
+def test_a_point_that_is_not_as_documented_costs_only_itself(broken: Any) -> None:
+    made = book("MountTargetConnections")
+    broken["aggregatedDatapoints"].insert(0, stream({-1: 7.0}, resourceId=HOME)["aggregatedDatapoints"][0])
+    assert take(made, broken) == {"broken_point": 1}
+    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
+
+
+def test_a_negative_or_impossible_value_neither_lowers_a_counter_nor_makes_it_infinite() -> None:
+    made = book("MountTargetReadThroughput")
+    take(made, stream({-5: 1.0}, resourceId=HOME))
+    assert added(made) == [60.0]
+    assert take(made, stream({-4: -100.0, -3: 1.7e308, -2: 2.0}, resourceId=HOME)) == {"broken_point": 1}
+    assert added(made) == [180.0]
+    take(made, stream({-4: 3.0, -3: 4.0}, resourceId=HOME))
+    assert added(made) == [600.0], "a minute that was no data is taken when it comes again"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -1.0, 1.7e308])
 def test_what_is_no_number_is_no_point(value: float) -> None:
     made = book("MountTargetConnections")
-    assert take(made, stream({-2: 5.0, -1: value}, resourceId=HOME)) == {}
+    assert take(made, stream({-2: 5.0, -1: value}, resourceId=HOME)) == {"broken_point": 1}
     assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-2, 5.0)}
 
 

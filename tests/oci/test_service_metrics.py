@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,17 @@ from tests.oci.world import World
 from tests.region import Region, small
 
 import oci
-from fss_exporter.oci.client import Access, read_credentials
-from fss_exporter.oci.client.service_clients import BlockStorageClient, LustreClient
-from fss_exporter.oci.listings import Listings, build
+from fss_exporter.oci.client import Access, listed_records, read_credentials
+from fss_exporter.oci.client.plain_client import PlainClient
+from fss_exporter.oci.inventory_join import join
+from fss_exporter.oci.oci_inventory import ListedResources
 from fss_exporter.oci.service_metrics import (
     BLOCK as BLOCK_METRICS,
     LUSTRE as LUSTRE_METRICS,
     SERVICE_METRICS,
     metrics_of,
 )
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.tag_filter import TagFilter
 
 LUSTRE = small().lustre_file_systems[0]
 DATA, BOOT = small().volumes
@@ -29,14 +31,14 @@ BOTH = ("lustre", "block-volume")
 @pytest.fixture
 def both(worlds: Callable[..., World]) -> World:
     made = worlds(services=BOTH)
-    made.poll(survey=True)
+    made.poll()
     made.pass_minutes()
     made.poll()
     return made
 
 
 def test_nothing_is_asked_of_services_nobody_wants(world: World) -> None:
-    world.poll(survey=True)
+    world.poll()
 
     assert not {name for name in world.families() if name.startswith("fss_service_")}
     asked = {operation for operation in world.region.calls if "Lustre" in operation or "Volume" in operation}
@@ -47,7 +49,7 @@ def test_a_service_costs_the_calls_of_its_rows_and_no_more(worlds: Callable[...,
     made = {services: worlds(services=services) for services in ((), ("lustre",), BOTH)}
     calls = {}
     for services, world in made.items():
-        world.poll(survey=True)
+        world.poll()
         before = world.requests("SummarizeMetricsData")
         world.pass_minutes()
         world.poll()
@@ -107,12 +109,12 @@ def test_what_oci_guarantees_wins_over_the_formula_and_the_formula_is_there_with
     odd = replace(DATA, vpus_per_gb=15)  # no such kind in the table, so only the metrics can tell
     made = worlds(replace(tenancy, volumes=(odd,)), services=BOTH)
     made.region.add_fault("500:SummarizeMetricsData,match=VolumeGuaranteed")
-    made.poll(survey=True)
+    made.poll()
     assert made.values("fss_service_iops_limit", "resource") == {}
 
     other = worlds(services=BOTH)
     other.region.add_fault("500:SummarizeMetricsData,match=VolumeGuaranteed")
-    other.poll(survey=True)
+    other.poll()
     assert other.values("fss_service_iops_limit", "resource") == {"db-data": 30_000, "db-boot": 3_000}
 
 
@@ -144,7 +146,7 @@ def test_a_failed_metric_keeps_its_points_until_they_are_stale(both: World) -> N
 def test_a_resource_that_is_gone_vanishes_with_the_next_survey(both: World) -> None:
     both.region.delete("render")
     both.pass_minutes(11)
-    both.poll(survey=True)
+    both.poll()
 
     assert set(both.values("fss_service_capacity_bytes", "resource")) == {"db-data", "db-boot"}
     assert "render" not in both.values("fss_service_read_bytes_per_second", "resource")
@@ -153,7 +155,7 @@ def test_a_resource_that_is_gone_vanishes_with_the_next_survey(both: World) -> N
 def test_a_listing_that_may_not_be_called_is_told_and_costs_only_itself(worlds: Callable[..., World]) -> None:
     made = worlds(services=BOTH)
     made.region.add_fault("deny:ListLustreFileSystems")
-    made.poll(survey=True)
+    made.poll()
 
     assert made.value("fss_oci_inventory_success", operation="ListLustreFileSystems") == 0
     assert set(made.values("fss_service_capacity_bytes", "resource")) == {"db-data", "db-boot"}
@@ -180,7 +182,7 @@ class TestLustreNobodyAskedFor:
         }
 
     def test_is_watched_and_block_volumes_are_not(self, default: World) -> None:
-        default.poll(survey=True)
+        default.poll()
 
         assert default.values("fss_service_bytes_per_second_limit", "resource") == {"render": 5e9}
         assert default.value("fss_service_read_bytes_per_second", resource="render") is not None
@@ -191,7 +193,7 @@ class TestLustreNobodyAskedFor:
         asked = []
         for services in ((), None):
             world = worlds(none, services=services)
-            world.poll(survey=True)
+            world.poll()
             asked.append([world.requests(operation) for operation in ("SummarizeMetricsData", "ListMetrics")])
 
         assert asked[0] == asked[1]
@@ -211,9 +213,9 @@ class TestLustreNobodyAskedFor:
         caplog.set_level("INFO")
         default.region.add_fault(f"deny:{refused}")
         for _ in range(3):
-            default.poll(survey=True)
+            default.poll()
             default.pass_minutes(11)
-        default.poll(survey=True)
+        default.poll()
 
         (line,) = [record for record in caplog.records if "Lustre" in record.message]
         assert line.levelname == "INFO"
@@ -229,7 +231,7 @@ class TestLustreNobodyAskedFor:
         caplog.set_level("INFO")
         nowhere: dict[str, Any] = {"endpoints.lustre_file_storage": "http://127.0.0.1:9", "services": None}
         world = worlds(**nowhere)
-        world.poll(survey=True)
+        world.poll()
 
         (line,) = [record for record in caplog.records if "Lustre" in record.message]
         assert (line.levelname, "is not watched" in line.message) == ("INFO", True)
@@ -238,20 +240,20 @@ class TestLustreNobodyAskedFor:
 
     def test_is_found_by_the_survey_after_the_permission_came(self, default: World) -> None:
         default.region.add_fault("deny:ListLustreFileSystems")
-        default.poll(survey=True)
+        default.poll()
         default.region.clear_faults()
         default.pass_minutes(11)
-        default.poll(survey=True)
+        default.poll()
         default.pass_minutes(2)
         default.poll()
 
         assert default.value("fss_service_read_bytes_per_second", resource="render") is not None
 
     def test_that_was_found_and_may_no_longer_be_listed_is_a_failure(self, default: World) -> None:
-        default.poll(survey=True)
+        default.poll()
         default.region.add_fault("deny:ListLustreFileSystems")
         default.pass_minutes(11)
-        default.poll(survey=True)
+        default.poll()
 
         assert ("fss_oci_inventory_success", "ListLustreFileSystems") in self.failures(default)
         assert set(default.values("fss_service_capacity_bytes", "resource")) == {"render"}
@@ -261,7 +263,7 @@ class TestLustreNobodyAskedFor:
     ) -> None:
         world = worlds(services=("lustre",))
         world.region.add_fault("deny:ListLustreFileSystems")
-        world.poll(survey=True)
+        world.poll()
         world.pass_minutes()
         world.poll()
 
@@ -289,10 +291,10 @@ def test_a_row_that_is_not_as_documented_costs_only_itself(spoilt: dict[str, Any
         "performanceTier": "MBPS_PER_TB_500",
         "capacityInGBs": 40_000,
     }
-    inventory, broken = build(Listings(lustre_file_systems=(good | spoilt, good)), {}, Tags())
+    records, broken = listed_records.records_of(listed_records.lustre_file_system, (good | spoilt, good))
 
     assert broken == 1
-    assert [one.kind for one in inventory.service_resources.values()] == ["mbps-per-tb-500"]
+    assert [one.kind for one in records] == ["mbps-per-tb-500"]
 
 
 @pytest.mark.parametrize(
@@ -318,9 +320,9 @@ def test_a_volume_is_of_the_level_it_is_tuned_to(vpus: dict[str, int]) -> None:
         "lifecycleState": "AVAILABLE",
         "sizeInGBs": 100,
     }
-    inventory, _ = build(
-        Listings(volumes=(row | vpus, row | vpus | {"id": "b", "lifecycleState": "TERMINATED"})), {}, Tags()
-    )
+    rows = (row | vpus, row | vpus | {"id": "b", "lifecycleState": "TERMINATED"})
+    records, _ = listed_records.records_of(listed_records.volume, rows)
+    inventory = join(ListedResources(service_resources=tuple(records)), TagFilter(), compartments={})
 
     assert [(one.kind, one.capacity_bytes) for one in inventory.service_resources.values()] == [("vpu-40", 100e9)]
 
@@ -329,6 +331,7 @@ def test_the_listings_go_where_the_generated_clients_go(
     regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from oci.core import BlockstorageClient
+    from oci.limits import LimitsClient
     from oci.lustre_file_storage import LustreFileStorageClient
 
     region = regions()
@@ -340,14 +343,17 @@ def test_the_listings_go_where_the_generated_clients_go(
         asked.append((request.method, request.url, request.query_params, request.header_params["accept"]))
 
     for kinds, operations in (
-        ((LustreClient, LustreFileStorageClient), ("list_lustre_file_systems",)),
-        ((BlockStorageClient, BlockstorageClient), ("list_volumes", "list_boot_volumes")),
+        ((partial(PlainClient, "lustre_file_storage"), LustreFileStorageClient), ("list_lustre_file_systems",)),
+        ((partial(PlainClient, "block_storage"), BlockstorageClient), ("list_volumes", "list_boot_volumes")),
+        ((partial(PlainClient, "limits"), LimitsClient), ("list_limit_values",)),
     ):
         for kind in kinds:
             client = kind(config, signer=signer)
             monkeypatch.setattr(type(client.base_client), "request", note)
             client.base_client.__dict__.pop("request", None)  # the circuit breaker's
             for operation in operations:
-                getattr(client, operation)(compartment_id="ocid1.compartment.oc1..x", limit=10, page="p")
+                named = {"service_name": "filesystem"} if operation == "list_limit_values" else {}
+                getattr(client, operation)(compartment_id="ocid1.compartment.oc1..x", limit=10, page="p", **named)
     assert asked[0] == asked[1]
     assert asked[2:4] == asked[4:6]
+    assert (asked[6][0], asked[6][1], asked[6][2]) == (asked[7][0], asked[7][1], asked[7][2])

@@ -18,7 +18,7 @@ from fss_exporter.catalogue.metric import Series
 from fss_exporter.catalogue.text import plain
 from fss_exporter.errors import NotAuthorized, Throttled
 from fss_exporter.oci.client.failures import translate
-from fss_exporter.oci.complaints import Complaints
+from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.iam import NEEDS, statement
 from fss_exporter.oci.mount_target_estimates import (
     METADATA,
@@ -44,27 +44,29 @@ def test_describing_does_no_work(world: World) -> None:
 
 def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itself(world: World) -> None:
     assert set(world.families()) == {
-        "fss_latency_objective_seconds",
         "fss_oci_api_budget_requests_per_second",
         "fss_oci_api_budget_wait_seconds_total",
-        "fss_oci_polls_refused_total",
     }
 
 
 def test_every_family_is_of_the_catalogue_and_none_comes_twice(worlds: Callable[..., World]) -> None:
     world = worlds(services=("lustre", "block-volume"))
     for _ in range(4):
-        world.poll(survey=True)
+        world.poll()
         world.pass_minutes()
     names = [family.metric.name for family in world.collector.collect()]
     assert len(names) == len(set(names))
     assert set(names) <= {metric.name for metric in CLOUD}
     unseen = {metric.name for metric in CLOUD} - set(names)
-    assert unseen == {"fss_oci_query_splits_total"}, "nothing is large enough to be split"
+    assert unseen == {
+        "fss_oci_query_splits_total",  # nothing is large enough to be split
+        "fss_oci_mount_targets_limit",  # the region has no Limits API
+        "fss_mount_target_pending_shape_info",  # no shape is about to change
+    }
 
 
 def test_no_series_comes_twice_in_a_family(world: World) -> None:
-    world.poll(survey=True)
+    world.poll()
     for family in world.collector.collect():
         labels = [series.labels for series in family.series]
         assert len(labels) == len(set(labels)), family.metric.name
@@ -74,7 +76,7 @@ def test_names_from_the_cloud_cannot_leave_their_label(worlds: Callable[..., Wor
     tenancy = small()
     targets = tuple(replace(one, name=HOSTILE) if one.name == "mt-home" else one for one in tenancy.mount_targets)
     world = worlds(replace(tenancy, mount_targets=targets))
-    world.poll(survey=True)
+    world.poll()
     families = list(text_string_to_metric_families(b"".join(plain(world.collector)).decode()))
     assert {family.name for family in families} <= {name.removesuffix("_total") for name in CATALOGUE}
     seen = {sample.labels.get("mount_target") for family in families for sample in family.samples}
@@ -87,14 +89,13 @@ def test_limits_follow_the_shape_and_objectives_the_settings(worlds: Callable[..
     iops = world.values("fss_mount_target_iops_limit", "mount_target")
     assert iops == {"mt-home": 50_000, "mt-home-b": 50_000, "mt-scratch": 50_000, "mt-idle": 50_000}
     assert world.values("fss_mount_target_read_bytes_per_second_limit", "mount_target")["mt-media"] == 2.5e9
-    assert world.value("fss_latency_objective_seconds", kind="metadata", size="") == 0.010
 
 
 def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..., World]) -> None:
     world = worlds()
     home = next(one.id for one in small().mount_targets if one.name == "mt-home")
-    world.collector.view = replace(
-        world.collector.view,
+    world.collector.settings = replace(
+        world.collector.settings,
         mount_targets=MountTargetSettings(
             shape_limits={"standard": {"encrypted_connections": 64.0}},
             target_limits={home: {"encrypted_connections": 100.0}, "mt-idle": {"encrypted_connections": None}},
@@ -118,19 +119,19 @@ def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..
 
 def test_the_last_success_of_polls_and_of_the_inventory_is_exported_for_each_region(world: World) -> None:
     assert world.values("fss_oci_poll_last_success_timestamp_seconds", "region") == {}
-    world.poll(survey=True)
+    world.poll()
     first = world.clock.now
     assert world.values("fss_oci_poll_last_success_timestamp_seconds", "region") == {"eu-frankfurt-1": first}
     assert world.values("fss_oci_inventory_last_success_timestamp_seconds", "region") == {"eu-frankfurt-1": first}
     world.region.add_fault("500:SummarizeMetricsData")
     world.pass_minutes()
-    world.poll(survey=True)
+    world.poll()
     assert world.value("fss_oci_poll_timestamp_seconds", region="eu-frankfurt-1") == world.clock.now
     assert world.value("fss_oci_poll_last_success_timestamp_seconds", region="eu-frankfurt-1") == first
 
 
 def test_clients_and_mount_targets_meet_at_the_address(world: World) -> None:
-    world.poll(survey=True)
+    world.poll()
     expected = {"10.80.1.10", "10.80.1.11", "10.80.2.20", "10.80.3.30", "10.80.4.40"}
     assert set(world.values("fss_mount_target_info", "address")) == expected
     exports = {"/export/a", "/export/b"}
@@ -138,7 +139,7 @@ def test_clients_and_mount_targets_meet_at_the_address(world: World) -> None:
 
 
 def test_prepared_text_is_used_again_and_what_is_gone_is_forgotten(world: World) -> None:
-    world.poll(survey=True)
+    world.poll()
     first = {series for family in world.collector.collect() for series in family.series}
     second = {series for family in world.collector.collect() for series in family.series}
     assert len(first & second) == len(first)
@@ -258,15 +259,13 @@ def test_a_statement_for_the_whole_tenancy_says_so() -> None:
 def test_a_failure_is_told_once_with_all_it_costs_and_once_more_when_it_is_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    complaints = Complaints("eu")
+    failures = FailureLog("eu", logging.getLogger())
     caplog.set_level(logging.INFO)
     for _ in range(3):
         for name in "ABCDE":
-            complaints.note(name, Throttled("slow down", operation="SummarizeMetricsData", status=429))
-        complaints.note("F", None)
-        complaints.close()
-    complaints.note("A", None)
-    complaints.close()
+            failures.failed(name, Throttled("slow down", operation="SummarizeMetricsData", status=429))
+        failures.end_round()
+    failures.end_round()
     assert [record.message for record in caplog.records] == [
         "eu: A, B, C and 2 more: slow down",
         "eu: A, B, C and 2 more works again",
@@ -274,10 +273,10 @@ def test_a_failure_is_told_once_with_all_it_costs_and_once_more_when_it_is_over(
 
 
 def test_another_failure_of_the_same_call_is_told_again(caplog: pytest.LogCaptureFixture) -> None:
-    complaints = Complaints("eu")
+    failures = FailureLog("eu", logging.getLogger())
     for error in (Throttled("a", operation="X", status=429), NotAuthorized("b", operation="X", status=404)):
-        complaints.note("M", error)
-        complaints.close()
+        failures.failed("M", error)
+        failures.end_round()
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
         "eu: M: a",
         "eu: M: b",

@@ -28,10 +28,6 @@ def test_what_is_no_list_of_json_is_no_answer(content: bytes) -> None:
         {},
         {**GOOD, "dimensions": None},
         {**GOOD, "aggregatedDatapoints": None},
-        {**GOOD, "aggregatedDatapoints": [POINT, None]},
-        {**GOOD, "aggregatedDatapoints": [{"timestamp": 12, "value": 1.0}]},
-        {**GOOD, "aggregatedDatapoints": [{**POINT, "value": "7"}]},
-        {**GOOD, "aggregatedDatapoints": [{**POINT, "value": True}]},
     ],
     ids=repr,
 )
@@ -64,3 +60,12 @@ def test_every_good_stream_comes_as_it_was_sent(rows: list[tuple[dict[str, str],
     ]
     wanted = [Stream(dimensions, [Point(at, value) for at, value in points]) for dimensions, points in rows]
     assert decode_streams(json.dumps(content).encode()) == wanted
+
+
+@pytest.mark.parametrize(
+    "bad", [None, {"timestamp": 12, "value": 1.0}, {**POINT, "value": "7"}, {**POINT, "value": True}], ids=repr
+)
+def test_a_point_that_is_not_as_documented_costs_only_itself(bad: Any) -> None:
+    (stream,) = decode_streams(json.dumps([{**GOOD, "aggregatedDatapoints": [bad, POINT]}]).encode())
+    assert stream is not None
+    assert (len(stream.points), stream.broken_points) == (1, 1)

@@ -1,26 +1,30 @@
 """Publishing utilization: what is posted, once a minute, by the real SDK; and that failing costs nothing but itself."""
 
-import threading
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 from tests.cli.prompt import ask
 from tests.demo.sdk import Clients, Clock, clients
+from tests.oci.world import reach
 from tests.processes import wait_for
 from tests.region import Account, Region, large, small
 
-from fss_exporter.cli.cloud import Cloud, build_poller, build_publisher
+from fss_exporter.cli.cloud import Cloud, Polling
 from fss_exporter.config import Settings, load
+from fss_exporter.errors import FssError
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.alarms.desired import Estate, Scope, desired
+from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
 from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.utilization_publisher import MOST_STREAMS, NAMESPACE, UTILIZATION, Publisher
+from fss_exporter.oci.utilization_publisher import MOST_STREAMS, UTILIZATION, Publisher
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
@@ -60,11 +64,17 @@ class Exporter:
         oci = {"oci.endpoint": region.url, "oci.config_file": str(key_file), **flags}
         self.ledger = SelfMetrics()
         settings = load(None, oci)
-        self.poller, budget = build_poller(settings, self.ledger, now=clock, wait=lambda _: False)
-        self.publisher = build_publisher(settings, self.poller, budget, self.ledger, now=clock)
+        self.polling = Polling(settings, self.ledger, now=clock, wait=lambda _: False)
+        self.publisher = self.polling.publisher
+
+    def poll(self) -> None:
+        with suppress(FssError):
+            self.polling.inventory.run_round()
+        with suppress(FssError):
+            self.polling.poller.run_round()
 
     def poll_and_publish(self) -> int:
-        self.poller.poll_once()
+        self.poll()
         return self.publisher.publish()
 
 
@@ -184,43 +194,38 @@ def test_more_than_fifty_streams_are_posted_in_several_calls(clock: Clock, tmp_p
 
 
 class PartlyRefused:
-    """A session whose service takes some streams and not others."""
+    """A client whose service takes some streams and not others."""
 
-    data: Mapping[str, Any] = MappingProxyType(
-        {"failedMetricsCount": 2, "failedMetrics": [{"message": "timestamp too old"}]}
-    )
-
-    def call(self, *_: object, **__: object) -> Any:
-        return self
+    def post_metric_data(self, _: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        return ("timestamp too old", "no reason given")
 
 
 def test_streams_refused_in_part_are_told_and_posted_again(
     exporter: Exporter, caplog: pytest.LogCaptureFixture
 ) -> None:
-    exporter.poller.poll_once()
-    (one,) = exporter.poller.snapshot.regions
+    exporter.poll()
+    (one,) = exporter.polling.board.regions
+    assert one.poll
+    ended, failures = one.poll.ended, FailureLog("eu", logging.getLogger())
     publisher = Publisher(
-        lambda: exporter.poller.snapshot, lambda _: PartlyRefused(), exporter.publisher.settings, now=lambda: one.ended
+        lambda: exporter.polling.board.regions,
+        lambda _: PartlyRefused(),
+        exporter.publisher.settings,
+        failures=lambda _: failures,
+        now=lambda: ended,
     )
     assert publisher.publish() == 0
     assert "streams were refused, the first: timestamp too old" in caplog.text
     assert exporter.publisher.publish() > 0
 
 
-def test_the_thread_stops_at_once(exporter: Exporter) -> None:
-    exporter.publisher.start()
-    assert any(thread.name == "oci-publisher" for thread in threading.enumerate())
-    exporter.publisher.stop()
-    assert not any(thread.name == "oci-publisher" for thread in threading.enumerate())
-
-
 def test_posts_go_to_the_ingestion_host_unless_told_otherwise(region: Region, tmp_path: Path) -> None:
-    from fss_exporter.oci.call_budget import Budget
-    from fss_exporter.oci.client import Access, Reach, Session, read_credentials
+    from fss_exporter.oci.call_budget import CallBudget
+    from fss_exporter.oci.client import Access, Session, read_credentials
 
     held = read_credentials(Access(config_file=region.account.write_config(tmp_path, "eu-frankfurt-1")))
-    budget = Budget(5, clock=lambda: 0.0, wait=lambda _: False)
-    session = Session(held, "eu-frankfurt-1", Reach(), budget=budget)
+    budget = CallBudget(5, clock=lambda: 0.0, wait=lambda _: False)
+    session = Session(held, "eu-frankfurt-1", reach(), budget=budget)
     opened = {
         service: session._client(service).base_client.endpoint for service in ("monitoring", "monitoring_ingestion")
     }
@@ -259,11 +264,14 @@ class TestInTheExporter:
             cloud = Cloud(lambda: settings)
             cloud.start()
             try:
-                started = {thread.name for thread in threading.enumerate()}
+                wait_for(cloud.is_ready, "the first poll")
+                publishing = next(loop for loop in cloud.loops if loop.collector == "oci_publish")
+                before = publishing.heartbeat.last_success_timestamp or 0.0
+                publishing.wake()
+                wait_for(lambda: (publishing.heartbeat.last_success_timestamp or 0.0) > before, "a round of publishing")
             finally:
                 cloud.stop()
-            assert "oci-poller" in started
-            assert "oci-publisher" not in started
+            assert "PostMetricData" not in region.calls
 
     def test_publishing_without_polling_is_refused(self) -> None:
         answer = ask("serve", "--oci.publish")

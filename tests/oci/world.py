@@ -1,14 +1,18 @@
 """A demo region and an exporter that polls it with the real SDK over HTTP, on one clock that is turned by hand."""
 
 import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tests.region import Region
 
 from fss_exporter.catalogue import Family
-from fss_exporter.cli.cloud import build_poller, view_of
+from fss_exporter.cli.cloud import Polling, export_settings
 from fss_exporter.config import load
+from fss_exporter.errors import FssError
+from fss_exporter.oci.client import Reach
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
 
@@ -43,9 +47,15 @@ class World:
         config = region.account.write_config(folder, region.tenancy.region)
         flags = {"oci.config_file": str(config), "oci.endpoint": region.url, "oci.services": ()}
         self.settings = load(None, flags | {f"oci.{name}": value for name, value in settings.items()})
-        self.poller, self.budget = build_poller(self.settings, self.ledger, now=clock, clock=clock, wait=clock.wait)
+        self.polling = Polling(self.settings, self.ledger, now=clock, clock=clock, wait=clock.wait)
+        self.poller, self.budget, self.board = self.polling.poller, self.polling.budget, self.polling.board
         self.collector = OciCollector(
-            self.poller, self.ledger, budget=self.budget, view=view_of(self.settings), now=clock
+            self.board,
+            self.poller,
+            self.ledger,
+            budget=self.budget,
+            settings=export_settings(self.settings),
+            now=clock,
         )
 
     @property
@@ -53,11 +63,12 @@ class World:
         """The region's minute."""
         return int(self.clock.now // 60)
 
-    def poll(self, *, survey: bool = False) -> None:
-        """One poll, and where asked for the survey that fits behind it."""
-        assert self.poller.poll_once()
-        if survey:
-            self.poller.work(float("inf"))
+    def poll(self) -> None:
+        """The inventories that are due, and one poll."""
+        with suppress(FssError):
+            self.polling.inventory.run_round()
+        with suppress(FssError):
+            self.poller.run_round()
 
     def pass_minutes(self, minutes: int = 1) -> None:
         """Time passes."""
@@ -89,6 +100,12 @@ class World:
         """Requests the exporter says it sent, whatever came of them."""
         asked = self.ledger.sums()["fss_oci_api_requests_total"]
         return sum(number for (_, name, _), number in asked.items() if name == operation)
+
+
+def reach(endpoints: Mapping[str, str] | None = None, **seconds: float) -> Reach:
+    """Endpoints and time-outs of a session; time-outs are short enough for tests unless `seconds` says otherwise."""
+    times = {"connect_timeout_seconds": 3.0, "read_timeout_seconds": 10.0, "answer_timeout_seconds": 30.0}
+    return Reach(endpoints or {}, **(times | seconds))
 
 
 def in_background(work: Any) -> threading.Thread:

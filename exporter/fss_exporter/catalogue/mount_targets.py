@@ -65,14 +65,6 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "`slo_objectives` in the configuration",
     ),
     Metric(
-        "fss_latency_objective_seconds",
-        "gauge",
-        ("kind", "size"),
-        "seconds",
-        "Latency that is still good, by kind (read, write, metadata) and I/O size as OCI names it (empty for metadata).",
-        "`latency_objectives` in the configuration; the defaults are this project's assumption, not Oracle's promise",
-    ),
-    Metric(
         "fss_mount_target_iops",
         "gauge",
         MOUNT_TARGET,

@@ -44,12 +44,22 @@ POLLER: tuple[Metric, ...] = (
         "the poller",
     ),
     Metric(
-        "fss_oci_polls_refused_total",
-        "counter",
-        (),
-        "polls",
-        "Polls that were refused because the one before was still running.",
-        "the poller",
+        "fss_oci_clock_skew_seconds",
+        "gauge",
+        ("region",),
+        "seconds",
+        "Clock of this host minus clock of OCI; positive where this host is ahead. Exact to a second. OCI refuses requests that are "
+        "signed more than 300 s off.",
+        "Date header of the last answer",
+    ),
+    Metric(
+        "fss_oci_query_length_bytes",
+        "gauge",
+        ("region", "oci_metric"),
+        "bytes",
+        "Length of the longest query that the last poll sent for an OCI metric.",
+        "SummarizeMetricsData",
+        diagnostic=True,
     ),
     Metric(
         "fss_oci_metric_success",
@@ -81,6 +91,7 @@ POLLER: tuple[Metric, ...] = (
         ("region", "reason"),
         "streams",
         "Metric streams that were not exported: unknown_resource (not in the inventory), broken (not as documented), "
+        "broken_point (only points that are no data are left out: negative, above 1e18, not at a whole minute), "
         "duplicate (a dimension this exporter does not know splits one series), success_event (no error).",
         "SummarizeMetricsData",
     ),
@@ -89,7 +100,7 @@ POLLER: tuple[Metric, ...] = (
         "counter",
         ("region", "oci_metric"),
         "queries",
-        "Additional queries because one answer may hold 2,000 streams at most.",
+        "Additional queries, because one answer may hold 2,000 streams at most, or because a query was refused for its length.",
         "the poller",
     ),
     Metric(

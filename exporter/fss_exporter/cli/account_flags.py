@@ -6,11 +6,11 @@ from typing import Any, Final
 import click
 
 from fss_exporter.cli.flags import config_option
+from fss_exporter.oci.iam import AUTH_KINDS
 
-_AUTH: Final = ("config_file", "instance_principal", "resource_principal", "workload_identity")
 _CREDENTIALS: Final = (
     config_option,
-    click.option("--oci.auth", "auth", type=click.Choice(_AUTH), help="Who asks.  [default: config_file]"),
+    click.option("--oci.auth", "auth", type=click.Choice(AUTH_KINDS), help="Who asks.  [default: config_file]"),
     click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
     click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]"),
     click.option(

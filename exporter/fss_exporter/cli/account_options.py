@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fss_exporter.cli.account_flags import account_places
 from fss_exporter.config import Settings, load
-from fss_exporter.oci.call_budget import Budget
+from fss_exporter.oci.call_budget import CallBudget
 
 if TYPE_CHECKING:
     from fss_exporter.oci.client import Credentials, Session
@@ -44,7 +44,7 @@ def sessions_of(settings: Settings, held: "Credentials", further: tuple[str, ...
     from fss_exporter.cli.cloud import reach_of, regions_of  # noqa: PLC0415  # an agent has no OCI SDK
     from fss_exporter.oci.client import Session  # noqa: PLC0415
 
-    budget = Budget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
+    budget = CallBudget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
     reach = reach_of(settings)
     regions = dict.fromkeys((*regions_of(settings, held), *further))
     return tuple(Session(held, region, reach, budget=budget) for region in regions)

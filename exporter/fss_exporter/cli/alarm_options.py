@@ -22,7 +22,7 @@ from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.service_metrics import NAMESPACES
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.tag_filter import TagFilter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> N
 def estate_of(options: Options, settings: Settings, session: Session, scope: Scope, pack: tuple[Alarm, ...]) -> Estate:
     """What is there, asked of the tenancy; of other services only what the pack has alarms of."""
     where, subtree = scope.metric_compartment, scope.in_subtree
-    tags = Tags(settings.oci.include.tags, settings.oci.exclude.tags)
+    tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
     services = [service for service, namespace in NAMESPACES.items() if namespace in _namespaces(pack)]
     found = watched(session, where, in_subtree=subtree, tags=tags, services=services)
     return replace(
@@ -173,10 +173,16 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
         if name not in SHAPES:
             raise UsageError(f"--mount-target={text}: no shape {name!r}; there are {', '.join(SHAPES)}")
         gbps = SHAPES[name].observed_throughput_gbps
-        targets.append(_target(MountTarget(ocid, ocid, "", "", "", "", "", "", gbps), settings))
+        targets.append(_target(_stated_target(ocid, gbps), settings))
     return tuple(targets)
 
 
 def _target(found: MountTarget, settings: Settings) -> Target:
     shape = shape_of(found.observed_throughput_gbps)
     return Target(found.id, shape.name, mount_target_settings(settings).limits(found))
+
+
+def _stated_target(ocid: str, gbps: int) -> MountTarget:
+    return MountTarget(
+        id=ocid, name=ocid, compartment_id="", availability_domain="", state="", observed_throughput_gbps=gbps
+    )

@@ -1,31 +1,42 @@
-"""Wires the poller of OCI from settings, and wires it anew when they change."""
+"""Wires the poller of OCI from settings, and wires it again when they change."""
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
 
+from fss_exporter.background import EndLoop, Worker
 from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
-from fss_exporter.config import Oci, Settings
+from fss_exporter.config import Settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
-from fss_exporter.oci.call_budget import Budget
-from fss_exporter.oci.client import Access, Credentials, Reach, Session, read_credentials
-from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.metric_poller import Poller
-from fss_exporter.oci.metric_queries import Queries
+from fss_exporter.oci.account import Account, MonitoredRegion
+from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.client import Access, Credentials, Reach, SdkClient, Session, read_credentials
+from fss_exporter.oci.cloud_client import CloudClient
+from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.inventory_loop import InventoryLoop
+from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
+from fss_exporter.oci.metric_poller import MetricPoller
+from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.region_poller import Pace, RegionPoller
+from fss_exporter.oci.region_poller import PollTimes, RegionPoller
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.service_metrics import DISCOVERED, metrics_of
-from fss_exporter.oci.snapshot_collector import OciCollector, View
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.oci.snapshot_collector import ExportSettings, OciCollector
+from fss_exporter.oci.tag_filter import TagFilter
 from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.oci.window import newest_complete
+
+_LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due
+_PUBLISH_SECONDS: Final = 5.0  # between two looks whether a poll has ended
+_STOP_SECONDS: Final = 0.3  # for each loop; calls under way are left to their daemon threads
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +44,7 @@ log = logging.getLogger(__name__)
 def access_of(settings: Settings) -> Access:
     """Which credentials the settings name."""
     oci = settings.oci
-    return Access(oci.auth, oci.config_file, oci.profile, oci.tenancy or "")
+    return Access(oci.auth, Path(oci.config_file), oci.profile, oci.tenancy or "")
 
 
 def reach_of(settings: Settings) -> Reach:
@@ -41,16 +52,12 @@ def reach_of(settings: Settings) -> Reach:
     oci = settings.oci
     given = {service: url or oci.endpoint for service, url in oci.endpoints.model_dump().items()}
     endpoints = {service: url for service, url in given.items() if url}
-    return Reach(endpoints, oci.connect_timeout, oci.read_timeout)
+    return Reach(endpoints, oci.connect_timeout, oci.read_timeout, oci.answer_timeout)
 
 
-def view_of(settings: Settings) -> View:
-    """How the settings want snapshots shown."""
-    return View(
-        stale_after=settings.oci.stale_after,
-        mount_targets=mount_target_settings(settings),
-        addresses=settings.addresses,
-    )
+def export_settings(settings: Settings) -> ExportSettings:
+    """How the settings want snapshots exported."""
+    return ExportSettings(settings.oci.stale_after, mount_target_settings(settings), settings.addresses)
 
 
 def mount_target_settings(settings: Settings) -> MountTargetSettings:
@@ -66,92 +73,11 @@ def mount_target_settings(settings: Settings) -> MountTargetSettings:
     )
 
 
-def build_poller(
-    settings: Settings,
-    ledger: SelfMetrics,
-    *,
-    now: Callable[[], float] = time.time,
-    clock: Callable[[], float] = time.monotonic,
-    wait: Callable[[float], bool | None] | None = None,
-) -> tuple[Poller, Budget]:
-    """The poller and its budget. Nothing is read or contacted before it polls.
-
-    Args:
-        settings: what to poll, as whom, how often.
-        ledger: counters of what is done.
-        now: epoch seconds.
-        clock: seconds that never go back.
-        wait: waits so many seconds, True to stop; by default on the poller's own stop.
-    """
-    stopping = threading.Event()
-    budget = Budget(settings.oci.calls_per_second, clock=clock, wait=wait or stopping.wait)
-    start = newest_complete(now())
-
-    def connect() -> Sequence[RegionPoller]:
-        held, reach = read_credentials(access_of(settings)), reach_of(settings)
-        return [
-            _region_poller(
-                settings.oci,
-                Session(held, region, reach, budget=budget, record=ledger.request, clock=clock),
-                ledger,
-                start=start,
-                now=now,
-                clock=clock,
-            )
-            for region in regions_of(settings, held)
-        ]
-
-    return Poller(connect, interval=settings.oci.poll_interval, clock=clock, stopping=stopping, ledger=ledger), budget
-
-
-def _region_poller(
-    oci: Oci,
-    session: Session,
-    ledger: SelfMetrics,
-    *,
-    start: int,
-    now: Callable[[], float],
-    clock: Callable[[], float],
-) -> RegionPoller:
-    survey_complaints, query_complaints = Complaints(session.region), Complaints(session.region)
-    tags = Tags(oci.include.tags, oci.exclude.tags)
-    asked, unasked = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
-    survey = InventoryRefresh(
-        session, oci.compartments, tags, now=now, complain=survey_complaints.note, services=asked, unasked=unasked
-    )
-    queries = Queries(
-        session,
-        start=start,
-        now=now,
-        ledger=ledger,
-        complaints=query_complaints,
-        metrics={**METRICS, **metrics_of(asked)},
-        unasked=unasked,
-    )
-    return RegionPoller(
-        session.region,
-        survey,
-        queries,
-        survey_complaints=survey_complaints,
-        query_complaints=query_complaints,
-        pace=Pace(oci.inventory_interval, oci.stale_after),
-        now=now,
-        clock=clock,
-    )
-
-
-def build_publisher(
-    settings: Settings, poller: Poller, budget: Budget, ledger: SelfMetrics, *, now: Callable[[], float] = time.time
-) -> Publisher:
-    """What posts utilization after each poll; its calls are accounted for like the poller's."""
-
-    @cache
-    def session(region: str) -> Session:
-        return Session(
-            read_credentials(access_of(settings)), region, reach_of(settings), budget=budget, record=ledger.request
-        )
-
-    return Publisher(lambda: poller.snapshot, session, mount_target_settings(settings), now=now)
+def selection_of(settings: Settings) -> InventorySelection:
+    """Which resources the settings want listed."""
+    oci = settings.oci
+    services, optional = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
+    return InventorySelection(oci.compartments, TagFilter(oci.include.tags, oci.exclude.tags), services, optional)
 
 
 def regions_of(settings: Settings, held: Credentials) -> tuple[str, ...]:
@@ -166,8 +92,96 @@ def regions_of(settings: Settings, held: Credentials) -> tuple[str, ...]:
     return regions
 
 
+class Polling:
+    """Everything that polls one account with one version of the settings. Nothing is read or called before a round runs.
+
+    Args:
+        settings: which account, and how often.
+        self_metrics: counters of the poller itself.
+        now: epoch seconds.
+        clock: seconds that never go back.
+        wait: waits so many seconds, True to stop; by default on `stopping`.
+
+    Attributes:
+        stopping: set to end all waits and calls with `EndLoop`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        self_metrics: SelfMetrics,
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], bool | None] | None = None,
+    ) -> None:
+        self.stopping = threading.Event()
+        self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
+        self.board = SnapshotBoard()
+        self.account = Account(partial(read_credentials, access_of(settings)), self._connect, self._renew)
+        self._settings = settings
+        self._self_metrics = self_metrics
+        self._now, self._clock = now, clock
+        self._start = newest_complete(now())
+        self._sessions: dict[str, Session] = {}
+        oci = settings.oci
+        self.inventory = InventoryLoop(self.account, interval=oci.inventory_interval, clock=clock)
+        self.poller = MetricPoller(
+            self.account, self.board, interval=oci.poll_interval, clock=clock, pause=self.budget.pause
+        )
+        failures = cache(lambda region: FailureLog(region, log))
+        self.publisher = Publisher(
+            lambda: self.board.regions,
+            lambda region: SdkClient(self._sessions[region]),
+            mount_target_settings(settings),
+            failures=failures,
+            now=now,
+        )
+
+    def _connect(self, held: Credentials) -> Sequence[MonitoredRegion]:
+        reach = reach_of(self._settings)
+        for region in regions_of(self._settings, held):
+            self._sessions[region] = Session(
+                held,
+                region,
+                reach,
+                budget=self.budget,
+                record=self._self_metrics.request,
+                clock=self._clock,
+                now=self._now,
+            )
+        return [self._region(SdkClient(session)) for session in self._sessions.values()]
+
+    def _renew(self, held: Credentials) -> None:
+        for session in self._sessions.values():
+            session.use_credentials(held)
+
+    def _region(self, client: CloudClient) -> MonitoredRegion:
+        oci, selection, name = self._settings.oci, selection_of(self._settings), client.region
+        inventory_failures, query_failures = FailureLog(name, log), FailureLog(name, log)
+        inventory = InventoryRefresh(
+            client,
+            selection,
+            now=self._now,
+            report=inventory_failures.report,
+            publish=lambda state: self.board.publish_inventory(name, state),
+        )
+        queries = MetricQueries(
+            client,
+            start=self._start,
+            now=self._now,
+            self_metrics=self._self_metrics,
+            failures=query_failures,
+            metrics={**METRICS, **metrics_of(selection.services)},
+            optional_services=selection.optional_services,
+        )
+        times = PollTimes(oci.inventory_interval, oci.stale_after)
+        poller = RegionPoller(client, queries, query_failures, times=times, now=self._now, clock=self._clock)
+        return MonitoredRegion(name, inventory, inventory_failures, poller)
+
+
 class Cloud:
-    """The poller as a part of the exporter; it is built anew when its settings change.
+    """The poller as a part of the exporter. Its loops live as long as the exporter, what they run is replaced with the settings.
 
     Args:
         load: reads the settings.
@@ -179,51 +193,78 @@ class Cloud:
     def __init__(self, load: Callable[[], Settings]) -> None:
         self._load = load
         self._settings = load()
-        self._ledger = SelfMetrics()
-        self._poller, budget = build_poller(self._settings, self._ledger)
-        self._publisher = self._publisher_for(self._settings, budget)
+        self._self_metrics = SelfMetrics()
+        self._polling = Polling(self._settings, self._self_metrics)
         self.source = OciCollector(
-            self._poller, self._ledger, budget=budget, view=view_of(self._settings), now=time.time
+            self._polling.board,
+            self._polling.poller,
+            self._self_metrics,
+            budget=self._polling.budget,
+            settings=export_settings(self._settings),
+            now=time.time,
         )
-
-    def _publisher_for(self, settings: Settings, budget: Budget) -> Publisher | None:
-        return build_publisher(settings, self._poller, budget, self._ledger) if settings.oci.publish else None
+        self._inventory = Worker("oci_inventory", self._inventory_round, interval=self._inventory_interval)
+        self._polls = Worker("oci", self._poll_round, interval=lambda: self._settings.oci.poll_interval)
+        self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS)
+        self.loops = (self._inventory, self._polls, self._publish)
 
     def start(self) -> None:
-        """Poll from now on, and publish what polls bring if that is wanted."""
+        """List and poll from now on, and publish what polls bring where that is wanted."""
         give_large_blocks_back()
-        self._poller.start()
-        if self._publisher is not None:
-            self._publisher.start()
+        for loop in self.loops:
+            loop.start()
 
     def stop(self) -> None:
-        """Poll and publish no more."""
-        if self._publisher is not None:
-            self._publisher.stop()
-        self._poller.stop()
+        """End the loops; a call that is under way is not waited for longer than a moment, and its answer is dropped."""
+        self._polling.stopping.set()
+        for loop in self.loops:
+            loop.stop(_STOP_SECONDS)
 
     def reload(self) -> None:
-        """Read the settings again. Where only the view of things changed, polls go on undisturbed.
+        """Read the settings and the credentials again. Polls go on undisturbed where only limits or objectives changed.
 
         Raises:
             UsageError: the settings are wrong; the ones in force stay.
         """
         fresh = self._load()
-        if fresh.oci != self._settings.oci:
-            self.stop()
-            self._poller, budget = build_poller(fresh, self._ledger)
-            self._publisher = self._publisher_for(fresh, budget)
-            self.source.show(self._poller, budget)
-            self.start()
-            log.info("the OCI settings changed: polling anew, and what adds up begins at 0 again")
-        self.source.view = view_of(fresh)
-        if self._publisher is not None:
-            self._publisher.settings = self.source.view.mount_targets
-        self._settings = fresh
+        self.source.settings = export_settings(fresh)
+        self._settings, before = fresh, self._settings
+        if fresh.oci == before.oci:
+            self._polling.account.read_credentials_again()
+            self._polling.publisher.settings = self.source.settings.mount_targets
+            return
+        old, self._polling = self._polling, Polling(fresh, self._self_metrics)
+        self.source.replace_poller(self._polling.board, self._polling.poller, self._polling.budget)
+        old.stopping.set()
+        for loop in self.loops:
+            loop.wake()
+        log.info("the OCI settings changed: polling starts again, and all counters begin at 0")
 
     def is_ready(self) -> bool:
         """Whether the first poll has ended, well or not."""
-        return self._poller.polled
+        return self._polling.poller.polled
+
+    def _inventory_interval(self) -> float:
+        return min(self._settings.oci.inventory_interval, _LONGEST_INVENTORY_LOOK)
+
+    def _inventory_round(self) -> None:
+        self._round(lambda polling: polling.inventory.run_round())
+
+    def _poll_round(self) -> None:
+        self._round(lambda polling: polling.poller.run_round())
+
+    def _publish_round(self) -> None:
+        if self._settings.oci.publish:
+            self._round(lambda polling: polling.publisher.run_round())
+
+    def _round(self, run: Callable[[Polling], None]) -> None:
+        """Run a round. One that ends because the settings were replaced is no end of the loop."""
+        polling = self._polling
+        try:
+            run(polling)
+        except EndLoop:
+            if polling is self._polling:
+                raise
 
 
 def part(load: Callable[[], Settings]) -> Part:
@@ -238,6 +279,7 @@ def part(load: Callable[[], Settings]) -> Part:
         source=cloud.source,
         start=cloud.start,
         stop=cloud.stop,
+        loops=cloud.loops,
         is_ready=cloud.is_ready,
         reload=cloud.reload,
     )

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,12 @@ import yaml
 from fss_exporter import tables, units
 from fss_exporter.cli.account_flags import account_options
 from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
-from fss_exporter.cli.cloud import mount_target_settings
+from fss_exporter.cli.cloud import mount_target_settings, selection_of
 from fss_exporter.config import Settings
 from fss_exporter.errors import CloudError, SourceError
-from fss_exporter.oci.client import Session
-from fss_exporter.oci.discovery import Found, found_in, http_sd, sharing_an_address
+from fss_exporter.oci.client import SdkClient, Session
+from fss_exporter.oci.discovery import DiscoveredMountTarget, found_in, http_sd, sharing_an_address
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.tag_filter import Tags
 from fss_exporter.tables import Column, Row
 from fss_exporter.terminal_text import printable_lines
 
@@ -41,7 +41,7 @@ def discover(config_file: Path | None, *, output: str, **flags: Any) -> int:
     """
     settings = account_settings(config_file, **flags)
     sessions = sessions_of(settings, credentials_of(settings))
-    found: list[Found] = []
+    found: list[DiscoveredMountTarget] = []
     failures: list[str] = []
     for session in sessions:
         part, wrong = _ask(session, settings)
@@ -62,30 +62,30 @@ def discover(config_file: Path | None, *, output: str, **flags: Any) -> int:
     return 1 if failures else 0
 
 
-def _ask(session: Session, settings: Settings) -> tuple[list[Found], list[str]]:
+def _ask(session: Session, settings: Settings) -> tuple[list[DiscoveredMountTarget], list[str]]:
     """What is in one region, and what could not be listed."""
     failures: dict[str, str] = {}
 
-    def complain(what: str, error: Exception | None) -> None:
-        if error is not None and what not in _NOT_SHOWN:
-            failures.setdefault(what, str(error))
+    def report(operation: str, error: Exception | None) -> None:
+        if error is not None and operation not in _NOT_SHOWN:
+            failures.setdefault(operation, str(error))
 
-    oci = settings.oci
-    tags = Tags(oci.include.tags, oci.exclude.tags)
-    survey = InventoryRefresh(session, oci.compartments, tags, now=time.time, complain=complain)
-    try:
-        with tables.progress() as progress:
-            progress.phase(f"{session.region}: listing resources")
-            look_ups = 0
-            for _ in survey.steps():
-                progress.step()
-                if survey.found.inventory is not None and not look_ups:
-                    targets = survey.found.inventory.mount_targets.values()
-                    look_ups = len({id_ for one in targets for id_ in (one.private_ip_id, one.subnet_id)})
-                    progress.phase(f"{session.region}: looking up addresses of {len(targets)} mount targets", look_ups)
-    except CloudError as error:
-        complain(error.operation, error)
-    inventory = survey.found.inventory
+    selection = replace(selection_of(settings), services=(), optional_services=())
+    refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=report)
+    with tables.progress() as progress, suppress(CloudError):  # reported
+        progress.phase(f"{session.region}: listing resources")
+        shown = False
+
+        def step() -> None:
+            nonlocal shown
+            known = refresh.state.inventory
+            if known is not None and not shown:
+                shown, count = True, len(known.mount_targets)
+                progress.phase(f"{session.region}: looking up addresses of {count} mount targets", count)
+            progress.step()
+
+        refresh.run(step)
+    inventory = refresh.state.inventory
     found = [] if inventory is None else found_in(session.region, inventory, mount_target_settings(settings))
     return found, list(failures.values())
 
@@ -106,7 +106,7 @@ _COLUMNS = (
 )
 
 
-def _show(found: Sequence[Found]) -> None:
+def _show(found: Sequence[DiscoveredMountTarget]) -> None:
     out = tables.console()
     rows = [
         Row(
@@ -133,7 +133,7 @@ def _show(found: Sequence[Found]) -> None:
         tables.note(f"{one.target.name}: {one.target.address} is also another mount target's; see --output config")
 
 
-def _document(one: Found) -> dict[str, Any]:
+def _document(one: DiscoveredMountTarget) -> dict[str, Any]:
     target = one.target
     return {
         "region": one.region,
@@ -150,7 +150,7 @@ def _document(one: Found) -> dict[str, Any]:
     }
 
 
-def configuration(settings: Settings, regions: Sequence[str], found: Sequence[Found]) -> str:
+def configuration(settings: Settings, regions: Sequence[str], found: Sequence[DiscoveredMountTarget]) -> str:
     """A configuration for `serve` that polls what was found, as YAML."""
     oci: dict[str, Any] = {"auth": settings.oci.auth}
     if settings.oci.auth == "config_file":
@@ -180,7 +180,7 @@ def _dumped(document: dict[str, Any]) -> str:
     return text if printable_lines(text) == text else yaml.safe_dump(document, sort_keys=False)
 
 
-def _about_ceilings(found: Sequence[Found]) -> list[str]:
+def _about_ceilings(found: Sequence[DiscoveredMountTarget]) -> list[str]:
     shapes = sorted({one.shape for one in found if one.limits.iops is None})
     if not shapes:
         return []
@@ -190,7 +190,7 @@ def _about_ceilings(found: Sequence[Found]) -> list[str]:
     return lines
 
 
-def _about_addresses(shared: Sequence[Found]) -> list[str]:
+def _about_addresses(shared: Sequence[DiscoveredMountTarget]) -> list[str]:
     """Only the operator knows what the clients of each call it, so these lines wait for an edit."""
     if not shared:
         return []

@@ -13,7 +13,7 @@ from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.subscriptions import OPERATION, ask_subscriptions
 from fss_exporter.errors import CloudError, UsageError
 from fss_exporter.oci.client import Session
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.tag_filter import TagFilter
 
 
 def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:
@@ -47,7 +47,7 @@ def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wai
     told = {} if tried is None else {OPERATION: tried}
     if tried is not None and tried.outcome is Outcome.SILENT:
         return RegionFacts(session.region, told)
-    tags = Tags(settings.oci.include.tags, settings.oci.exclude.tags)
+    tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
     with tables.progress() as progress:
         probe = Probe(
             session,

@@ -2,17 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from itertools import islice
 
 from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Tried
 from fss_exporter.doctor.lag import measure
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
-from fss_exporter.oci.inventory_refresh import Calls, InventoryRefresh
+from fss_exporter.oci.client import SdkClient, Session
+from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.scopes import Scope
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.tag_filter import TagFilter
 from fss_exporter.tables import Progress
 
 _ALL_LOOKED_UP = 50  # mount targets; with more, the addresses of a few show whether the look-ups are allowed
@@ -35,9 +36,9 @@ class Probe:
 
     def __init__(
         self,
-        session: Calls,
+        session: Session,
         compartments: tuple[str, ...],
-        tags: Tags,
+        tags: TagFilter,
         *,
         now: Callable[[], float],
         progress: Progress,
@@ -103,34 +104,32 @@ class Probe:
 
     def _survey(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
         survey = InventoryRefresh(
-            self._session,
-            self._compartments,
-            self._tags,
+            SdkClient(self._session),
+            InventorySelection(self._compartments, self._tags, self._services),
             now=self._now,
-            complain=self._note,
-            services=self._services,
+            report=self._note,
         )
         self._progress.phase(f"{self._session.region}: listing resources")
-        try:
+        with suppress(CloudError):  # reported
             self._follow(survey)
-        except CloudError as error:
-            self._note(error.operation, error)
-        return survey.found.inventory, survey.found.scopes or (Scope(self._session.tenancy_id, subtree=True),)
+        return survey.state.inventory, survey.state.scopes or (Scope(self._session.tenancy_id, subtree=True),)
 
-    def _follow(self, survey: InventoryRefresh) -> None:
-        """Take the steps of the listing, then those of the look-ups, a few of them where there are many mount targets."""
-        steps = survey.steps()
-        for _ in steps:
+    def _follow(self, refresh: InventoryRefresh) -> None:
+        """Make the inventory; where there are many mount targets, look up the addresses of a few of them."""
+        shown = False
+
+        def look_ups() -> int:
+            targets = refresh.state.inventory.mount_targets if refresh.state.inventory else {}
+            return _LOOK_UPS_OF_MANY if len(targets) > _ALL_LOOKED_UP else len(targets)
+
+        def step() -> None:
+            nonlocal shown
+            if refresh.state.inventory is not None and not shown:
+                shown = True
+                self._progress.phase(f"{self._session.region}: looking up addresses", look_ups())
             self._progress.step()
-            if survey.found.inventory is not None:
-                break
-        targets = survey.found.inventory.mount_targets.values() if survey.found.inventory else ()
-        many = len(targets) > _ALL_LOOKED_UP
-        asked = {target.private_ip_id for target in targets} | {target.subnet_id for target in targets}
-        total = _LOOK_UPS_OF_MANY if many else len(asked)
-        self._progress.phase(f"{self._session.region}: looking up addresses", total)
-        for _ in islice(steps, total if many else None):
-            self._progress.step()
+
+        refresh.run(step, look_ups)
 
     def _lags(self, probe: MetricProbe, metrics: tuple[MetricFacts, ...]) -> tuple[Lag, ...]:
         if not self._wait_seconds:

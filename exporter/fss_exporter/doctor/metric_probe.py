@@ -9,9 +9,9 @@ from typing import Any, Final
 from fss_exporter.doctor.account_facts import MetricFacts
 from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.inventory_refresh import Calls
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_metric import OciMetric
+from fss_exporter.oci.raw_calls import RawCalls
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.tables import Progress
 
@@ -33,7 +33,7 @@ class MetricProbe:
 
     def __init__(
         self,
-        session: Calls,
+        session: RawCalls,
         scopes: tuple[Scope, ...],
         *,
         now: Callable[[], float],

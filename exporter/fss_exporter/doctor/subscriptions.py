@@ -5,12 +5,12 @@ from typing import Final
 
 from fss_exporter.doctor.account_facts import Subscription, Subscriptions, Tried
 from fss_exporter.errors import CloudError
-from fss_exporter.oci.inventory_refresh import Calls
+from fss_exporter.oci.raw_calls import RawCalls
 
 OPERATION: Final = "ListRegionSubscriptions"
 
 
-def ask_subscriptions(sessions: Iterable[Calls]) -> Subscriptions:
+def ask_subscriptions(sessions: Iterable[RawCalls]) -> Subscriptions:
     """Ask one region after the other, until one answers."""
     tried: dict[str, Tried] = {}
     for session in sessions:

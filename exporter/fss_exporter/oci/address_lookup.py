@@ -1,76 +1,92 @@
-"""Address and host name of each mount target, looked up once for each private IP and subnet, because they never change."""
+"""Address and host name of each mount target. Each private IP and subnet is looked up once, because they never change."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Final
 
 from fss_exporter.errors import CloudError, NotAuthorized
-from fss_exporter.oci.oci_inventory import Inventory, MountTarget
-from fss_exporter.oci.tag_filter import Row
+from fss_exporter.oci.cloud_client import CloudClient, PrivateIp
+from fss_exporter.oci.oci_inventory import MountTarget
 
-LOOK_UPS: Final = ("get_private_ip", "get_subnet")
-"""Operations it takes."""
+LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")
+"""API operations whose success is reported."""
 
+_WORTH_A_LISTING: Final = 8  # unknown addresses in one subnet from which one listing replaces single look-ups
 
-class Calls(Protocol):
-    """What is needed of a session."""
-
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
-        """One operation; the answer has `data`."""
+Report = Callable[[str, CloudError | None], None]
+"""Called with every look-up's operation and its error, None where it was answered."""
 
 
-class Addresses:
-    """What is known of the addresses of one region.
+class AddressLookup:
+    """The addresses of the mount targets of one region.
 
     Args:
-        session: where to ask.
-        note: told of every look-up's operation and error, None where it went well.
+        client: calls in the region.
+        report: called after every look-up.
     """
 
-    def __init__(self, session: Calls, note: Callable[[str, Exception | None], None]) -> None:
-        self._session = session
-        self._note = note
-        self._hosts: dict[str, tuple[str, str]] = {}
+    def __init__(self, client: CloudClient, report: Report) -> None:
+        self._client = client
+        self._report = report
+        self._private_ips: dict[str, PrivateIp] = {}
         self._domains: dict[str, str] = {}
         self._looked_for: set[str] = set()
 
-    @property
-    def known(self) -> int:
-        """How many mount targets were looked up, found or not."""
-        return len(self._looked_for)
-
     def located(self, target: MountTarget) -> MountTarget:
-        """A mount target with what is known of its address."""
-        address, host = self._hosts.get(target.private_ip_id, ("", ""))
+        """The mount target with the address and host name that are known."""
+        found = self._private_ips.get(target.private_ip_id)
         domain = self._domains.get(target.subnet_id, "")
-        fqdn = f"{host}.{domain}" if host and domain else ""
+        fqdn = f"{found.host_label}.{domain}" if found and found.host_label and domain else ""
+        address = found.address if found else ""
         return replace(target, address=address, fqdn=fqdn, pending=target.id not in self._looked_for)
 
-    def look_up(self, inventory: Inventory) -> Iterator[None]:
-        """Ask for what is not known yet, a call at a time. A subnet that refuses once is not asked again in this round."""
-        refused: set[str] = set()
-        for target in inventory.mount_targets.values():
-            subnet = target.subnet_id
-            if target.private_ip_id and target.private_ip_id not in self._hosts and subnet not in refused:
-                row = self._looked_up("get_private_ip", target.private_ip_id, subnet, refused)
-                if isinstance(row.get("ipAddress"), str):
-                    self._hosts[target.private_ip_id] = (row["ipAddress"], str(row.get("hostnameLabel") or ""))
-                yield
-            if subnet and subnet not in self._domains and subnet not in refused:
-                row = self._looked_up("get_subnet", subnet, subnet, refused)
-                if row:
-                    self._domains[subnet] = str(row.get("subnetDomainName") or "")
-                yield
-            self._looked_for.add(target.id)
+    def look_up(self, targets: Iterable[MountTarget], progress: Callable[[], None]) -> None:
+        """Look up every address that is not known yet; `progress` is called after each subnet or mount target.
 
-    def _looked_up(self, operation: str, ocid: str, subnet: str, refused: set[str]) -> Row:
-        """The resource; empty where it could not be read. Where it may not be seen, neither may others of its subnet."""
+        A subnet that refuses a look-up is not asked again in this round.
+        """
+        by_subnet: dict[str, list[MountTarget]] = {}
+        for target in targets:
+            by_subnet.setdefault(target.subnet_id, []).append(target)
+        for subnet_id, inside in by_subnet.items():
+            self._look_up_subnet(subnet_id, inside, progress)
+
+    def _look_up_subnet(self, subnet_id: str, targets: list[MountTarget], progress: Callable[[], None]) -> None:
+        self._look_up_domain(subnet_id)
+        wanted = frozenset(one.private_ip_id for one in targets) - self._private_ips.keys() - {""}
+        if subnet_id and len(wanted) >= _WORTH_A_LISTING:
+            self._list_private_ips(subnet_id, wanted)
+        allowed = True
+        for target in targets:
+            if target.private_ip_id and target.private_ip_id not in self._private_ips and allowed:
+                allowed = self._look_up_private_ip(target.private_ip_id)
+            self._looked_for.add(target.id)
+            progress()
+
+    def _look_up_domain(self, subnet_id: str) -> None:
+        if not subnet_id or subnet_id in self._domains:
+            return
         try:
-            row = self._session.call("virtual_network", operation, ocid).data
+            self._domains[subnet_id] = self._client.subnet_domain(subnet_id)
         except CloudError as error:
-            self._note(operation, error)
-            if isinstance(error, NotAuthorized):
-                refused.add(subnet)
-            return {}
-        self._note(operation, None)
-        return row if isinstance(row, dict) else {}
+            self._report("GetSubnet", error)
+        else:
+            self._report("GetSubnet", None)
+
+    def _list_private_ips(self, subnet_id: str, wanted: frozenset[str]) -> None:
+        """One listing for many mount targets. Where it fails, single look-ups follow and report."""
+        try:
+            listed = self._client.private_ips(subnet_id)
+        except CloudError:
+            return
+        self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
+
+    def _look_up_private_ip(self, ocid: str) -> bool:
+        """Whether further addresses of the same subnet may be asked for."""
+        try:
+            self._private_ips[ocid] = self._client.private_ip(ocid)
+        except CloudError as error:
+            self._report("GetPrivateIp", error)
+            return not isinstance(error, NotAuthorized)
+        self._report("GetPrivateIp", None)
+        return True

@@ -1,15 +1,15 @@
-"""How often OCI is asked: one budget for all regions, and short waits that a stop cuts off."""
+"""How often OCI is called: one budget for all regions and loops, and waits that end when the exporter stops."""
 
 import threading
 from collections.abc import Callable
 
-
-class Stopped(Exception):  # not an error: the exporter is going down
-    """The wait was cut off because the poller is to stop."""
+from fss_exporter.background import EndLoop
 
 
-class Budget:
-    """Spaces calls evenly, so that no second ever sees more than `calls_per_second` and one.
+class CallBudget:
+    """Spaces calls evenly: no second has more than `calls_per_second` calls and one.
+
+    Turns are given in the order they are asked for, so that polls and inventories share the budget.
 
     Args:
         calls_per_second: the rate.
@@ -31,7 +31,7 @@ class Budget:
         """Wait until one more call may leave.
 
         Raises:
-            Stopped: the poller is to stop.
+            EndLoop: the poller is to stop.
         """
         with self._lock:
             now = self._clock()
@@ -41,10 +41,10 @@ class Budget:
         self.pause(turn - now)
 
     def pause(self, seconds: float) -> None:
-        """Wait before a call is tried again.
+        """Wait so many seconds.
 
         Raises:
-            Stopped: the poller is to stop.
+            EndLoop: the poller is to stop.
         """
         if self._wait(max(0.0, seconds)):
-            raise Stopped
+            raise EndLoop

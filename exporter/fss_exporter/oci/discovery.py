@@ -17,7 +17,7 @@ ACTIVE: Final = "ACTIVE"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredMountTarget:
     """One mount target.
 
     Attributes:
@@ -37,14 +37,14 @@ class Found:
     exports: Mapping[str, str]
 
 
-def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -> list[Found]:
+def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -> list[DiscoveredMountTarget]:
     """Every mount target of a region, by name."""
     paths: dict[str, dict[str, str]] = {}
     for export in inventory.exports:
         system = inventory.file_systems[export.file_system_id]
         paths.setdefault(export.mount_target_id, {})[export.path] = system.name
     return [
-        Found(
+        DiscoveredMountTarget(
             region,
             target,
             inventory.compartment(target.compartment_id),
@@ -56,7 +56,7 @@ def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -
     ]
 
 
-def http_sd(found: Iterable[Found]) -> list[dict[str, Any]]:
+def http_sd(found: Iterable[DiscoveredMountTarget]) -> list[dict[str, Any]]:
     """Every active mount target with an address as a target on its NFS port."""
     return [
         {
@@ -81,7 +81,7 @@ def _endpoint(address: str) -> str:
     return f"[{address}]:{NFS_PORT}" if ":" in address else f"{address}:{NFS_PORT}"
 
 
-def sharing_an_address(found: Sequence[Found]) -> list[Found]:
+def sharing_an_address(found: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
     """Mount targets whose address another one has as well (overlapping networks): clients cannot be told apart."""
     uses = Counter(one.target.address for one in found)
     return [one for one in found if one.target.address and uses[one.target.address] > 1]

@@ -9,6 +9,10 @@ from types import MappingProxyType
 from typing import Final
 
 NAMESPACE: Final = "oci_filestorage"
+"""Namespace of File Storage's metrics."""
+
+PUBLISHED_NAMESPACE: Final = "fss_exporter"
+"""Namespace of the metrics this exporter posts. It may not begin with `oci_` or `oracle_`. Documented at MetricDataDetails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,13 @@ NEEDS: Final = MappingProxyType(
         "UpdateAlarm": Need("manage", "alarms"),
         "DeleteAlarm": Need("manage", "alarms"),
         "PublishMessage": Need("use", "ons-topics", where="compartment <compartment of the topic>"),
-        "PostMetricData": Need("use", "metrics", namespace="fss_exporter"),
+        "PostMetricData": Need("use", "metrics", namespace=PUBLISHED_NAMESPACE),
     }
 )
 """By API operation."""
+
+AUTH_KINDS: Final = ("config_file", "instance_principal", "resource_principal", "workload_identity")
+"""How requests may be signed: API key, compute instance, function, pod of OKE."""
 
 _SUBJECTS: Final = MappingProxyType(
     {

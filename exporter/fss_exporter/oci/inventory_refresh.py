@@ -1,71 +1,67 @@
-"""Listing what is there, a call at a time, so that polls can go in between.
+"""The inventory of one region: lists all resources, looks up addresses, and publishes what it found as a frozen state.
 
-A listing that fails keeps what it gave last; its operation is reported as failed and its age grows. Addresses are looked up after
-the listings, so that the first metrics do not wait for them.
+A listing that fails keeps the records it had last; its operation is reported as failed and its age grows. Resources are published
+before their addresses are looked up, so that the first metrics do not wait for look-ups.
 """
 
 import logging
-from collections import defaultdict
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from sys import intern
+from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeVar
 
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
 from fss_exporter.model.services import SERVICES
-from fss_exporter.oci.address_lookup import LOOK_UPS, Addresses
-from fss_exporter.oci.client.session import api_name
-from fss_exporter.oci.listings import Listings, build
-from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup
+from fss_exporter.oci.cloud_client import CloudClient, Listed, Listing
+from fss_exporter.oci.inventory_join import join
+from fss_exporter.oci.oci_inventory import (
+    Connector,
+    Export,
+    ExportSet,
+    FileSystem,
+    Inventory,
+    ListedResources,
+    MountTarget,
+    Replication,
+)
 from fss_exporter.oci.scopes import Scope, choose, scopes_of
-from fss_exporter.oci.service_metrics import LISTINGS
-from fss_exporter.oci.tag_filter import Row, Tags
+from fss_exporter.oci.tag_filter import TagFilter
 
-_PAGE: Final = 1000
-_LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are shown together; a thousand take minutes
+_LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 
-_IN_ZONE: Final = MappingProxyType(
-    {
-        "mount_targets": "list_mount_targets",
-        "file_systems": "list_file_systems",
-        "export_sets": "list_export_sets",
-        "replications": "list_replications",
-        "connectors": "list_outbound_connectors",
-    }
+_IN_DOMAINS: Final[tuple[tuple[str, type, str], ...]] = (
+    ("mount_targets", MountTarget, "ListMountTargets"),
+    ("file_systems", FileSystem, "ListFileSystems"),
+    ("export_sets", ExportSet, "ListExportSets"),
+    ("replications", Replication, "ListReplications"),
+    ("connectors", Connector, "ListOutboundConnectors"),
 )
+"""Listings of one availability domain: field of `ListedResources`, record, API operation."""
 
-_UNREAD: Final = frozenset(
-    "isCloneParent isHydrated kmsKeyId lifecycleDetails locks nsgIds securityAttributes sourceDetails systemTags timeCreated".split()
+SERVICE_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"lustre": ("ListLustreFileSystems",), "block-volume": ("ListVolumes", "ListBootVolumes")}
 )
+"""API operations that list the resources of a service."""
 
 log = logging.getLogger(__name__)
 
-Complain = Callable[[str, Exception | None], None]
-"""Told how something went: what, and the error, or None where it went well."""
+_Answer = TypeVar("_Answer")
 
-
-class Calls(Protocol):
-    """What is needed of a session."""
-
-    region: str
-    tenancy_id: str
-
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
-        """One operation; the answer has `data` and `headers`."""
-
-    def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
-        """Every page of a listing."""
+Report = Callable[[str, Exception | None], None]
+"""Called after every call with its API operation and its error, None where it was answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class InventoryState:
-    """What the last survey found.
+    """What the last inventory found.
 
     Attributes:
-        inventory: None until a survey got through its listings.
-        scopes: what metrics are to be asked of.
-        succeeded: by API operation, whether every call of the last survey was answered.
+        inventory: None until all listings were made once.
+        scopes: compartments that metrics are asked of.
+        succeeded: by API operation, whether every call of the last inventory was answered.
         listed_at: epoch seconds of the oldest listing in use; None before the first.
         succeeded_at: epoch seconds at which the last inventory ended without a failed call; None before the first.
     """
@@ -77,165 +73,241 @@ class InventoryState:
     succeeded_at: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class InventorySelection:
+    """Which resources are listed.
+
+    Attributes:
+        compartments: OCIDs or names; empty for all of the tenancy.
+        tags: of the resources that are wanted.
+        services: other storage services to list as well.
+        optional_services: those of `services` that may be missing or forbidden without a failure.
+    """
+
+    compartments: tuple[str, ...] = ()
+    tags: TagFilter = field(default_factory=TagFilter)
+    services: tuple[str, ...] = ()
+    optional_services: tuple[str, ...] = ()
+
+
 class InventoryRefresh:
-    """Keeps the inventory of one region.
+    """Keeps the inventory of one region. `state` is replaced as a whole and may be read from any thread.
 
     Args:
-        session: where to ask.
-        compartments: OCIDs or names; empty for all of the tenancy.
-        tags: which resources are wanted.
+        client: calls in the region.
+        selection: which resources are listed.
         now: epoch seconds.
-        complain: told of every call's success or failure.
-        services: other storage services to list as well.
-        unasked: those of them nobody asked for: where nothing of them is known, a listing may fail.
+        report: called after every call.
+        publish: called with each new state.
     """
 
     def __init__(
         self,
-        session: Calls,
-        compartments: tuple[str, ...],
-        tags: Tags,
+        client: CloudClient,
+        selection: InventorySelection,
         *,
         now: Callable[[], float],
-        complain: Complain,
-        services: tuple[str, ...] = (),
-        unasked: tuple[str, ...] = (),
+        report: Report,
+        publish: Callable[[InventoryState], None] = lambda _: None,
     ) -> None:
-        self.found = InventoryState()
-        self._session = session
-        self._wanted = compartments
-        self._tags = tags
-        self._services = services
-        self._unasked = frozenset(unasked)
-        self._silent: set[str] = set()
-        self._told: set[str] = set()
+        self.state = InventoryState()
+        self.calls = 0
+        self.listed = threading.Event()
+        self._client = client
+        self._selection = selection
         self._now = now
-        self._complain = complain
+        self._report = report
+        self._publish = publish
         self._succeeded: dict[str, bool] = {}
-        self._succeeded_at: float | None = None
-        self._kept: dict[tuple[str, ...], tuple[float, list[Row]]] = {}
+        self._last: dict[tuple[str, ...], tuple[float, Any]] = {}
         self._used: set[tuple[str, ...]] = set()
-        self._addresses = Addresses(session, self._note)
+        self._not_watched: set[str] = set()
+        self._unreachable_services: set[str] = set()
+        self._limits: Mapping[str, float] = MappingProxyType({})
+        self._addresses = AddressLookup(client, self._note)
 
-    def steps(self) -> Iterator[None]:
-        """One survey; each step is one listing or look-up. `found` is replaced as soon as there is something to show.
+    def run(
+        self, progress: Callable[[], None] = lambda: None, look_ups: Callable[[], int | None] = lambda: None
+    ) -> None:
+        """Make one inventory.
+
+        Args:
+            progress: called after each listing and look-up.
+            look_ups: of how many mount targets the address is looked up, asked after the listings; None for all.
 
         Raises:
-            FssError: it cannot even be said where to look; what was found before stays.
-            Stopped: the poller is to stop.
+            FssError: availability domains or compartments are not known; the state before stays.
+            EndLoop: the exporter stops.
         """
-        self._succeeded, self._used, self._silent = {}, set(), set()
+        self._succeeded, self._used, self._unreachable_services = {}, set(), set()
         try:
-            zones, names = self._places()
+            domains, names = self._domains(), self._compartments()
         except FssError:
-            self.found = replace(self.found, succeeded=MappingProxyType(dict(self._succeeded)))
+            self._set(replace(self.state, succeeded=MappingProxyType(dict(self._succeeded))))
             raise
-        yield
-        rows: dict[str, list[Row]] = defaultdict(list)
-        for compartment_id in names:
-            yield from self._list_compartment(compartment_id, zones, rows)
-        inventory, broken = build(Listings(**{kind: tuple(found) for kind, found in rows.items()}), names, self._tags)
-        if broken:
-            log.warning("%s: %d listed resources are not as documented and are left out", self._session.region, broken)
-        self._kept = {key: self._kept[key] for key in self._used if key in self._kept}
-        self._publish(inventory, scopes_of(self._wanted, self._session.tenancy_id, names))
-        shown = self._addresses.known
-        for _ in self._addresses.look_up(inventory):
-            if shown + _LOOK_UPS_SHOWN <= self._addresses.known:
-                shown = self._addresses.known
-                self._publish(inventory, self.found.scopes)
-            yield
-        for operation in LOOK_UPS if inventory.mount_targets else ():
-            self._succeeded.setdefault(api_name(operation), True)  # all of it is known
-        if all(self._succeeded.values()):
-            self._succeeded_at = self._now()
-        self._publish(inventory, self.found.scopes)
-
-    def _list_compartment(
-        self, compartment_id: str, zones: Sequence[str], rows: Mapping[str, list[Row]]
-    ) -> Iterator[None]:
-        for zone in zones:
-            for kind, operation in _IN_ZONE.items():
-                rows[kind].extend(self._listed("file_storage", operation, compartment_id, zone))
-                yield
-        rows["exports"].extend(self._listed("file_storage", "list_exports", compartment_id=compartment_id))
-        yield
-        for service in self._services:
-            kind, client, operations = LISTINGS[service]
-            unasked = service if service in self._unasked else ""
-            for operation in operations:
-                rows[kind].extend(self._listed(client, operation, compartment_id=compartment_id, unasked=unasked))
-                yield
-
-    def _places(self) -> tuple[list[str], Mapping[str, str]]:
-        tenancy_id = self._session.tenancy_id
-        domains = self._listed("identity", "list_availability_domains", needed=True, compartment_id=tenancy_id)
-        tree = self._listed(
-            "identity",
-            "list_compartments",
-            needed=not self._wanted,
-            compartment_id=tenancy_id,
-            compartment_id_in_subtree=True,
-            lifecycle_state="ACTIVE",
+        listed = self._list_all(domains, tuple(names), progress)
+        self._last = {key: self._last[key] for key in self._used if key in self._last}
+        limits = self._mount_target_limits()
+        inventory = join(
+            listed, self._selection.tags, compartments=names, availability_domains=domains, mount_target_limits=limits
         )
-        chosen = choose(self._wanted, tenancy_id, tree)
-        for mistake in chosen.mistakes:
-            self._note("list_compartments", UsageError(mistake))
-        return [str(row["name"]) for row in domains if "name" in row], chosen.names
+        scopes = scopes_of(self._selection.compartments, self._client.tenancy_id, names)
+        self._show(inventory, scopes)
+        self._look_up_addresses(inventory, scopes, progress, look_ups())
+        succeeded_at = self._now() if all(self._succeeded.values()) else self.state.succeeded_at
+        self._set(replace(self.state, succeeded_at=succeeded_at))
 
-    def _listed(
-        self, service: str, operation: str, *arguments: str, needed: bool = False, unasked: str = "", **options: object
-    ) -> list[Row]:
-        key = (operation, *arguments, str(options.get("compartment_id", "")))
-        self._used.add(key)
-        last = self._kept.get(key, (0.0, []))[1]
-        if unasked in self._silent and not last:
-            return last
-        if operation != "list_availability_domains":
-            options["limit"] = _PAGE
+    def _list_all(
+        self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]
+    ) -> ListedResources:
+        found: dict[str, list[Any]] = {}
+        broken = 0
+        for kind, listing in self._listings(domains, compartments):
+            found.setdefault(kind, []).extend(listing.records)
+            broken += listing.broken
+            progress()
+        if broken:
+            log.warning("%s: %d listed resources are not as documented and are left out", self._client.region, broken)
+        return ListedResources(**{kind: tuple(records) for kind, records in found.items()})
+
+    def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[tuple[str, Listing[Any]]]:
+        """Every listing, with the field of `ListedResources` it belongs to."""
+        for compartment_id in compartments:
+            for domain in domains:
+                for kind, record, operation in _IN_DOMAINS:
+                    yield kind, self._resources(record, operation, compartment_id, domain)
+            yield "exports", self._resources(Export, "ListExports", compartment_id)
+            for service in self._selection.services:
+                for operation in SERVICE_OPERATIONS[service]:
+                    yield "service_resources", self._service_resources(service, operation, compartment_id)
+
+    def _resources(
+        self, record: type[Listed], operation: str, compartment_id: str, domain: str = ""
+    ) -> Listing[Listed]:
+        key = (operation, compartment_id, domain)
         try:
-            pages = self._session.pages(service, operation, *arguments, **options)
-            rows: list[Row] = [_slim(row) for page in pages for row in page if isinstance(row, dict)]
-        except CloudError as error:
-            if unasked and not last:
-                self._pass_over(unasked, error)
-                self._kept.pop(key, None)  # its age is nobody's concern
-                return last
-            self._note(operation, error)
-            if needed and key not in self._kept:
-                raise
-            return last
-        self._note(operation, None)
-        self._kept[key] = (self._now(), rows)
-        return rows
+            return self._asked(key, lambda: self._client.resources(record, compartment_id, domain))
+        except CloudError:
+            return self._last_or(key, Listing(()))
 
-    def _pass_over(self, service: str, error: CloudError) -> None:
-        """A service nobody asked for may be missing here, or out of bounds: said once, and looked for in each survey."""
-        if not isinstance(error, NotAuthorized):
-            self._silent.add(service)
-        if service not in self._told:
-            self._told.add(service)
-            log.info("%s: %s is not watched: %s", self._session.region, SERVICES[service].title, error)
+    def _service_resources(self, service: str, operation: str, compartment_id: str) -> Listing[Any]:
+        key = (operation, compartment_id)
+        optional = service in self._selection.optional_services and key not in self._last
+        if optional and service in self._unreachable_services:
+            return Listing(())
+        try:
+            if not optional:
+                return self._asked(key, lambda: self._client.service_resources(operation, compartment_id))
+            listing = self._client.service_resources(operation, compartment_id)
+        except CloudError as error:
+            if optional:
+                if not isinstance(
+                    error, NotAuthorized
+                ):  # it may be missing here: do not wait for it in each compartment
+                    self._unreachable_services.add(service)
+                self._say_not_watched(SERVICES[service].title, error)
+            return self._last_or(key, Listing(()))
+        if listing.records:  # from now on the service is watched, and its failures are failures
+            self._used.add(key)
+            self._last[key] = self._now(), listing
+            self._note(operation, None)
+        return listing
+
+    def _mount_target_limits(self) -> Mapping[str, float]:
+        """Service limits. They need a permission that monitoring does not need, so a refusal is no failure."""
+        try:
+            self._limits = MappingProxyType(dict(self._client.mount_target_limits()))
+        except CloudError as error:
+            self._say_not_watched("the service limit of mount targets", error)
+        return self._limits
+
+    def _say_not_watched(self, subject: str, error: CloudError) -> None:
+        if subject not in self._not_watched:
+            self._not_watched.add(subject)
+            log.info("%s: %s is not watched: %s", self._client.region, subject, error)
+
+    def _domains(self) -> tuple[str, ...]:
+        return self._asked_or_last(("ListAvailabilityDomains",), self._client.availability_domains)
+
+    def _compartments(self) -> Mapping[str, str]:
+        """Names of the wanted compartments by OCID."""
+        wanted = self._selection.compartments
+        try:
+            tree = self._asked_or_last(("ListCompartments",), self._client.compartments)
+        except CloudError:
+            if not wanted:
+                raise
+            tree = ()  # OCIDs can do without names
+        chosen = choose(wanted, self._client.tenancy_id, {one.id: one.name for one in tree})
+        for mistake in chosen.mistakes:
+            self._note("ListCompartments", UsageError(mistake))
+        return chosen.names
+
+    def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer]) -> _Answer:
+        """The answer of a call, which is kept under a key that begins with the API operation.
+
+        Raises:
+            CloudError: the call failed, which has been reported.
+        """
+        self._used.add(key)
+        try:
+            answer = ask()
+        except CloudError as error:
+            self._note(key[0], error)
+            raise
+        self._note(key[0], None)
+        self._last[key] = self._now(), answer
+        return answer
+
+    def _asked_or_last(self, key: tuple[str, ...], ask: Callable[[], _Answer]) -> _Answer:
+        try:
+            return self._asked(key, ask)
+        except CloudError:
+            if key not in self._last:
+                raise
+            answer: _Answer = self._last[key][1]
+            return answer
+
+    def _last_or(self, key: tuple[str, ...], nothing: _Answer) -> _Answer:
+        answer: _Answer = self._last[key][1] if key in self._last else nothing
+        return answer
 
     def _note(self, operation: str, error: Exception | None) -> None:
-        name = api_name(operation)
-        self._succeeded[name] = self._succeeded.get(name, True) and error is None
-        self._complain(name, error)
+        self.calls += 1
+        self._succeeded[operation] = self._succeeded.get(operation, True) and error is None
+        self._report(operation, error)
 
-    def _publish(self, inventory: Inventory, scopes: tuple[Scope, ...]) -> None:
-        targets = inventory.mount_targets.items()
-        located = MappingProxyType({key: self._addresses.located(target) for key, target in targets})
-        oldest = min((listed_at for listed_at, _ in self._kept.values()), default=None)
-        succeeded = MappingProxyType(dict(self._succeeded))
-        self.found = InventoryState(
-            replace(inventory, mount_targets=located), scopes, succeeded, oldest, self._succeeded_at
+    def _look_up_addresses(
+        self, inventory: Inventory, scopes: tuple[Scope, ...], progress: Callable[[], None], most: int | None
+    ) -> None:
+        looked_up = 0
+
+        def step() -> None:
+            nonlocal looked_up
+            looked_up += 1
+            if looked_up % _LOOK_UPS_SHOWN == 0:
+                self._show(inventory, scopes)
+            progress()
+
+        self._addresses.look_up(islice(inventory.mount_targets.values(), most), step)
+        for operation in LOOK_UPS if inventory.mount_targets else ():
+            self._succeeded.setdefault(operation, True)  # all addresses were known before
+        self._show(inventory, scopes)
+
+    def _show(self, inventory: Inventory, scopes: tuple[Scope, ...]) -> None:
+        """Publish the inventory with the addresses that are known."""
+        located = {key: self._addresses.located(target) for key, target in inventory.mount_targets.items()}
+        self._set(
+            InventoryState(
+                replace(inventory, mount_targets=MappingProxyType(located)),
+                scopes,
+                MappingProxyType(dict(self._succeeded)),
+                min((listed_at for listed_at, _ in self._last.values()), default=None),
+                self.state.succeeded_at,
+            )
         )
+        self.listed.set()
 
-
-def _slim(row: Row) -> Row:
-    """A listed row without what nobody reads, each text once: rows are kept for as long as the exporter lives."""
-    return {
-        intern(key): intern(value) if type(value) is str else value
-        for key, value in row.items()
-        if key not in _UNREAD and value not in (None, "", [], {})
-    }
+    def _set(self, state: InventoryState) -> None:
+        self.state = state
+        self._publish(state)

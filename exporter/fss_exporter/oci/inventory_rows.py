@@ -29,6 +29,9 @@ def inventory_rows(
     yield from _infos(region, inventory, addresses)
     yield from _figures(region, inventory)
     yield from _limits_and_objectives(region, inventory, settings)
+    counts, most = inventory.mount_target_counts, inventory.mount_target_limits
+    yield "fss_oci_mount_targets", [((region, domain), number) for domain, number in counts.items()]
+    yield "fss_oci_mount_targets_limit", [((region, domain), limit) for domain, limit in most.items()]
     targets = inventory.mount_targets.values()
     shared = sum(1 for target in targets if target.address and not addresses.get(target.id))
     yield "fss_oci_ambiguous_addresses", [((region,), shared)]
@@ -81,6 +84,13 @@ def _infos(region: str, inventory: Inventory, addresses: Mapping[str, str]) -> I
 
     looked_up = {key: one for key, one in targets.items() if not one.pending}  # so that no label changes a moment later
     yield "fss_mount_target_info", [((*placed(one), *mounted(one)), _INFO) for one in looked_up.values()]
+    pending = [
+        ((region, one.id, one.name, shape_of(one.requested_throughput_gbps).name), _INFO)
+        for one in targets.values()
+        if one.requested_throughput_gbps is not None
+        and shape_of(one.requested_throughput_gbps) != shape_of(one.observed_throughput_gbps)
+    ]
+    yield "fss_mount_target_pending_shape_info", pending
     yield "fss_file_system_info", [((*placed(one), one.state), _INFO) for one in systems.values()]
     yield "fss_replication_info", [((*placed(one), one.state), _INFO) for one in inventory.replications.values()]
     connectors = inventory.connectors.values()

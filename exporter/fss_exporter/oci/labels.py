@@ -1,7 +1,7 @@
-"""From the dimensions of a stream to the labels of a series, by whose the stream is. Pure.
+"""From the dimensions of a stream to the labels of a series. Pure.
 
-A key is made of OCIDs and dimension values only, so it never depends on a look-up; the names in the labels come from the inventory,
-and a stream whose owner is not in it has no labels.
+The key of a stream consists of OCIDs and dimension values only, so it never depends on a look-up. The names in the labels come from
+the inventory; a stream whose resource is not in the inventory has no labels.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Which dimensions tell the owner, and what labels they become; None for an owner that is not there."""
+    """The dimensions that name the resource, and the labels they become; None for a resource that is not in the inventory."""
 
     dimensions: tuple[str, ...]
     labels: Callable[[Inventory, Key], Labels | None]
@@ -78,15 +78,15 @@ _RULES: Final[Mapping[Owner, _Rule]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Whose a stream is: its key, and the labels of its series; None for a resource that is not in the inventory."""
+class LabelledStream:
+    """Key of a stream, and the labels of its series; None for a resource that is not in the inventory."""
 
     key: Key
     labels: Labels | None
 
 
 class RegionLabels:
-    """The owners of the streams of one region. Metrics with the same dimensions have the same ones and share them.
+    """The labels of all streams of one region. Metrics with the same dimensions share them.
 
     Args:
         region: the region's name.
@@ -95,30 +95,32 @@ class RegionLabels:
     def __init__(self, region: str) -> None:
         self._region = region
         self._inventory = Inventory()
-        self._kinds: dict[tuple[str, ...], Kind] = {}
+        self._by_dimensions: dict[tuple[str, ...], StreamLabels] = {}
 
-    def of(self, metric: OciMetric) -> "Kind":
-        """The owners of one metric's streams."""
+    def of(self, metric: OciMetric) -> "StreamLabels":
+        """The labels of one metric's streams."""
         shape = (metric.owner, *metric.dimensions)
-        if shape not in self._kinds:
-            self._kinds[shape] = Kind(self._region, _RULES[metric.owner], metric.dimensions, self._inventory)
-        return self._kinds[shape]
+        if shape not in self._by_dimensions:
+            self._by_dimensions[shape] = StreamLabels(
+                self._region, _RULES[metric.owner], metric.dimensions, self._inventory
+            )
+        return self._by_dimensions[shape]
 
     def use(self, inventory: Inventory) -> None:
-        """Names and owners are now these."""
+        """Use another inventory from now on."""
         self._inventory = inventory
-        for kind in self._kinds.values():
-            kind.use(inventory)
+        for labels in self._by_dimensions.values():
+            labels.use(inventory)
 
 
-class Kind:
-    """RegionLabels of streams that have the same dimensions."""
+class StreamLabels:
+    """Labels of the streams that have the same dimensions."""
 
     def __init__(self, region: str, rule: _Rule, dimensions: tuple[str, ...], inventory: Inventory) -> None:
         self._region = region
         self._rule = rule
         self._inventory = inventory
-        self._known: dict[Key, Found] = {}
+        self._known: dict[Key, LabelledStream] = {}
         names = rule.dimensions + dimensions
         getter = itemgetter(*names)
         self._key_of: Callable[[Mapping[str, Any]], Key] = (
@@ -127,25 +129,25 @@ class Kind:
 
     @property
     def unknown(self) -> frozenset[Key]:
-        """Keys of streams whose owner is not in the inventory."""
+        """Keys of streams whose resource is not in the inventory."""
         return frozenset(key for key, found in self._known.items() if found.labels is None)
 
     def use(self, inventory: Inventory) -> None:
-        """Names and owners are now these; who did not change keeps the very same labels."""
+        """Use another inventory from now on; labels that did not change stay the same objects."""
         self._inventory = inventory
         for key, found in list(self._known.items()):
             labels = self._labels(key)
             if labels is None:
                 del self._known[key]
             elif labels != found.labels:
-                self._known[key] = Found(found.key, labels)
+                self._known[key] = LabelledStream(found.key, labels)
 
-    def get(self, key: Key) -> Found | None:
-        """Whose a key is, if it was found before."""
+    def get(self, key: Key) -> LabelledStream | None:
+        """The stream of a key, if it was found before."""
         return self._known.get(key)
 
-    def find(self, dimensions: Mapping[str, Any]) -> Found:
-        """Whose a stream is.
+    def find(self, dimensions: Mapping[str, Any]) -> LabelledStream:
+        """The stream with these dimensions.
 
         Raises:
             KeyError: a dimension is missing.
@@ -155,7 +157,7 @@ class Kind:
         found = self._known.get(key)
         if found is None:
             key = tuple(map(intern, key))  # the same OCIDs come in every metric
-            found = self._known[key] = Found(key, self._labels(key))
+            found = self._known[key] = LabelledStream(key, self._labels(key))
         return found
 
     def _labels(self, key: Key) -> Labels | None:

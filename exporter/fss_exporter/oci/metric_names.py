@@ -11,7 +11,7 @@ from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_metric import OciMetric
 
 
-class Names:
+class MetricNames:
     """The spellings of one region.
 
     Args:

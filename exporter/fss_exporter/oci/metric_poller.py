@@ -1,144 +1,81 @@
-"""The thread that polls. It publishes whole snapshots; whoever scrapes reads the last one and waits for nobody."""
+"""The rounds of the loop `oci`: polls every region and publishes each as soon as it is polled."""
 
 import logging
-import threading
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+import time
+from collections.abc import Callable
+from typing import Any, Final
 
-from fss_exporter.errors import FssError
-from fss_exporter.oci.call_budget import Stopped
-from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
+from fss_exporter.errors import SourceError
+from fss_exporter.oci.account import Account, MonitoredRegion
+from fss_exporter.oci.each_region import each_region
+from fss_exporter.oci.snapshot import SnapshotBoard
 
-_LEAST_SECONDS: Final = 15.0  # what a region may take, however many there are
-_STOP_SECONDS: Final = 0.8
+_SHARE: Final = 0.9  # of the interval that a poll may take
+_LOOK_SECONDS: Final = 0.2
 
 log = logging.getLogger(__name__)
 
 
-class Region(Protocol):
-    """What the poller needs of a region."""
-
-    region: str
-
-    def poll(self, seconds: float) -> RegionSnapshot:
-        """Ask everything once, in so many seconds."""
-
-    def work(self, until: float) -> RegionSnapshot | None:
-        """Use the time up to a reading of the clock; what changed by it, if anything did."""
-
-
-class Poller:
-    """Polls every region in turn, over and over.
+class MetricPoller:
+    """Polls every region of an account.
 
     Args:
-        connect: reads the credentials and gives the regions; tried again at each poll until it works.
-        interval: seconds from the begin of one poll to the next.
+        account: the regions.
+        board: gets the results.
+        interval: seconds from the begin of one poll to the begin of the next.
         clock: seconds that never go back.
-        stopping: set when the poller is to stop; the budget waits on it as well.
-        ledger: counters of what was done.
+        pause: waits so many seconds; raises EndLoop when the exporter stops.
+
+    Attributes:
+        polled: whether a round has ended, well or not.
+        success: whether every region's last poll had an answer to everything.
+        duration_seconds: of the last round, all regions together.
     """
 
     def __init__(
         self,
-        connect: Callable[[], Sequence[Region]],
+        account: Account[Any],
+        board: SnapshotBoard,
         *,
         interval: float,
-        clock: Callable[[], float],
-        stopping: threading.Event,
-        ledger: SelfMetrics,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.snapshot = Snapshot()
-        self.success = False
         self.polled = False
+        self.success = False
         self.duration_seconds = 0.0
-        self._connect = connect
-        self._regions: Sequence[Region] = ()
+        self._account = account
+        self._board = board
         self._interval = interval
         self._clock = clock
-        self._stopping = stopping
-        self._ledger = ledger
-        self._polling = threading.Lock()
-        self._refused_credentials = ""
-        self._thread: threading.Thread | None = None
-        ledger.add("fss_oci_polls_refused_total", amount=0)
+        self._pause = pause
 
-    def start(self) -> None:
-        """Poll from now on, in a thread of its own."""
-        self._thread = threading.Thread(target=self._run, name="oci-poller", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Poll no more. A call that is under way is not waited for longer than a moment; its answer is dropped."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join(_STOP_SECONDS)
-
-    def poll_once(self) -> bool:
-        """Poll every region once and publish each; False if a poll is under way, which is left alone.
+    def run_round(self) -> None:
+        """Poll every region once.
 
         Raises:
-            Stopped: the poller is to stop.
+            FssError: a region could not be polled, or not everything was answered.
+            EndLoop: the exporter stops.
         """
-        if not self._polling.acquire(blocking=False):
-            self._ledger.add("fss_oci_polls_refused_total")
-            log.warning("the poll before is still under way; this one is left out")
-            return False
+        began, success = self._clock(), False
         try:
-            self._poll()
+            each_region(self._account.regions(), self._poll)
+            failed = [one.region for one in self._board.regions if not one.success]
+            if failed:
+                raise SourceError(f"incomplete poll: {', '.join(failed)}")
+            success = True
         finally:
-            self._polling.release()
-        return True
+            self.success, self.duration_seconds, self.polled = success, self._clock() - began, True
 
-    def work(self, until: float) -> None:
-        """Let the regions use the time up to a reading of the clock.
+    def _poll(self, region: MonitoredRegion) -> None:
+        self._wait_for_inventory(region)
+        poll = region.poller.poll(region.inventory.state, _SHARE * self._interval)
+        self._board.publish_poll(region.name, poll)
 
-        Raises:
-            Stopped: the poller is to stop.
-        """
-        for region in self._regions:
-            fresh = region.work(until)
-            if fresh is not None:
-                self.snapshot = self.snapshot.with_region(fresh)
-
-    def _poll(self) -> None:
-        began = self._clock()
-        success = self._connected()
-        for region in self._regions:
-            share = max(_LEAST_SECONDS, 0.9 * self._interval / len(self._regions))
-            try:
-                fresh = region.poll(share)
-            except Stopped:
-                raise
-            except Exception:  # a mistake of ours in one region does not cost the others
-                log.exception("%s: the poll broke off", region.region)
-                success = False
-                continue
-            if self._stopping.is_set():
-                raise Stopped
-            self.snapshot = self.snapshot.with_region(fresh)
-            success = success and fresh.success
-        self.success, self.duration_seconds, self.polled = success, self._clock() - began, True
-
-    def _connected(self) -> bool:
-        if self._regions:
-            return True
-        try:
-            self._regions = self._connect()
-        except FssError as error:
-            if str(error) != self._refused_credentials:
-                self._refused_credentials = str(error)
-                log.error("cannot poll OCI, will try again: %s", error)  # noqa: TRY400  # the operator's, not ours
-            return False
-        return True
-
-    def _run(self) -> None:
-        due = self._clock()
-        try:
-            while not self._stopping.is_set():
-                self.poll_once()
-                due = max(due + self._interval, self._clock())
-                self.work(due)
-                self._stopping.wait(max(0.0, due - self._clock()))
-        except Stopped:
-            pass
+    def _wait_for_inventory(self, region: MonitoredRegion) -> None:
+        """The first poll comes right after the first listings, and waits for them one interval at most."""
+        for _ in range(int(_SHARE * self._interval / _LOOK_SECONDS)):
+            if region.inventory.listed.is_set():
+                return
+            self._pause(_LOOK_SECONDS)
+        log.info("%s: no poll yet: the first inventory has not listed all resources", region.name)

@@ -1,274 +1,268 @@
-"""Asking Monitoring: each metric that the tenancy has, once in each scope, and what is known from all answers so far.
+"""Queries of Monitoring in one region: each metric that the tenancy has, once a poll in each scope.
 
-What fails costs itself only. A metric whose call failed keeps its points, and asks further back the next time, so that no minute of a
-counter is lost; a region that gives no answer at all is left alone until the next poll.
+A failure costs one metric. A metric whose query failed keeps its points, and its next window reaches further back, so that no minute
+of a counter is lost. A region that does not answer is left alone until the next poll.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Final
 
 from fss_exporter.errors import CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.services import SERVICES
-from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.inventory_refresh import Calls
-from fss_exporter.oci.labels import Key, RegionLabels
-from fss_exporter.oci.metric_names import Names
+from fss_exporter.oci.cloud_client import CloudClient, MetricRequest
+from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.labels import RegionLabels
+from fss_exporter.oci.metric_names import MetricNames
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.mount_target_estimates import NEEDED, Watched
+from fss_exporter.oci.mount_target_estimates import NEEDED, PointsByMetric
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.oci_metric import OciMetric
 from fss_exporter.oci.query_shards import QueryShards
 from fss_exporter.oci.scopes import Scope
 from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.series_store import SKIPPED, MinuteStamps, Points, SeriesStore, Taken
-from fss_exporter.oci.snapshot import Asked
-from fss_exporter.oci.streams import Stream, decode_streams
-from fss_exporter.oci.window import COUNTER_OVERLAP_MINUTES, Window, gauge_minutes, newest_complete, window
+from fss_exporter.oci.series_store import SKIPPED, AnswerSummary, MinuteStamps, SeriesStore
+from fss_exporter.oci.snapshot import MetricState
+from fss_exporter.oci.window import (
+    ANSWERS_REPEATED,
+    COUNTER_OVERLAP_MINUTES,
+    Window,
+    gauge_minutes,
+    newest_complete,
+    window,
+)
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
-_THOROUGH_EVERY: Final = 5  # polls: a series that is new and late is seen that soon
+_THOROUGH_EVERY: Final = 5  # polls; a series that is new and late is found within so many
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """One metric, asked of one scope for some minutes."""
+class _ScopeAnswer:
+    """What one metric brought in one scope."""
 
-    metric: OciMetric
-    scope: Scope
-    window: Window
+    success: bool = False
+    summary: AnswerSummary = field(default_factory=AnswerSummary)
+    query_bytes: int = 0
 
 
-class Queries:
+class MetricQueries:
     """The metrics of one region.
 
     Args:
-        session: where to ask.
-        start: minutes that end at or before this, in epoch seconds, are none of this exporter's counters.
+        client: calls in the region.
+        start: minutes that end at or before this, in epoch seconds, are in no counter of this exporter.
         now: epoch seconds.
-        ledger: counters of what was done.
-        complaints: where failures are noted.
-        metrics: what is asked, by documented name; of another service only where the inventory has some of it.
-        unasked: other services nobody asked for: their metrics may be out of bounds.
+        self_metrics: counters of the poller itself.
+        failures: log of failed queries.
+        metrics: by documented name; those of another service are queried where the inventory has resources of it.
+        optional_services: other services whose metrics may be forbidden without a failure.
     """
 
     def __init__(
         self,
-        session: Calls,
+        client: CloudClient,
         *,
         start: int,
         now: Callable[[], float],
-        ledger: SelfMetrics,
-        complaints: Complaints,
+        self_metrics: SelfMetrics,
+        failures: FailureLog,
         metrics: Mapping[str, OciMetric] = METRICS,
-        unasked: Collection[str] = (),
+        optional_services: Collection[str] = (),
     ) -> None:
-        clockwork, self._owners = MinuteStamps(), RegionLabels(session.region)
-        self.books: Mapping[str, SeriesStore] = {
-            name: SeriesStore(metric, self._owners, start=start, clockwork=clockwork)
+        stamps, self._labels = MinuteStamps(), RegionLabels(client.region)
+        self.stores: Mapping[str, SeriesStore] = {
+            name: SeriesStore(metric, self._labels, start=start, stamps=stamps, keeps_points=name in NEEDED)
             for name, metric in metrics.items()
         }
-        self.asked: dict[str, Asked] = {}
+        self.states: dict[str, MetricState] = {}
         self.names_are_due = True
-        self._session = session
+        self._client = client
         self._start = start
         self._now = now
-        self._ledger = ledger
-        self._complaints = complaints
+        self._self_metrics = self_metrics
+        self._failures = failures
         self._metrics = metrics
-        self._names = Names(metrics)
-        self._unasked = frozenset(unasked)
-        self._told: set[str] = set()
+        self._names = MetricNames(metrics)
+        self._optional_services = frozenset(optional_services)
+        self._not_watched: set[str] = set()
         self._inventory = Inventory()
-        self._services: frozenset[str] = frozenset()
-        self._splits: dict[tuple[str, Scope], QueryShards] = {}
-        self._answered: dict[tuple[str, Scope], int] = {}
+        self._shards: dict[tuple[str, Scope], QueryShards] = {}
+        self._answered: dict[tuple[str, Scope], deque[int]] = {}
         self._unanswered = 0
         self._first = 0
         self._polls = 0
         for reason in SKIPPED:
-            ledger.add("fss_oci_streams_skipped_total", (session.region, reason), 0)
+            self_metrics.add("fss_oci_streams_skipped_total", (client.region, reason), 0)
 
     def use(self, inventory: Inventory) -> None:
-        """What there is, from now on."""
-        self.names_are_due = self.names_are_due or not inventory.services <= self._services
-        self._inventory, self._services = inventory, inventory.services
-        self._owners.use(inventory)
-        for book in self.books.values():
-            book.look_again()
+        """Use another inventory from now on."""
+        self.names_are_due = self.names_are_due or not inventory.services <= self._inventory.services
+        self._inventory = inventory
+        self._labels.use(inventory)
+        for store in self.stores.values():
+            store.relabel()
 
     def learn_names(self, scopes: Sequence[Scope]) -> bool:
-        """Ask which metrics there are; True if every scope answered. What was known stands where one did not."""
+        """Ask which metrics exist; False if a scope did not answer, and the names known before remain in use."""
         found: list[str] = []
-        namespaces = {metric.namespace: metric.service for metric in self._metrics.values() if self._is_there(metric)}
+        namespaces = {metric.namespace: metric.service for metric in self._metrics.values() if self._exists(metric)}
         try:
             for scope in scopes:
                 for namespace, service in namespaces.items():
                     found += self._listed(scope, namespace, service)
         except CloudError as error:
-            self._complaints.note("ListMetrics", error)
+            self._failures.failed("ListMetrics", error)
             return False
         self._names.learn(found)
         self.names_are_due = False
         return True
 
-    def _is_there(self, metric: OciMetric) -> bool:
-        return not metric.service or metric.service in self._services
+    def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> PointsByMetric:
+        """Query every metric that exists. A poll that runs out of time begins with the metrics it left out the next time.
 
-    def _listed(self, scope: Scope, namespace: str, service: str) -> list[str]:
-        wanted = {"namespace": namespace, "groupBy": ["name"]}
-        pages = self._session.pages(
-            "monitoring", "list_metrics", scope.compartment_id, wanted, compartment_id_in_subtree=scope.subtree
-        )
-        try:
-            rows = [row for page in pages for row in page if isinstance(row, dict)]
-        except NotAuthorized as error:
-            if service not in self._unasked:
-                raise
-            if service not in self._told:
-                self._told.add(service)
-                log.info("%s: %s has no metrics here: %s", self._session.region, SERVICES[service].title, error)
-            return []
-        return [row["name"] for row in rows if isinstance(row.get("name"), str)]
-
-    def ask_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> Watched:
-        """Ask every metric there is; what estimates are made of, by metric, where it was answered.
-
-        A poll that runs out of time goes on, the next time, where it stopped.
+        Returns:
+            The points of those metrics an estimate is made of, as far as they were answered.
         """
-        watched: dict[str, dict[Key, Points]] = {}
         self._unanswered = 0
         self._polls += 1
-        metrics = [
-            one for one in self._metrics.values() if self._is_there(one) and self._names.spelling(one) is not None
-        ]
-        for name in self.asked.keys() - {metric.name for metric in metrics}:
-            del self.asked[name]
+        metrics = [one for one in self._metrics.values() if self._exists(one) and self._names.spelling(one) is not None]
+        for name in self.states.keys() - {metric.name for metric in metrics}:
+            del self.states[name]
         begin = self._first % len(metrics) if metrics else 0
         self._first = 0
+        points = {}
         for turn, metric in enumerate(metrics[begin:] + metrics[:begin]):
             if self._unanswered >= _UNANSWERED_AT_MOST or out_of_time():
                 self._first = self._first or begin + turn
-                self._missed(metric)
-            else:
-                watch: dict[Key, Points] = {}
-                if self._ask(metric, scopes, watch):
-                    watched[metric.name] = watch
-        return {name: watch for name, watch in watched.items() if name in NEEDED}
+                self._remember(metric, _ScopeAnswer())
+                continue
+            answer = self._query(metric, scopes)
+            if answer.success and metric.name in NEEDED:
+                points[metric.name] = answer.summary.points
+        return points
 
-    @property
-    def has(self) -> set[str]:
-        """Documented names of the metrics the tenancy has."""
-        return set(self.asked)
+    def _exists(self, metric: OciMetric) -> bool:
+        return not metric.service or metric.service in self._inventory.services
 
-    def _missed(self, metric: OciMetric) -> None:
-        known = self.asked.get(metric.name)
-        self.asked[metric.name] = Asked(success=False, streams=0, newest=known.newest if known else None)
+    def _listed(self, scope: Scope, namespace: str, service: str) -> tuple[str, ...]:
+        try:
+            return self._client.metric_names(scope, namespace)
+        except NotAuthorized as error:
+            if service not in self._optional_services:
+                raise
+            if service not in self._not_watched:
+                self._not_watched.add(service)
+                log.info("%s: %s has no metrics here: %s", self._client.region, SERVICES[service].title, error)
+            return ()
 
-    def _ask(self, metric: OciMetric, scopes: Sequence[Scope], watch: dict[Key, Points]) -> bool:
-        """Ask one metric in every scope; True if all of it was answered."""
-        book, success, streams, newest = self.books[metric.name], True, 0, None
-        book.open()
+    def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> _ScopeAnswer:
+        """Query one metric in every scope."""
+        self.stores[metric.name].release_held_back()
+        success, total, query_bytes = True, AnswerSummary(), 0
         for scope in scopes:
-            seen: set[Key] = set()
-            answered = True
-            request = _Request(metric, scope, self._window(metric, scope))
-            for taken in self._ask_scope(request, seen, watch):
-                if taken is None:
-                    answered = False
-                    continue
-                streams += taken.streams
-                newest = max((minute for minute in (newest, taken.newest) if minute is not None), default=None)
-                for reason, number in taken.skipped.items():
-                    self._ledger.add("fss_oci_streams_skipped_total", (self._session.region, reason), number)
-            success = success and answered
-            if answered:
-                self._answered[metric.name, scope] = newest_complete(self._now())
-        self._remember(metric, Asked(success, streams, newest))
-        return success
+            answer = self._query_scope(metric, scope)
+            success = success and answer.success
+            total, query_bytes = total.plus(answer.summary), max(query_bytes, answer.query_bytes)
+            if answer.success:
+                self._answered_minutes(metric, scope).append(newest_complete(self._now()))
+        for reason, number in total.skipped.items():
+            self._self_metrics.add("fss_oci_streams_skipped_total", (self._client.region, reason), number)
+        answer = _ScopeAnswer(success, total, query_bytes)
+        self._remember(metric, answer)
+        return answer
 
-    def _remember(self, metric: OciMetric, fresh: Asked) -> None:
-        before = self.asked.get(metric.name)
-        newest = max((known.newest for known in (before, fresh) if known and known.newest is not None), default=None)
-        if fresh.success and (before is None or newest == before.newest):
+    def _remember(self, metric: OciMetric, answer: _ScopeAnswer) -> None:
+        """Keep what became of a metric, and look for another spelling of its name where it brings nothing new."""
+        before = self.states.get(metric.name)
+        known = before.newest if before else None
+        newest = max((one for one in (known, answer.summary.newest) if one is not None), default=None)
+        if answer.success and (before is None or newest == known):
             self._names.fell_silent(metric)
-        if fresh.success and not fresh.streams and before is not None and before.streams:
-            self.names_are_due = True  # it is spelled differently now, or there is nothing more to report
-        self.asked[metric.name] = Asked(fresh.success, fresh.streams, newest)
+        if answer.success and not answer.summary.streams and before is not None and before.streams:
+            self.names_are_due = True  # another spelling is in use now, or there is nothing more to report
+        self.states[metric.name] = MetricState(answer.success, answer.summary.streams, newest, answer.query_bytes)
 
-    def _ask_scope(self, request: _Request, seen: set[Key], watch: dict[Key, Points]) -> Iterator[Taken | None]:
-        """What each part of the query brought; None for a part that failed."""
-        metric = request.metric
-        splits = self._splits.setdefault((metric.name, request.scope), QueryShards(metric))
-        for _ in range(_DOUBLINGS_AT_MOST):
-            parts = splits.parts(self._inventory, request.window.minutes)
-            seen.clear()
+    def _query_scope(self, metric: OciMetric, scope: Scope) -> _ScopeAnswer:
+        """Query one metric in one scope, in as many parts as its answer needs."""
+        shards = self._shards.setdefault((metric.name, scope), QueryShards(metric))
+        minutes = self._window(metric, scope)
+        for doublings in count():
+            parts = shards.parts(self._inventory, minutes.minutes)
+            requests = [self._request(metric, scope, minutes, part) for part in parts]
             try:
-                taken = [self._ask_part(request, part, seen, watch) for part in parts]
-            except TooMuchData as error:
-                if splits.was_too_much(len(parts)):
+                answer = self._query_parts(metric, requests)
+            except CloudError as error:
+                if doublings < _DOUBLINGS_AT_MOST and _more_parts(shards, len(parts), error):
                     continue
-                self._complaints.note(metric.name, error)
-                taken = [None]
-            if None not in taken:
-                splits.answered(sum(part.streams for part in taken if part is not None))
+                shards.length_was_not_the_reason()
+                self._failures.failed(metric.name, error)
+                return _ScopeAnswer(query_bytes=max(len(one.query) for one in requests))
+            if answer.success:
+                shards.answered(answer.summary.streams)
             if len(parts) > 1:
-                self._ledger.add("fss_oci_query_splits_total", (self._session.region, metric.name), len(parts) - 1)
-            yield from taken
-            return
-        yield None
+                labels = (self._client.region, metric.name)
+                self._self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
+            return answer
+        raise AssertionError  # the loop ends with a return
+
+    def _query_parts(self, metric: OciMetric, requests: Sequence[MetricRequest]) -> _ScopeAnswer:
+        """Send the parts of one query. A part that fails costs only itself.
+
+        Raises:
+            CloudError: a query or its answer was refused for its length or size.
+        """
+        store, summary, success = self.stores[metric.name], AnswerSummary(), True
+        for request in requests:
+            try:
+                streams = self._client.summarize(request)
+            except (CloudError, MqlError) as error:
+                if isinstance(error, TooMuchData) or (len(requests) > 1 and _was_refused(error)):
+                    raise
+                self._failures.failed(metric.name, error)
+                self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
+                success = False
+                continue
+            self._unanswered = 0
+            summary = store.take(streams, newest_complete(self._now()), summary)
+        return _ScopeAnswer(success, summary, max(len(one.query.encode()) for one in requests))
+
+    def _request(self, metric: OciMetric, scope: Scope, minutes: Window, part: tuple[str, ...]) -> MetricRequest:
+        spelling = self._names.spelling(metric)
+        assert spelling is not None  # noqa: S101  # only metrics that exist are queried
+        return MetricRequest(scope, metric.namespace, metric.query(spelling, part), minutes.start, minutes.end)
 
     def _window(self, metric: OciMetric, scope: Scope) -> Window:
         if metric.counter is None:
-            known = self.asked.get(metric.name)
+            known = self.states.get(metric.name)
             minutes = gauge_minutes(
                 self._now(),
                 newest=known.newest if known else None,
-                slowest=self.books[metric.name].slowest,
+                slowest=self.stores[metric.name].slowest,
                 thorough=self._polls % _THOROUGH_EVERY == 0,
             )
             return window(self._now(), overlap_minutes=minutes, answered=None)
-        answered = self._answered.get((metric.name, scope), self._start)
-        return window(self._now(), overlap_minutes=COUNTER_OVERLAP_MINUTES, answered=answered)
+        oldest = min(self._answered_minutes(metric, scope))
+        return window(self._now(), overlap_minutes=COUNTER_OVERLAP_MINUTES, answered=oldest)
 
-    def _ask_part(
-        self, request: _Request, part: tuple[str, ...], seen: set[Key], watch: dict[Key, Points]
-    ) -> Taken | None:
-        metric, spelling = request.metric, self._names.spelling(request.metric)
-        assert spelling is not None  # noqa: S101  # only metrics that are there are asked for
-        try:
-            streams = self._summarized(metric.query(spelling, part), request)
-        except TooMuchData:
-            raise
-        except (CloudError, MqlError) as error:
-            self._complaints.note(metric.name, error)
-            self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
-            return None
-        self._unanswered = 0
-        watching = watch if metric.name in NEEDED else None
-        return self.books[metric.name].take(streams, newest_complete(self._now()), seen, watching)
-
-    def _summarized(self, query: str, request: _Request) -> list[Stream | None]:
-        details = {
-            "namespace": request.metric.namespace,
-            "query": query,
-            "startTime": _stamp(request.window.start),
-            "endTime": _stamp(request.window.end),
-            "resolution": "1m",
-        }
-        operation = "summarize_metrics_data"
-        options: dict[str, object] = {"compartment_id_in_subtree": True} if request.scope.subtree else {}
-        answer = self._session.call(
-            "monitoring", operation, request.scope.compartment_id, details, decode=decode_streams, **options
-        )
-        streams: list[Stream | None] = answer.data
-        return streams
+    def _answered_minutes(self, metric: OciMetric, scope: Scope) -> deque[int]:
+        """Newest complete minute at the time of each of the last answers."""
+        return self._answered.setdefault((metric.name, scope), deque([self._start], maxlen=ANSWERS_REPEATED))
 
 
-def _stamp(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _was_refused(error: Exception) -> bool:
+    return isinstance(error, CloudError) and error.status == 400
+
+
+def _more_parts(shards: QueryShards, parts: int, error: CloudError) -> bool:
+    """Whether to ask again in more parts. A query of several parts that is refused may be too long, else its answer is."""
+    said = str(error).lower()
+    is_about_size = (
+        isinstance(error, TooMuchData) and error.status != 413 and "length" not in said and "long" not in said
+    )
+    return shards.answer_was_too_large(parts) if parts < 2 or is_about_size else shards.query_was_too_long(parts)

@@ -1,7 +1,7 @@
 """Mount-target IOPS from what OCI publishes of the file systems behind each mount target. Pure.
 
 Requests by size and throughput only bound each other within one minute, so each file system is estimated for the newest minute that
-all of its streams have; a metric that has no stream of it at all says that nothing of the kind was asked.
+all of its streams have. A metric without any stream of the file system means that there were no such requests.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ NEEDED: Final = (READ_BYTES, WRITE_BYTES, READS, WRITES, METADATA)
 
 _BUCKET_NAMES: Final = tuple(bucket.name for bucket in BUCKETS)
 
-Watched = Mapping[str, Mapping[Key, Points]]
+PointsByMetric = Mapping[str, Mapping[Key, Points]]
 """By documented metric name: points by (mount target, file system, further dimensions)."""
 
 
@@ -43,11 +43,11 @@ class Estimate:
     iops: Bounds
 
 
-def estimate(watched: Watched) -> Mapping[str, Estimate]:
+def estimate(points_by_metric: PointsByMetric) -> Mapping[str, Estimate]:
     """Estimates by OCID of the mount target; none for one without traffic figures."""
     series: dict[tuple[str, str], dict[tuple[str, str], Points]] = {}
     for name in NEEDED:
-        for key, points in watched.get(name, {}).items():
+        for key, points in points_by_metric.get(name, {}).items():
             series.setdefault((key[0], key[1]), {})[name, key[2] if len(key) > 2 else ""] = points
     parts: dict[str, list[tuple[int, Bounds]]] = {}
     for (target, _), streams in series.items():

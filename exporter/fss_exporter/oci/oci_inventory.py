@@ -1,111 +1,118 @@
-"""What is there: frozen records of mount targets and what belongs to them. Pure."""
+"""Frozen records of the resources in one region. Pure.
+
+Every record of a resource that is listed begins with the same six fields: OCID, display name (the OCID where it has none), OCID of
+the compartment, availability domain, lifecycle state, and tags (`key` is a freeform tag, `namespace.key` a defined one).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+GONE = frozenset({"DELETED", "FAILED", "TERMINATED"})
+"""Lifecycle states of resources that no longer exist."""
 
-@dataclass(frozen=True, slots=True)
-class MountTarget:
-    """A mount target.
 
-    Attributes:
-        observed_throughput_gbps: the throughput that is billed and enforced; None as some standard ones report it.
-        private_ip_id: OCID of its address; empty where it has none.
-        address: IP address; empty while it is not known.
-        fqdn: host name; empty while it is not known, or without DNS label.
-        pending: whether address and host name are still to be looked up for the first time.
-        vcn_id: OCID of its network; empty while it is not known.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """What every listed resource has."""
 
     id: str
     name: str
     compartment_id: str
     availability_domain: str
     state: str
-    export_set_id: str
-    subnet_id: str
-    private_ip_id: str
-    observed_throughput_gbps: int | None
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountTarget(Resource):
+    """A mount target.
+
+    Attributes:
+        observed_throughput_gbps: the throughput that is billed and enforced; None as some standard ones report it.
+        requested_throughput_gbps: the throughput after a pending change of the shape; None where the API reports none.
+        private_ip_id: OCID of its address; empty where it has none.
+        address: IP address; empty while it is not known.
+        fqdn: host name; empty while it is not known, or without DNS label.
+        vcn_id: OCID of its network; empty while it is not known.
+        pending: whether address and host name are still to be looked up for the first time.
+    """
+
+    export_set_id: str = ""
+    subnet_id: str = ""
+    private_ip_id: str = ""
+    observed_throughput_gbps: int | None = None
+    requested_throughput_gbps: int | None = None
     address: str = ""
     fqdn: str = ""
     vcn_id: str = ""
     pending: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FileSystem:
-    """A file system; `metered_bytes` is what is billed, refreshed hourly."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSystem(Resource):
+    """A file system; `metered_bytes` is what is billed, refreshed hourly. A clone hydrates until it has all its data."""
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
-    state: str
-    metered_bytes: int | None
+    metered_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A file system behind a mount target, at a path."""
-
-    id: str
-    path: str
-    state: str
-    file_system_id: str
-    mount_target_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Replication:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replication(Resource):
     """A replication; times are epoch seconds, None where the API gives none."""
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
-    state: str
-    interval_seconds: float | None
-    recovery_point: float | None
+    interval_seconds: float | None = None
+    recovery_point: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Connector:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connector(Resource):
     """An outbound connector, in practice to an LDAP server."""
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
-    state: str
-    type: str
+    type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceResource:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceResource(Resource):
     """A resource of another storage service.
 
     Attributes:
         service: row of the model's table of services.
-        kind: what was bought, as that row has it; a kind the row does not have has no ceilings.
-        capacity_bytes: what was bought of it.
+        kind: tier or performance level as that row has it; a kind the row does not have has no limits.
+        capacity_bytes: capacity that was bought.
     """
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
-    state: str
     service: str
     kind: str
     capacity_bytes: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSet:
+    """The exports of one mount target, and the network they are in."""
+
+    id: str
+    vcn_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A file system behind a mount target, at a path. Listings name the export set; `mount_target_id` is looked up."""
+
+    id: str
+    path: str
+    state: str
+    file_system_id: str
+    export_set_id: str
+    mount_target_id: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Everything in one region, by OCID. Deleted resources are not in it.
+    """Every resource in one region, by OCID. Deleted resources are not in it.
 
     Attributes:
         compartments: names by OCID, the tenancy's own included; an OCID stands for itself where its name is not known.
+        availability_domains: of the region.
+        mount_target_limits: service limit of mount targets by availability domain, where it may be read.
     """
 
     mount_targets: Mapping[str, MountTarget] = field(default_factory=dict)
@@ -115,12 +122,28 @@ class Inventory:
     connectors: Mapping[str, Connector] = field(default_factory=dict)
     compartments: Mapping[str, str] = field(default_factory=dict)
     service_resources: Mapping[str, ServiceResource] = field(default_factory=dict)
+    availability_domains: tuple[str, ...] = ()
+    mount_target_counts: Mapping[str, int] = field(default_factory=dict)
+    mount_target_limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def services(self) -> frozenset[str]:
-        """Other storage services there is something of."""
+        """Other storage services of which there is a resource."""
         return frozenset(one.service for one in self.service_resources.values())
 
     def compartment(self, compartment_id: str) -> str:
         """The compartment's name, or its OCID where the name is not known."""
         return self.compartments.get(compartment_id, compartment_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedResources:
+    """The records of all listings of one region, all compartments and availability domains together."""
+
+    mount_targets: tuple[MountTarget, ...] = ()
+    file_systems: tuple[FileSystem, ...] = ()
+    exports: tuple[Export, ...] = ()
+    export_sets: tuple[ExportSet, ...] = ()
+    replications: tuple[Replication, ...] = ()
+    connectors: tuple[Connector, ...] = ()
+    service_resources: tuple[ServiceResource, ...] = ()

@@ -1,7 +1,7 @@
 """How many queries one metric needs, because an answer holds 2,000 streams and 100,000 points at most. Pure.
 
-The first guess comes from the inventory, every later one from what the last answer really held; an answer that was too much all
-the same doubles the parts. So the number of queries grows with streams only where it must.
+The first guess comes from the inventory, every later one from the number of streams in the last answer. An answer that is too large,
+or a query that is refused for its length, doubles the parts.
 """
 
 import math
@@ -21,36 +21,51 @@ class QueryShards:
     def __init__(self, metric: OciMetric) -> None:
         self._metric = metric
         self._streams: int | None = None
-        self._at_least = 1
+        self._least_for_size = 1
+        self._least_for_length = 1
 
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
         """OCIDs for each query; one empty part is a query without selection.
 
         Args:
-            inventory: what there is.
+            inventory: of the region.
             minutes: points a stream may have in the window.
         """
         streams = self._expected(inventory) if self._streams is None else self._streams
         needed = max(math.ceil(streams / MOST_STREAMS), math.ceil(streams * minutes / MOST_POINTS))
         if needed > 1:
             needed = math.ceil(streams * max(1 / MOST_STREAMS, minutes / MOST_POINTS) / _FILL)
+        needed = max(needed, self._least_for_size)
+        if needed > 1:  # a query without selection is never too long
+            needed = max(needed, self._least_for_length)
         weights = self._weights(inventory)
-        needed = min(max(needed, self._at_least), len(weights))
+        needed = min(needed, len(weights))
         return [()] if needed <= 1 else _balanced(weights, needed)
 
-    def was_too_much(self, parts: int) -> bool:
-        """An answer was refused for its size; True if asking for more, smaller parts makes sense."""
+    def answer_was_too_large(self, parts: int) -> bool:
+        """An answer was refused for its size; True if more, smaller parts make sense."""
         if not self._metric.split_by:
             return False
-        self._at_least = max(2, parts * 2)
+        self._least_for_size = max(2, parts * 2)
         self._streams = None
         return True
+
+    def query_was_too_long(self, parts: int) -> bool:
+        """A query was refused, perhaps for its length; True if more, shorter queries make sense."""
+        if parts < 2:
+            return False
+        self._least_for_length = parts * 2
+        return True
+
+    def length_was_not_the_reason(self) -> None:
+        """Shorter queries were refused as well."""
+        self._least_for_length = 1
 
     def answered(self, streams: int) -> None:
         """All parts together held so many streams."""
         self._streams = streams
         if streams <= MOST_STREAMS * _FILL:
-            self._at_least = 1
+            self._least_for_size = 1
 
     def _expected(self, inventory: Inventory) -> int:
         return sum(weight for _, weight in self._weights(inventory))

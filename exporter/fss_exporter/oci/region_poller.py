@@ -1,200 +1,161 @@
-"""One region: surveys and polls that share a thread and a budget, and the snapshot they make."""
+"""One poll of one region: query every metric, estimate IOPS, publish the result."""
 
-from collections.abc import Callable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from fss_exporter.errors import FssError
-from fss_exporter.oci.complaints import Complaints
-from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventoryState
-from fss_exporter.oci.metric_queries import Queries
+from fss_exporter.oci.cloud_client import CloudClient
+from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.inventory_refresh import InventoryState
+from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_estimates import Estimate, complete, estimate
+from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.shared_series import Column
-from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.oci.snapshot import PollState
 from fss_exporter.oci.window import newest_complete
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
-_BETWEEN_SURVEYS_SECONDS: Final = 120  # however many hints there are
+_BETWEEN_LISTINGS_SECONDS: Final = 120  # of metric names, however often they seem to have changed
 _SENT_ALWAYS: Final = "MountTargetConnections"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How long things may take and last, in seconds."""
+class PollTimes:
+    """Seconds: between two listings of metric names, and after which a point is not exported."""
 
-    inventory_interval: float = 600.0
-    stale_after: float = 360.0
+    names_interval: float
+    stale_after: float
 
 
 class RegionPoller:
     """Polls one region.
 
     Args:
-        region: its name.
-        survey: keeps its inventory.
-        queries: ask its metrics.
-        survey_complaints: where the survey's failures are noted.
-        query_complaints: where failed queries are noted.
-        pace: time limits.
+        client: calls in the region.
+        queries: of its metrics.
+        failures: log of failed queries.
+        times: intervals and ages.
         now: epoch seconds.
         clock: seconds that never go back.
     """
 
     def __init__(
         self,
-        region: str,
-        survey: InventoryRefresh,
-        queries: Queries,
+        client: CloudClient,
+        queries: MetricQueries,
+        failures: FailureLog,
         *,
-        survey_complaints: Complaints,
-        query_complaints: Complaints,
-        pace: Pace,
+        times: PollTimes,
         now: Callable[[], float],
         clock: Callable[[], float],
     ) -> None:
-        self.region = region
-        self._survey = survey
+        self.suspects_changes = False
+        self._client = client
         self._queries = queries
-        self._survey_complaints = survey_complaints
-        self._query_complaints = query_complaints
-        self._pace = pace
+        self._failures = failures
+        self._times = times
         self._now = now
         self._clock = clock
-        self._steps: Iterator[None] | None = None
-        self._survey_began = float("-inf")
+        self._inventory: Inventory | None = None
         self._names_learned = float("-inf")
-        self._shown = InventoryState()
-        self._seconds = 0.0
-        self._ended = 0.0
         self._succeeded_at: float | None = None
+        self._ended = False
         self._estimates: Mapping[str, Estimate] = {}
         self._suspicious: frozenset[object] = frozenset()
-        self._hinted = False
 
-    def poll(self, seconds: float) -> RegionSnapshot:
-        """Ask everything once.
-
-        Args:
-            seconds: how long it may take; what is left then is asked first the next time.
-
-        Raises:
-            Stopped: the poller is to stop.
-        """
-        began = self._clock()
-        if self._survey.found.inventory is None:
-            self._survey_until_found()
-        if self._survey.found.inventory is not None:
-            self._ask(lambda: self._clock() - began > seconds)
-        self._query_complaints.close()
-        self._seconds, self._ended = self._clock() - began, self._now()
-        asked = self._queries.asked.values()
-        if asked and all(one.success for one in asked):
-            self._succeeded_at = self._ended
-        return self._snapshot()
-
-    def work(self, until: float) -> RegionSnapshot | None:
-        """Use the time between two polls for the survey, if one is due or under way.
+    def poll(self, state: InventoryState, seconds: float) -> PollState:
+        """Query everything once.
 
         Args:
-            until: a reading of the clock.
+            state: the newest inventory.
+            seconds: how long the poll may take; metrics that are left out then come first in the next poll.
 
         Returns:
-            What changed by it; None where nothing did.
+            The state of the region; without any metric where there is no inventory yet.
 
         Raises:
-            Stopped: the poller is to stop.
+            EndLoop: the exporter stops.
         """
-        due = self._survey_began + (_BETWEEN_SURVEYS_SECONDS if self._hinted else self._pace.inventory_interval)
-        if self._steps is None and self._clock() >= due:
-            self._begin_survey()
-        while self._steps is not None and self._clock() < until:
-            self._step()
-        if self._survey.found is self._shown or not self._ended:
-            return None
-        self._use_inventory()
-        return self._snapshot()
+        began = self._clock()
+        if state.inventory is None:
+            return self._state(0.0)
+        self._use(state.inventory)
+        self._learn_names(state)
+        points = self._queries.query_all(state.scopes, lambda: self._clock() - began > seconds)
+        now_minute = newest_complete(self._now())
+        for store in self._queries.stores.values():
+            store.forget(now_minute, self._times.stale_after)
+        states = self._queries.states
+        fresh = estimate(points) if complete(points, states) else {}
+        oldest = now_minute - self._times.stale_after
+        self._estimates = {key: one for key, one in {**self._estimates, **fresh}.items() if one.minute >= oldest}
+        self._look_for_changes()
+        self._failures.end_round()
+        if states and all(one.success for one in states.values()):
+            self._succeeded_at = self._now()
+        poll = self._state(self._clock() - began)
+        self._log_first(poll)
+        return poll
 
-    def _use_inventory(self) -> None:
-        found = self._survey.found
-        if found.inventory is not None and found.inventory is not self._shown.inventory:
-            self._queries.use(found.inventory)
-            self._estimates = {
-                target: one for target, one in self._estimates.items() if target in found.inventory.mount_targets
-            }
-        self._shown = found
+    def _use(self, inventory: Inventory) -> None:
+        if inventory is self._inventory:
+            return
+        self._inventory = inventory
+        self._queries.use(inventory)
+        self._estimates = {key: one for key, one in self._estimates.items() if key in inventory.mount_targets}
 
-    def _begin_survey(self) -> None:
-        self._survey_began = self._clock()
-        self._hinted = False
-        self._steps = self._survey.steps()
-
-    def _survey_until_found(self) -> None:
-        if self._steps is None:
-            self._begin_survey()
-        while self._steps is not None and self._survey.found.inventory is None:
-            self._step()
-
-    def _step(self) -> None:
-        assert self._steps is not None  # noqa: S101  # callers look
-        try:
-            next(self._steps)
-        except StopIteration:
-            self._steps = None
-        except FssError:  # noted by the survey
-            self._steps = None
-        if self._steps is None:
-            self._survey_complaints.close()
-
-    def _ask(self, out_of_time: Callable[[], bool]) -> None:
-        self._use_inventory()
-        scopes, queries, now_minute = self._shown.scopes, self._queries, newest_complete(self._now())
+    def _learn_names(self, state: InventoryState) -> None:
         since = self._clock() - self._names_learned
-        due = since >= self._pace.inventory_interval or (queries.names_are_due and since >= _BETWEEN_SURVEYS_SECONDS)
-        if due and queries.learn_names(scopes):
+        least = _BETWEEN_LISTINGS_SECONDS if self._queries.names_are_due else self._times.names_interval
+        if since >= least and self._queries.learn_names(state.scopes):
             self._names_learned = self._clock()
-        watched = queries.ask_all(scopes, out_of_time)
-        for book in queries.books.values():
-            book.forget(now_minute, self._pace.stale_after)
-        fresh = estimate(watched) if complete(watched, queries.has) else {}
-        oldest = now_minute - self._pace.stale_after
-        self._estimates = {target: one for target, one in {**self._estimates, **fresh}.items() if one.minute >= oldest}
-        self._look_for_hints()
 
-    def _look_for_hints(self) -> None:
-        """Mount targets that fell silent or are not known make the next survey come early, each once."""
-        asked = self._queries.asked.get(_SENT_ALWAYS)
+    def _look_for_changes(self) -> None:
+        """Mount targets that fell silent, or that the inventory does not have, suggest a new inventory, each once."""
+        asked = self._queries.states.get(_SENT_ALWAYS)
         if asked is None or not asked.success or asked.newest is None:
             return
-        book = self._queries.books[_SENT_ALWAYS]
-        late = (column for minute, column in book.points.items() if minute < asked.newest - _SILENT_SECONDS)
+        store = self._queries.stores[_SENT_ALWAYS]
+        late = (column for minute, column in store.points.items() if minute < asked.newest - _SILENT_SECONDS)
         silent = {series.labels for column in late for series in column.series}
-        suspicious = frozenset(silent | book.unknown)
-        if not suspicious <= self._suspicious:
-            self._hinted = True
+        suspicious = frozenset(silent | store.unknown)
+        self.suspects_changes = self.suspects_changes or not suspicious <= self._suspicious
         self._suspicious = suspicious
 
-    def _snapshot(self) -> RegionSnapshot:
-        queries, found = self._queries, self._survey.found
+    def _state(self, seconds: float) -> PollState:
         points: dict[str, Mapping[int, Column]] = {}
-        for book in queries.books.values():
-            if book.metric.gauge:
-                name = book.metric.gauge.name
-                points[name] = _both(points[name], book.points) if name in points else book.points
-        sums = {book.metric.counter.name: book.sums for book in queries.books.values() if book.metric.counter}
-        asked = dict(queries.asked)
-        well = found.inventory is not None and bool(asked)
-        return RegionSnapshot(
-            region=self.region,
-            surveyed=found,
+        sums: dict[str, Column] = {}
+        for store in self._queries.stores.values():
+            gauge, counter = store.metric.gauge, store.metric.counter
+            if gauge:
+                known = points.get(gauge.name)
+                points[gauge.name] = store.points if known is None else _both(known, store.points)
+            if counter:
+                sums[counter.name] = store.sums
+        return PollState(
             points=MappingProxyType(points),
             sums=MappingProxyType(sums),
             estimates=MappingProxyType(dict(self._estimates)),
-            asked=MappingProxyType(asked),
-            success=well and all(one.success for one in asked.values()) and all(found.succeeded.values()),
-            duration_seconds=self._seconds,
-            ended=self._ended,
+            metrics=MappingProxyType(dict(self._queries.states)),
+            duration_seconds=seconds,
+            ended=self._now(),
             succeeded_at=self._succeeded_at,
+            clock_skew_seconds=self._client.clock_skew_seconds,
+        )
+
+    def _log_first(self, poll: PollState) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        answered = sum(one.success for one in poll.metrics.values())
+        streams = sum(one.streams for one in poll.metrics.values())
+        log.info(
+            "%s: first poll ended after %.0f s: %d of %d metrics answered, %d streams",
+            *(self._client.region, poll.duration_seconds, answered, len(poll.metrics), streams),
         )
 
 

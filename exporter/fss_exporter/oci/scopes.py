@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 ROOT: Final = "root"
 """How the tenancy's own compartment is called."""
@@ -17,7 +17,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenCompartments:
     """Compartments that were meant.
 
     Attributes:
@@ -29,15 +29,15 @@ class Chosen:
     mistakes: tuple[str, ...] = ()
 
 
-def choose(wanted: Iterable[str], tenancy_id: str, tree: Iterable[Mapping[str, Any]]) -> Chosen:
+def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> ChosenCompartments:
     """The compartments of a tenancy that are wanted.
 
     Args:
         wanted: OCIDs or names; nothing means all.
         tenancy_id: OCID of the tenancy, which is a compartment as well.
-        tree: rows of ListCompartments.
+        tree: names of all compartments below the root, by OCID.
     """
-    known = {tenancy_id: ROOT} | {str(row["id"]): str(row["name"]) for row in tree if "id" in row and "name" in row}
+    known = {tenancy_id: ROOT, **tree}
     chosen: dict[str, str] = {}
     mistakes: list[str] = []
     for name in wanted:
@@ -50,7 +50,7 @@ def choose(wanted: Iterable[str], tenancy_id: str, tree: Iterable[Mapping[str, A
             mistakes.append(
                 f"oci.compartments: no compartment is called {name!r}, or it may not be seen; give the OCID"
             )
-    return Chosen(chosen or ({} if mistakes else known), tuple(mistakes))
+    return ChosenCompartments(chosen or ({} if mistakes else known), tuple(mistakes))
 
 
 def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> tuple[Scope, ...]:

@@ -1,34 +1,36 @@
-"""What is known of one OCI metric in one region: the newest point of each series, and sums that take each minute once. Pure.
+"""One OCI metric of one region: the newest point of each series, and counters that take each minute once. Pure.
 
-An answer only ever adds: a series that is not in it keeps its point until that is too old, one that comes late is taken when it
-comes. Whether the answer was good is the caller's business; a failed call leaves the book as it is.
+An answer only adds. A series that is not in an answer keeps its point until the point is too old, and a minute that comes late is
+taken when it comes. Whether the call succeeded is the business of the caller: a failed call leaves the store as it is.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.catalogue.metric import Metric, Series
-from fss_exporter.oci.labels import Found, Key, RegionLabels
+from fss_exporter.oci.labels import Key, LabelledStream, RegionLabels
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.oci_metric import OciMetric
 from fss_exporter.oci.shared_series import Column, SharedSeries
-from fss_exporter.oci.streams import Point, Stream
+from fss_exporter.oci.streams import Stream
 from fss_exporter.oci.window import MINUTE, Minutes
 
-SKIPPED: Final = ("broken", "unknown_resource", "success_event", "duplicate")
-"""Why a stream may be left out."""
+SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
+"""Why a stream may be left out, or lose some of its points (`broken_point`)."""
+
+_LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a second; a larger value is not data
 
 Points = dict[int, float]
-"""Values by the minute they are of."""
+"""Values by the end of their minute, epoch seconds."""
 
 
 @dataclass(slots=True)
-class _Adding:
-    """A counter at work. What its first answer brought is held back for one poll, so that it is seen at 0 first."""
+class _CounterSum:
+    """A counter. The increase of its first answer is held back for one poll, so that Prometheus sees it at 0 first."""
 
     series: SharedSeries
     minutes: Minutes
@@ -37,22 +39,30 @@ class _Adding:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What one answer brought.
+class AnswerSummary:
+    """What one answer, or several parts of an answer, brought.
 
     Attributes:
         streams: how many streams were in it.
         newest: end of the newest complete minute in it; None without any point.
         skipped: streams that were left out, by reason.
+        points: points of every stream that was taken; empty dicts where the caller does not need them.
     """
 
-    streams: int
-    newest: int | None
-    skipped: Mapping[str, int]
+    streams: int = 0
+    newest: int | None = None
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    points: Mapping[Key, Points] = field(default_factory=dict)
+
+    def plus(self, other: "AnswerSummary") -> "AnswerSummary":
+        """Both together."""
+        newest = max((one for one in (self.newest, other.newest) if one is not None), default=None)
+        skipped = Counter(self.skipped) + Counter(other.skipped)
+        return AnswerSummary(self.streams + other.streams, newest, skipped, {**self.points, **other.points})
 
 
 class MinuteStamps:
-    """From OCI's time stamps to minutes. An answer repeats a handful of them thousands of times."""
+    """From time stamps of OCI to minutes. An answer repeats a handful of time stamps thousands of times."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -79,20 +89,24 @@ class SeriesStore:
     """One metric of one region.
 
     Args:
-        metric: which.
-        owners: of the region; they have to know an inventory before the book does.
-        start: minutes that end at or before this, in epoch seconds, are none of this exporter's counters.
-        clockwork: shared by all books.
+        metric: the OCI metric.
+        labels: of the region; they need an inventory before the store takes answers.
+        start: minutes that end at or before this, in epoch seconds, are in no counter of this exporter.
+        stamps: shared by all stores.
+        keeps_points: whether summaries of answers carry all points, for calculations.
     """
 
-    def __init__(self, metric: OciMetric, owners: RegionLabels, *, start: int, clockwork: MinuteStamps) -> None:
+    def __init__(
+        self, metric: OciMetric, labels: RegionLabels, *, start: int, stamps: MinuteStamps, keeps_points: bool = False
+    ) -> None:
         self.metric = metric
-        self._owners = owners.of(metric)
+        self._labels = labels.of(metric)
         self._start = start
-        self._minute_of = clockwork.minute
+        self._minute_of = stamps.minute
+        self._keeps_points = keeps_points
         self._has_successes = "errorType" in metric.dimensions
         self._points: dict[Key, tuple[int, SharedSeries, float]] = {}
-        self._sums: dict[Key, _Adding] = {}
+        self._sums: dict[Key, _CounterSum] = {}
 
     @property
     def points(self) -> Mapping[int, Column]:
@@ -115,71 +129,73 @@ class SeriesStore:
     @property
     def sums(self) -> Column:
         """Every counter."""
-        adding = self._sums.values()
-        return Column(tuple(one.series for one in adding), tuple(one.total for one in adding))
+        sums = self._sums.values()
+        return Column(tuple(one.series for one in sums), tuple(one.total for one in sums))
 
     @property
     def unknown(self) -> frozenset[Key]:
-        """Keys of streams whose owner is not in the inventory."""
-        return self._owners.unknown
+        """Keys of streams whose resource is not in the inventory."""
+        return self._labels.unknown
 
-    def look_again(self) -> None:
-        """RegionLabels may have other names now, and series whose owner is gone are gone."""
+    def relabel(self) -> None:
+        """Take over renamed resources, and drop the series of resources that are gone."""
         for key, (minute, series, value) in list(self._points.items()):
-            owner = self._owners.get(key)
-            if owner is None:
+            known = self._labels.get(key)
+            if known is None:
                 del self._points[key]
             else:
-                self._points[key] = minute, _named_anew(self.metric.gauge, series, owner), value
-        for key, adding in list(self._sums.items()):
-            owner = self._owners.get(key)
-            if owner is None:
+                self._points[key] = minute, _relabelled(self.metric.gauge, series, known), value
+        for key, one in list(self._sums.items()):
+            known = self._labels.get(key)
+            if known is None:
                 del self._sums[key]
             else:
-                adding.series = _named_anew(self.metric.counter, adding.series, owner)
+                one.series = _relabelled(self.metric.counter, one.series, known)
 
-    def open(self) -> None:
-        """A new answer begins: what was held back counts from now on."""
-        for adding in self._sums.values():
-            adding.total += adding.held_back
-            adding.held_back = 0.0
+    def release_held_back(self) -> None:
+        """A new poll begins: first increases, which were held back, count from now on."""
+        for one in self._sums.values():
+            one.total += one.held_back
+            one.held_back = 0.0
 
-    def take(
-        self, streams: Iterable[Stream | None], now_minute: int, seen: set[Key], watch: dict[Key, Points] | None = None
-    ) -> Taken:
-        """Take one answer, or one part of it.
+    def take(self, streams: Iterable[Stream | None], now_minute: int, before: AnswerSummary) -> AnswerSummary:
+        """Take one part of an answer.
 
         Args:
-            streams: of the answer; None for one that is not as documented.
-            now_minute: end of the newest complete minute; a point behind it is not complete and is not taken.
-            seen: keys that other parts of the same answer had; grows.
-            watch: gets the points of every stream, for calculations.
+            streams: None for a stream that is not as documented.
+            now_minute: end of the newest complete minute; a later point is not complete and is not taken.
+            before: summary of the parts before.
+
+        Returns:
+            The summary of all parts so far.
         """
         self._start = min(self._start, now_minute)  # the clock may have been ahead when the exporter started
         skipped: Counter[str] = Counter()
+        taken: dict[Key, Points] = {}
         count, newest = 0, 0
         for stream in streams:
             count += 1
-            if stream is None:
-                skipped["broken"] += 1
-                continue
             try:
-                owner = self._owners.find(stream.dimensions)
-                points = self._read(stream.points, now_minute)
+                known = self._labels.find(stream.dimensions) if stream else None
             except (KeyError, TypeError, ValueError):
+                known = None
+            if stream is None or known is None:
                 skipped["broken"] += 1
                 continue
-            reason = self._refusal(owner, seen)
+            reason = self._refusal(known, known.key in taken or known.key in before.points)
             if reason:
                 skipped[reason] += 1
-            elif points:
+                continue
+            points, broken = self._read(stream, now_minute)
+            skipped["broken_point"] += bool(broken)
+            taken[known.key] = points if self._keeps_points else {}
+            if points:
                 latest = max(points)
-                self._enter(owner, points, latest)
+                self._enter(known, points, latest)
                 newest = max(newest, latest)
-                if watch is not None:
-                    watch[owner.key] = points
-        skipped.pop("twin", None)
-        return Taken(count, newest or None, skipped)
+        for reason in [reason for reason, number in skipped.items() if reason == "twin" or not number]:
+            del skipped[reason]
+        return before.plus(AnswerSummary(count, newest or None, skipped, taken))
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
         """Drop points that are too old to be shown."""
@@ -187,50 +203,60 @@ class SeriesStore:
         for key in [key for key, (minute, _, _) in self._points.items() if minute < oldest]:
             del self._points[key]
 
-    def _read(self, given: Iterable[Point], now_minute: int) -> Points:
+    def _read(self, stream: Stream, now_minute: int) -> tuple[Points, int]:
+        """The complete minutes of a stream, and how many of its points are not data."""
         minute_of = self._minute_of
         points: Points = {}
-        for point in given:
-            minute, value = minute_of(point.timestamp), point.value
-            if minute <= now_minute and value - value == 0:  # neither infinite nor NaN
+        broken = stream.broken_points
+        for point in stream.points:
+            value = point.value
+            try:
+                minute = minute_of(point.timestamp)
+            except ValueError:
+                broken += 1
+                continue
+            if not 0 <= value <= _LARGEST:
+                broken += 1
+            elif minute <= now_minute:
                 points[minute] = value
-        return points
+        return points, broken
 
-    def _refusal(self, owner: Found, seen: set[Key]) -> str:
+    def _refusal(self, known: LabelledStream, is_repeated: bool) -> str:
         """Why a stream is left out; empty where it is not."""
-        if owner.labels is None:
+        if known.labels is None:
             return "unknown_resource"
-        if self._has_successes and is_success(owner.key[-1]):
+        if self._has_successes and is_success(known.key[-1]):
             return "success_event"
-        if owner.key in seen:  # LDAP metrics are published for the mount target and for the connector alike
+        if is_repeated:  # LDAP metrics are published for the mount target and for the connector alike
             return "twin" if self.metric.owner == "ldap" else "duplicate"
-        seen.add(owner.key)
         return ""
 
-    def _enter(self, owner: Found, points: Points, latest: int) -> None:
-        gauge, key = self.metric.gauge, owner.key
+    def _enter(self, stream: LabelledStream, points: Points, latest: int) -> None:
+        gauge, key = self.metric.gauge, stream.key
         if gauge is not None:
             known = self._points.get(key)
             if known is None:
-                self._points[key] = latest, SharedSeries(gauge, owner.labels or ()), points[latest] * self.metric.scale
+                series = SharedSeries(gauge, stream.labels or ())
+                self._points[key] = latest, series, points[latest] * self.metric.scale
             elif latest >= known[0]:
                 self._points[key] = latest, known[1], points[latest] * self.metric.scale
         if self.metric.counter is not None:
-            self._add(self.metric.counter, owner, points)
+            self._add(self.metric.counter, stream, points)
 
-    def _add(self, counter: Metric, owner: Found, points: Points) -> None:
-        adding = self._sums.get(owner.key)
-        if adding is None:
-            adding = self._sums[owner.key] = _Adding(SharedSeries(counter, owner.labels or ()), Minutes(self._start))
-            adding.held_back = self._amount(points, adding.minutes)
+    def _add(self, counter: Metric, stream: LabelledStream, points: Points) -> None:
+        known = self._sums.get(stream.key)
+        if known is None:
+            series = SharedSeries(counter, stream.labels or ())
+            known = self._sums[stream.key] = _CounterSum(series, Minutes(self._start))
+            known.held_back = self._amount(points, known.minutes)
         else:
-            adding.total += self._amount(points, adding.minutes)
+            known.total += self._amount(points, known.minutes)
 
     def _amount(self, points: Points, minutes: Minutes) -> float:
         return sum(points[minute] for minute in sorted(points) if minutes.take(minute)) * self.metric.per_minute
 
 
-def _named_anew(metric: Metric | None, series: SharedSeries, owner: Found) -> SharedSeries:
-    if metric is None or owner.labels is None or series.labels == owner.labels:
+def _relabelled(metric: Metric | None, series: SharedSeries, stream: LabelledStream) -> SharedSeries:
+    if metric is None or stream.labels is None or series.labels == stream.labels:
         return series
-    return SharedSeries(metric, owner.labels)
+    return SharedSeries(metric, stream.labels)

@@ -101,14 +101,6 @@ DISCOVERED: Final = ("lustre",)
 NAMESPACES: Final[Mapping[str, str]] = MappingProxyType({"lustre": LUSTRE, "block-volume": BLOCK})
 """Namespace of the metrics by service."""
 
-LISTINGS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = MappingProxyType(
-    {
-        "lustre": ("lustre_file_systems", "lustre_file_storage", ("list_lustre_file_systems",)),
-        "block-volume": ("volumes", "block_storage", ("list_volumes", "list_boot_volumes")),
-    }
-)
-"""By service: the field of `Listings`, the client and its operations; all are listed by compartment."""
-
 SERVICE_METRICS: Final[Mapping[str, OciMetric]] = MappingProxyType({metric.name: metric for metric in _TABLE})
 """Every metric of the other services, by documented name."""
 

@@ -1,66 +1,69 @@
-"""From the last snapshot to metric families. Asks nobody, and leaves out what is too old at the moment of the scrape."""
+"""From the newest snapshots to metric families. Calls nothing, and leaves out what is too old at the moment of the scrape."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
-from fss_exporter.oci.call_budget import Budget
+from fss_exporter.oci.call_budget import CallBudget
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses
-from fss_exporter.oci.metric_poller import Poller
+from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.service_metrics import service_rows
 from fss_exporter.oci.shared_series import Column, SharedSeries
-from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
+from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SnapshotBoard
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """How snapshots are shown.
+class ExportSettings:
+    """How snapshots are exported.
 
     Attributes:
-        stale_after: seconds after which a point is not shown.
+        stale_after: seconds after which a point is not exported.
         mount_targets: limits and objectives of mount targets.
-        addresses: OCID of a mount target to the address it is joined by.
+        addresses: OCID of a mount target to the address clients are joined by.
     """
 
-    stale_after: float = 360.0
+    stale_after: float
     mount_targets: MountTargetSettings = field(default_factory=MountTargetSettings)
     addresses: Mapping[str, str] = field(default_factory=dict)
 
 
 class OciCollector:
-    """Everything the poller knows, as families of the catalogue.
+    """All families of the snapshots and of the poller itself.
 
     Args:
-        poller: whose snapshot is shown.
-        ledger: counters of what the poller did.
-        budget: what the poller may spend.
-        view: how it is shown; may be replaced while the exporter runs.
+        board: the newest snapshots.
+        poller: makes them.
+        self_metrics: counters of the poller itself.
+        budget: of calls.
+        settings: how snapshots are exported; may be replaced while the exporter runs.
         now: epoch seconds.
     """
 
     def __init__(
         self,
-        poller: Poller,
-        ledger: SelfMetrics,
+        board: SnapshotBoard,
+        poller: MetricPoller,
+        self_metrics: SelfMetrics,
         *,
-        budget: Budget,
-        view: View,
+        budget: CallBudget,
+        settings: ExportSettings,
         now: Callable[[], float],
     ) -> None:
-        self.view = view
+        self.settings = settings
+        self._board = board
         self._poller = poller
-        self._ledger = ledger
+        self._self_metrics = self_metrics
         self._budget = budget
         self._now = now
-        self._series: dict[tuple[str, tuple[str, ...]], Series] = {}  # those of the last scrape, their text ready-made
+        self._series: dict[tuple[str, tuple[str, ...]], Series] = {}  # of the last scrape, with their text
 
-    def show(self, poller: Poller, budget: Budget) -> None:
-        """From now on, what another poller knows."""
-        self._poller, self._budget = poller, budget
+    def replace_poller(self, board: SnapshotBoard, poller: MetricPoller, budget: CallBudget) -> None:
+        """Export the snapshots of another poller from now on."""
+        self._board, self._poller, self._budget = board, poller, budget
 
     @property
     def success(self) -> bool:
@@ -77,14 +80,14 @@ class OciCollector:
         return ()
 
     def collect(self) -> Iterable[Family]:
-        """Families of the last snapshot; a family without samples is left out."""
-        snapshot, view, now = self._poller.snapshot, self.view, self._now()
+        """Families of the newest snapshots; a family without samples is left out."""
+        regions, settings, now = self._board.regions, self.settings, self._now()
         families: dict[str, Family] = {}
-        for region in snapshot.regions:
-            for name, column in _columns(region, now - view.stale_after):
+        for region in regions:
+            for name, column in _columns(region.poll, now - settings.stale_after):
                 _extend(families, name, column.series, column.values)
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
-        for name, rows in (*_told(snapshot, view, now), *self._of_poller(view)):
+        for name, rows in (*_region_rows(regions, settings, now), *self._poller_rows()):
             series, values = [], []
             for labels, value in rows:
                 key = name, labels
@@ -95,9 +98,8 @@ class OciCollector:
         self._series = fresh
         return (found for found in families.values() if found.values)
 
-    def _of_poller(self, view: View) -> Iterator[tuple[str, Rows]]:
-        yield "fss_latency_objective_seconds", view.mount_targets.latency_seconds.items()
-        for name, sums in self._ledger.sums().items():
+    def _poller_rows(self) -> Iterator[tuple[str, Rows]]:
+        for name, sums in self._self_metrics.sums().items():
             yield name, sums.items()
         yield "fss_oci_api_budget_wait_seconds_total", [((), self._budget.waited_seconds)]
         yield "fss_oci_api_budget_requests_per_second", [((), self._budget.calls_per_second)]
@@ -111,59 +113,76 @@ def _extend(families: dict[str, Family], name: str, series: Iterable[Series], va
     found.values.extend(values)
 
 
-def _columns(region: RegionSnapshot, oldest: float) -> Iterator[tuple[str, Column]]:
-    """What the books hold, their text ready-made."""
-    for name, by_minute in region.points.items():
+def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Column]]:
+    """Points and counters of a region, whose text is ready-made."""
+    if poll is None:
+        return
+    for name, by_minute in poll.points.items():
         for minute, column in by_minute.items():
             if minute >= oldest:
                 yield name, column
-    yield from region.sums.items()
+    yield from poll.sums.items()
 
 
-def _told(snapshot: Snapshot, view: View, now: float) -> Iterator[tuple[str, Rows]]:
-    """Everything else that is known of the regions."""
-    inventories = [region.surveyed.inventory for region in snapshot.regions if region.surveyed.inventory]
-    addresses = joined_addresses(inventories, view.addresses)
-    for region in snapshot.regions:
-        yield from _polled(region, now)
-        inventory = region.surveyed.inventory
+def _region_rows(regions: Sequence[RegionSnapshot], settings: ExportSettings, now: float) -> Iterator[tuple[str, Rows]]:
+    """Everything else about the regions, as labels and values by exported name."""
+    inventories = [region.inventory.inventory for region in regions if region.inventory.inventory]
+    addresses = joined_addresses(inventories, settings.addresses)
+    oldest = now - settings.stale_after
+    for region in regions:
+        yield from _state_rows(region, now)
+        inventory = region.inventory.inventory
         if inventory is not None:
-            yield from _estimated(region, inventory, now - view.stale_after)
-            yield from inventory_rows(region.region, inventory, addresses, view.mount_targets)
-            yield from service_rows(region.region, inventory, _measured_limits(region, now - view.stale_after))
+            yield from inventory_rows(region.region, inventory, addresses, settings.mount_targets)
+            yield from service_rows(region.region, inventory, _measured_limits(region.poll, oldest))
+            yield from _estimate_rows(region, inventory, oldest)
 
 
-def _measured_limits(region: RegionSnapshot, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
-    """Labels of the ceilings that OCI publishes itself, by exported name."""
+def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
+    """Labels of the limits that OCI publishes itself, by exported name."""
     return {
         name: frozenset(one.labels for minute, column in by_minute.items() if minute >= oldest for one in column.series)
-        for name, by_minute in region.points.items()
+        for name, by_minute in (poll.points.items() if poll else ())
         if name.endswith("_limit")
     }
 
 
-def _polled(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]]:
-    name, asked, surveyed = region.region, region.asked, region.surveyed
-    yield "fss_oci_poll_success", [((name,), float(region.success))]
-    yield "fss_oci_poll_duration_seconds", [((name,), region.duration_seconds)]
-    yield "fss_oci_poll_timestamp_seconds", [((name,), region.ended)]
-    if region.succeeded_at is not None:
-        yield "fss_oci_poll_last_success_timestamp_seconds", [((name,), region.succeeded_at)]
-    if surveyed.succeeded_at is not None:
-        yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), surveyed.succeeded_at)]
-    yield "fss_oci_metric_success", [((name, metric), float(one.success)) for metric, one in asked.items()]
-    yield "fss_oci_streams", [((name, metric), one.streams) for metric, one in asked.items()]
-    ages = [((name, metric), now - one.newest) for metric, one in asked.items() if one.newest is not None]
+def _state_rows(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]]:
+    name, state = region.region, region.inventory
+    calls = [((name, call), float(good)) for call, good in state.succeeded.items()]
+    yield "fss_oci_inventory_success", calls
+    if state.listed_at is not None:
+        yield "fss_oci_inventory_age_seconds", [((name,), now - state.listed_at)]
+    if state.succeeded_at is not None:
+        yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), state.succeeded_at)]
+    if region.poll is not None:
+        yield "fss_oci_poll_success", [((name,), float(region.success))]
+        yield from _poll_rows(name, region.poll, now)
+
+
+def _poll_rows(name: str, poll: PollState, now: float) -> Iterator[tuple[str, Rows]]:
+    metrics = poll.metrics.items()
+    yield "fss_oci_poll_duration_seconds", [((name,), poll.duration_seconds)]
+    yield "fss_oci_poll_timestamp_seconds", [((name,), poll.ended)]
+    if poll.succeeded_at is not None:
+        yield "fss_oci_poll_last_success_timestamp_seconds", [((name,), poll.succeeded_at)]
+    if poll.clock_skew_seconds is not None:
+        yield "fss_oci_clock_skew_seconds", [((name,), poll.clock_skew_seconds)]
+    yield "fss_oci_metric_success", [((name, metric), float(one.success)) for metric, one in metrics]
+    yield "fss_oci_streams", [((name, metric), one.streams) for metric, one in metrics]
+    yield (
+        "fss_oci_query_length_bytes",
+        [((name, metric), one.query_bytes) for metric, one in metrics if one.query_bytes],
+    )
+    ages = [((name, metric), now - one.newest) for metric, one in metrics if one.newest is not None]
     yield "fss_oci_datapoint_age_seconds", ages
-    yield "fss_oci_inventory_success", [((name, call), float(good)) for call, good in surveyed.succeeded.items()]
-    if surveyed.listed_at is not None:
-        yield "fss_oci_inventory_age_seconds", [((name,), now - surveyed.listed_at)]
 
 
-def _estimated(region: RegionSnapshot, inventory: Inventory, oldest: float) -> Iterator[tuple[str, Rows]]:
+def _estimate_rows(region: RegionSnapshot, inventory: Inventory, oldest: float) -> Iterator[tuple[str, Rows]]:
+    estimates = region.poll.estimates if region.poll else {}
     found = [
         ((region.region, key, inventory.mount_targets[key].name), one.iops)
-        for key, one in region.estimates.items()
+        for key, one in estimates.items()
         if one.minute >= oldest and key in inventory.mount_targets
     ]
     yield "fss_mount_target_estimated_iops", [(labels, iops.point) for labels, iops in found]

@@ -23,6 +23,7 @@ class Stream(Struct, frozen=True):
 
     dimensions: dict[str, Any]
     points: list[Point] = field(name="aggregatedDatapoints")
+    broken_points: int = 0
 
 
 _ALL_GOOD: Final = Decoder(list[Stream])
@@ -50,7 +51,24 @@ def decode_streams(content: bytes) -> list[Stream | None]:
 
 
 def _converted(row: object) -> Stream | None:
+    """The stream without its broken points; None where anything else is not as documented."""
     try:
         return convert(row, Stream)
+    except ValidationError:
+        pass
+    if not isinstance(row, dict) or not isinstance(row.get("aggregatedDatapoints"), list):
+        return None
+    points = list(filter(None, map(_point, row["aggregatedDatapoints"])))
+    broken = len(row["aggregatedDatapoints"]) - len(points)
+    try:
+        dimensions = convert(row.get("dimensions"), dict[str, Any])
+    except ValidationError:
+        return None
+    return Stream(dimensions, points, broken)
+
+
+def _point(row: object) -> Point | None:
+    try:
+        return convert(row, Point)
     except ValidationError:
         return None

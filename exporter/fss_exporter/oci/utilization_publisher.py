@@ -5,23 +5,18 @@ the namespace `fss_exporter`, 1 being the ceiling. A share is posted once for ea
 nothing posted: no ceiling, no share. What is posted costs money, so it is off unless asked for.
 """
 
-import logging
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
-from fss_exporter.errors import BrokenAnswer, FssError
+from fss_exporter.errors import BrokenAnswer, CloudError, SourceError
 from fss_exporter.model.limits import Limits, shape_of
-from fss_exporter.oci.call_budget import Stopped
-from fss_exporter.oci.complaints import Complaints
+from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.oci.snapshot import RegionSnapshot, Snapshot
-
-NAMESPACE: Final = "fss_exporter"
-"""Custom namespaces may not begin with `oci_` or `oracle_`. Documented at MetricDataDetails."""
+from fss_exporter.oci.snapshot import RegionSnapshot
 
 MOST_STREAMS: Final = 50
 """Streams one PostMetricData may hold. Documented at PostMetricDataDetails."""
@@ -41,10 +36,6 @@ _GAUGES: Final[Mapping[str, tuple[str, Callable[[Limits], float | None]]]] = {
 }
 
 _OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
-_LOOK_SECONDS: Final = 5.0
-_STOP_SECONDS: Final = 0.1  # the poller needs the rest of the second
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +64,18 @@ class Share:
 
 def shares(region: RegionSnapshot, settings: MountTargetSettings) -> Iterator[Share]:
     """Every share the snapshot of a region knows. IOPS that OCI measures win over estimated ones."""
-    inventory = region.surveyed.inventory
-    if inventory is None:
+    inventory, poll = region.inventory.inventory, region.poll
+    if inventory is None or poll is None:
         return
     for name, (gauge, ceiling) in _GAUGES.items():
-        by_minute = region.points.get(gauge, {})
+        by_minute = poll.points.get(gauge, {})
         newest = {
             series.labels[1]: (minute, value, "")
             for minute, column in by_minute.items()
             for series, value in zip(column.series, column.values, strict=True)
         }
         if name == IOPS:
-            newest = {ocid: (one.minute, one.iops.point, "estimated") for ocid, one in region.estimates.items()} | {
+            newest = {ocid: (one.minute, one.iops.point, "estimated") for ocid, one in poll.estimates.items()} | {
                 ocid: (minute, value, "measured") for ocid, (minute, value, _) in newest.items()
             }
         for ocid, (minute, value, source) in newest.items():
@@ -106,7 +97,7 @@ def metric_data(share: Share) -> dict[str, Any]:
         dimensions["source"] = share.source
     stamp = datetime.fromtimestamp(share.minute, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
-        "namespace": NAMESPACE,
+        "namespace": PUBLISHED_NAMESPACE,
         "compartmentId": target.compartment_id,
         "name": share.name,
         "dimensions": dimensions,
@@ -115,67 +106,65 @@ def metric_data(share: Share) -> dict[str, Any]:
     }
 
 
-class Posts(Protocol):
-    """The part of `oci.client.Session` that posting needs."""
+class PostsMetrics(Protocol):
+    """The part of `CloudClient` that posting needs."""
 
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
-        """One operation; the answer has `data`."""
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """Post custom metrics; the messages of those that were refused."""
 
 
 class Publisher:
-    """Posts the shares of each region soon after each of its polls. It does nothing until it is started.
+    """The rounds of the loop `oci_publish`: posts the shares of each region soon after each of its polls.
 
     Args:
-        snapshot: what the poller knows.
-        session: calls in a region, by its name.
+        regions: the newest snapshots.
+        client: calls in a region, by its name.
         settings: limits of mount targets; may be replaced while the exporter runs.
+        failures: log of failed posts of a region, by its name.
         now: epoch seconds.
     """
 
     def __init__(
         self,
-        snapshot: Callable[[], Snapshot],
-        session: Callable[[str], Posts],
+        regions: Callable[[], Sequence[RegionSnapshot]],
+        client: Callable[[str], PostsMetrics],
         settings: MountTargetSettings,
         *,
+        failures: Callable[[str], FailureLog],
         now: Callable[[], float],
     ) -> None:
-        self._snapshot = snapshot
-        self._session = session
         self.settings = settings
+        self._regions = regions
+        self._client = client
+        self._failures = failures
         self._now = now
         self._polled: dict[str, float] = {}
         self._posted: dict[tuple[str, str], int] = {}
-        self._complaints: dict[str, Complaints] = {}
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._is_incomplete = False
 
-    def start(self) -> None:
-        """Look for finished polls from now on, in a thread of its own."""
-        self._thread = threading.Thread(target=self._run, name="oci-publisher", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Post no more; a call that is under way is waited for only a moment."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join(_STOP_SECONDS)
-
-    def publish(self) -> int:
-        """Post what polls have brought since the last time; how many shares OCI took.
+    def run_round(self) -> None:
+        """Post what polls have brought since the last round.
 
         Raises:
-            Stopped: the poller is to stop.
+            SourceError: not everything was posted since the last poll.
+            EndLoop: the exporter stops.
         """
+        self.publish()
+        if self._is_incomplete:
+            raise SourceError("not all shares could be posted")
+
+    def publish(self) -> int:
+        """Post what polls have brought since the last time; how many shares OCI took."""
         taken = 0
-        for region in self._snapshot().regions:
-            if self._polled.get(region.region) != region.ended:
-                self._polled[region.region] = region.ended
+        for region in self._regions():
+            ended = region.poll.ended if region.poll else None
+            if ended is not None and self._polled.get(region.region) != ended:
+                self._polled[region.region] = ended
                 taken += self._publish(region)
         return taken
 
     def _publish(self, region: RegionSnapshot) -> int:
-        complaints = self._complaints.setdefault(region.region, Complaints(region.region))
+        failures = self._failures(region.region)
         oldest = self._now() - _OLDEST_SECONDS
         fresh = [
             share
@@ -186,35 +175,21 @@ class Publisher:
         for start in range(0, len(fresh), MOST_STREAMS):
             part = fresh[start : start + MOST_STREAMS]
             try:
-                refused = self._post(region.region, part)
-            except FssError as error:
-                complaints.note("PostMetricData", error)
-                continue
-            complaints.note("PostMetricData", refused)
-            if refused is None:
+                self._post(region.region, part)
+            except CloudError as error:
+                failures.failed("PostMetricData", error)
+            else:
                 taken += len(part)
                 self._posted |= {share.key: share.minute for share in part}
-        complaints.close()
+        self._is_incomplete = taken < len(fresh)
+        failures.end_round()
         return taken
 
-    def _post(self, region: str, part: Sequence[Share]) -> FssError | None:
-        """Post some shares; what OCI took only in part is an error too, and is posted again next time."""
-        body = {"metricData": [metric_data(share) for share in part], "batchAtomicity": "NON_ATOMIC"}
-        answer = self._session(region).call("monitoring_ingestion", "post_metric_data", body).data
-        failed = answer.get("failedMetricsCount", 0) if isinstance(answer, Mapping) else 0
-        if not failed:
-            return None
-        first = (answer.get("failedMetrics") or [{}])[0].get("message", "no reason given")
-        return BrokenAnswer(
-            f"PostMetricData in {region}: {failed} of {len(part)} streams were refused, the first: {first}",
-            operation="PostMetricData",
-        )
-
-    def _run(self) -> None:
-        while not self._stopping.wait(_LOOK_SECONDS):
-            try:
-                self.publish()
-            except Stopped:
-                return
-            except Exception:  # a mistake of ours costs this minute, not the thread
-                log.exception("publishing broke off")
+    def _post(self, region: str, part: Sequence[Share]) -> None:
+        """Post some shares. What OCI took only in part is an error too, and is posted again next time."""
+        refused = self._client(region).post_metric_data([metric_data(share) for share in part])
+        if refused:
+            raise BrokenAnswer(
+                f"PostMetricData in {region}: {len(refused)} of {len(part)} streams were refused, the first: {refused[0]}",
+                operation="PostMetricData",
+            )

@@ -14,8 +14,12 @@ LATE_MINUTES = 4
 GAUGE_MOST_MINUTES = 15
 """How far back a gauge is looked for at all."""
 
-COUNTER_OVERLAP_MINUTES = 15
-"""What adds up is asked for again and again, so that a minute may come this late and still count."""
+COUNTER_OVERLAP_MINUTES = 11
+"""So many minutes before the oldest of the last `ANSWERS_REPEATED` answers are asked for again: a minute that comes up to 15
+minutes late still counts."""
+
+ANSWERS_REPEATED = 5
+"""A window is asked for in so many polls. After an outage the backlog of a stream that one answer misses comes with the next."""
 
 FURTHEST_MINUTES = 180
 """After an outage, the minutes of the last three hours are caught up on."""

@@ -30,9 +30,9 @@ from fss_exporter.oci.alarms.subjects import (
     spell_interval,
     spell_latency,
 )
+from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.oci_inventory import ServiceResource
-from fss_exporter.oci.utilization_publisher import NAMESPACE as PUBLISHED
 
 
 @dataclass(frozen=True, slots=True)

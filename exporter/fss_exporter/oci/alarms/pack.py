@@ -20,10 +20,10 @@ from typing import Any, Final
 
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
-from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.service_metrics import BLOCK, LUSTRE, SERVICE_METRICS
-from fss_exporter.oci.utilization_publisher import NAMESPACE as PUBLISHED, UTILIZATION
+from fss_exporter.oci.utilization_publisher import UTILIZATION
 
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"

@@ -4,77 +4,54 @@ Unlike the poller it has no earlier answer to keep: a listing that fails ends th
 target that was only not listed would be planned away.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from fss_exporter.errors import UsageError
+from fss_exporter.oci.client import SdkClient, Session
+from fss_exporter.oci.cloud_client import Listing
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.listings import Listings, build
+from fss_exporter.oci.inventory_join import join
+from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.service_metrics import LISTINGS
-from fss_exporter.oci.tag_filter import Tags
+from fss_exporter.oci.oci_inventory import Inventory, ListedResources, MountTarget, Replication
+from fss_exporter.oci.tag_filter import TagFilter
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
 """Error metrics that count successes as well, so that failures have to be selected by name."""
 
 
-class Pages(Protocol):
-    """The part of `oci.client.Session` that listing needs."""
-
-    tenancy_id: str
-    region: str
-
-    def pages(self, service: str, operation: str, **options: object) -> Iterator[list[Any]]:
-        """Every page of a listing."""
-
-
 def watched(
-    session: Pages, compartment_id: str, *, in_subtree: bool, tags: Tags, services: Iterable[str] = ()
+    session: Session, compartment_id: str, *, in_subtree: bool, tags: TagFilter, services: Iterable[str] = ()
 ) -> Inventory:
-    """The mount targets and replications of a compartment, or of the whole tenancy, and what there is of other services."""
-    compartments = [compartment_id]
-    if in_subtree:
-        listed = _rows(
-            session,
-            "identity",
-            "list_compartments",
-            compartment_id=compartment_id,
-            compartment_id_in_subtree=True,
-            lifecycle_state="ACTIVE",
-        )
-        compartments += [row["id"] for row in listed]
-    domains = _rows(session, "identity", "list_availability_domains", compartment_id=session.tenancy_id)
-    places = [(compartment, row["name"]) for compartment in compartments for row in domains]
-
-    def listed_as(operation: str) -> tuple[Any, ...]:
-        return tuple(
-            row
-            for compartment, domain in places
-            for row in _rows(session, "file_storage", operation, compartment_id=compartment, availability_domain=domain)
-        )
-
-    others = {LISTINGS[service][0]: _of_service(session, service, compartments) for service in services}
-    rows = Listings(
-        mount_targets=listed_as("list_mount_targets"), replications=listed_as("list_replications"), **others
-    )
-    found, broken = build(rows, {}, tags)
+    """The mount targets and replications of a compartment, or of the whole tenancy, and the resources of other services."""
+    client = SdkClient(session)
+    compartments = [compartment_id, *((one.id for one in client.compartments()) if in_subtree else ())]
+    domains = client.availability_domains()
+    places = [(compartment, domain) for compartment in compartments for domain in domains]
+    targets = [client.resources(MountTarget, *place) for place in places]
+    replications = [client.resources(Replication, *place) for place in places]
+    others = [
+        client.service_resources(operation, one)
+        for service in services
+        for operation in SERVICE_OPERATIONS[service]
+        for one in compartments
+    ]
+    every: list[Listing[Any]] = [*targets, *replications, *others]
+    broken = sum(listing.broken for listing in every)
     if broken:
         raise UsageError(f"{session.region}: {broken} listed resources are not as documented; not planning on that")
-    return found
-
-
-def _of_service(session: Pages, service: str, compartments: Iterable[str]) -> tuple[Any, ...]:
-    _, client, operations = LISTINGS[service]
-    return tuple(
-        row
-        for compartment in compartments
-        for operation in operations
-        for row in _rows(session, client, operation, compartment_id=compartment)
+    listed = ListedResources(
+        mount_targets=_records(targets), replications=_records(replications), service_resources=_records(others)
     )
+    return join(listed, tags, compartments={})
 
 
-def spellings(session: Pages, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:
+def _records(listings: Iterable[Listing[Any]]) -> tuple[Any, ...]:
+    return tuple(record for listing in listings for record in listing.records)
+
+
+def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:
     """How metrics are spelled here, by name in lower case; the documented spelling where it is among several."""
     wanted = {"namespace": NAMESPACE, "groupBy": ["name"]}
     rows = _metrics(session, compartment_id, wanted, in_subtree=in_subtree)
@@ -82,7 +59,7 @@ def spellings(session: Pages, compartment_id: str, *, in_subtree: bool) -> dict[
     return {name.lower(): name for name in names}
 
 
-def event_types(session: Pages, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
+def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
     """The event types each of `EVENT_METRICS` has been seen with in the last 90 days."""
     seen: dict[str, Sequence[str]] = {}
     for metric in EVENT_METRICS:
@@ -92,13 +69,13 @@ def event_types(session: Pages, compartment_id: str, *, in_subtree: bool) -> dic
     return seen
 
 
-def _metrics(session: Pages, compartment_id: str, wanted: Mapping[str, object], *, in_subtree: bool) -> list[Any]:
+def _metrics(session: Session, compartment_id: str, wanted: Mapping[str, object], *, in_subtree: bool) -> list[Any]:
     options: dict[str, object] = {"compartment_id": compartment_id, "list_metrics_details": dict(wanted)}
     if in_subtree:
         options["compartment_id_in_subtree"] = True
     return _rows(session, "monitoring", "list_metrics", **options)
 
 
-def _rows(session: Pages, service: str, operation: str, **options: object) -> list[Any]:
+def _rows(session: Session, service: str, operation: str, **options: object) -> list[Any]:
     # by keyword, because a refusal names the compartment it was about
     return [row for page in session.pages(service, operation, **options) for row in page]

@@ -1,15 +1,18 @@
 """Who signs the requests: an API key, a session token, or a principal of the platform."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from oci.exceptions import ClientError
 
 import oci
 from fss_exporter.errors import Unreachable, UsageError
+
+FileState = tuple[int, ...]
+"""What tells one version of a file from another: time of change, size, inode; empty for a file that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Credentials:
         tenancy_id: OCID of the tenancy.
         region: the region the credentials belong to; empty where they do not tell.
         auth: as in `Access`.
+        files: files the credentials were read from, and what identified their content then.
     """
 
     config: Mapping[str, Any]
@@ -46,6 +50,12 @@ class Credentials:
     tenancy_id: str
     region: str
     auth: str
+    files: Mapping[Path, FileState] = field(default_factory=dict)
+
+    @property
+    def are_outdated(self) -> bool:
+        """Whether one of the files has changed since the credentials were read."""
+        return any(_state_of(path) != state for path, state in self.files.items())
 
 
 def read_credentials(access: Access) -> Credentials:
@@ -55,12 +65,17 @@ def read_credentials(access: Access) -> Credentials:
         UsageError: the configuration file or key cannot be used, or the tenancy is not known.
         Unreachable: there is nobody to give a token.
     """
-    config, signer = _from_file(access) if access.auth == "config_file" else ({}, _principal(access.auth))
+    files: dict[Path, FileState] = {}
+    if access.auth == "config_file":
+        files = {path: _state_of(path) for path in _files_of(access)}  # before they are read: a change in between shows
+        config, signer = _from_file(access)
+    else:
+        config, signer = {}, _principal(access.auth)
     tenancy_id = access.tenancy_id or config.get("tenancy") or getattr(signer, "tenancy_id", None)
     region = config.get("region") or getattr(signer, "region", None)
     if not tenancy_id:
         raise UsageError(f"oci.tenancy: the credentials ({access.auth}) do not tell the tenancy; set its OCID")
-    return Credentials(MappingProxyType(config), signer, tenancy_id, region or "", access.auth)
+    return Credentials(MappingProxyType(config), signer, tenancy_id, region or "", access.auth, files)
 
 
 def _from_file(access: Access) -> tuple[dict[str, Any], Any]:
@@ -74,6 +89,25 @@ def _from_file(access: Access) -> tuple[dict[str, Any], Any]:
     except (ClientError, OSError, ValueError) as error:
         detail = " ".join(str(error).split())
         raise UsageError(f"{place}: {type(error).__name__}: {detail}") from error
+
+
+def _files_of(access: Access) -> list[Path]:
+    """The configuration file and the key and token files it names; only the first where it cannot be read."""
+    files = [access.config_file.expanduser()]
+    try:
+        config = oci.config.from_file(str(access.config_file), access.profile)
+    except (ClientError, OSError, ValueError):  # reported by who reads it
+        return files
+    named = (config.get("key_file"), config.get("security_token_file"))
+    return files + [Path(name).expanduser() for name in named if name]
+
+
+def _state_of(path: Path) -> FileState:
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _key(config: Mapping[str, Any]) -> Any:
@@ -93,6 +127,18 @@ def _session_token(config: Mapping[str, Any]) -> Any:
     return oci.auth.signers.SecurityTokenSigner(token, key)
 
 
+_PRINCIPAL_ADVICE: Final = MappingProxyType(
+    {
+        "instance_principal": "the instance metadata service at 169.254.169.254 gave no certificate. Run this on an OCI "
+        "compute instance, or choose another oci.auth.",
+        "resource_principal": "the environment has no OCI_RESOURCE_PRINCIPAL_VERSION that can be used. Run this in an OCI "
+        "function or container instance, or choose another oci.auth.",
+        "workload_identity": "the cluster gave no token. Run this in a pod of an enhanced OKE cluster, or choose another "
+        "oci.auth.",
+    }
+)
+
+
 def _principal(auth: str) -> Any:
     makers = {
         "instance_principal": oci.auth.signers.InstancePrincipalsSecurityTokenSigner,
@@ -102,5 +148,14 @@ def _principal(auth: str) -> Any:
     try:
         return makers[auth]()
     except Exception as error:  # the SDK documents no errors here and raises whatever it meets
-        detail = " ".join(str(error).split())[:300]
-        raise Unreachable(f"oci.auth {auth}: no token to be had here: {detail}", operation="SignIn") from error
+        raise Unreachable(
+            f"oci.auth {auth}: {_PRINCIPAL_ADVICE[auth]} ({_cause(error)})", operation="SignIn"
+        ) from error
+
+
+def _cause(error: BaseException) -> str:
+    """The first cause of an error of the SDK, which carries dictionaries of the whole request, in a few words."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__ or error
+    text = " ".join(str(error).split("{")[0].split())
+    return f"{type(error).__name__}: {text[:120]}" if text else type(error).__name__

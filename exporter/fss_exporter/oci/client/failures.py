@@ -1,8 +1,8 @@
 """The SDK's errors, and those of the libraries below it, as this project's own; the foreign one stays the cause."""
 
 import re
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,8 +13,8 @@ from oci.exceptions import ServiceError
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, Throttled, TooMuchData, Unreachable
 
 _CLOCK_SKEW_SECONDS = 300  # OCI refuses signatures that are five minutes off
-_TOO_MUCH = re.compile(r"stream|data ?points|too many|too large", re.IGNORECASE)
-_CUT_OFF = {"ChunkedEncodingError", "ContentDecodingError"}
+_TOO_MUCH = re.compile(r"stream|data ?points|too many|too large|too long|length", re.IGNORECASE)
+_CUT_OFF = {"ChunkedEncodingError", "ContentDecodingError", "AnswerTooLarge"}
 _LONGEST_DETAIL = 300  # characters
 
 
@@ -34,7 +34,7 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
         case CircuitBreakerError():
             return Unreachable(f"{where}: not asked, after many failures in a row", operation=operation)
         case OSError() if _was_cut_off(error):
-            return BrokenAnswer(f"{where}: the answer was cut off: {_detail(error)}", operation=operation)
+            return BrokenAnswer(f"{where}: the answer cannot be used: {_detail(error)}", operation=operation)
         case OSError():  # the SDK's own request errors are such, too
             return Unreachable(f"{where}: no answer{_from_host(error)}: {_detail(error)}", operation=operation)
         case UnicodeDecodeError():
@@ -58,18 +58,23 @@ def _refused(error: ServiceError, operation: str, region: str, needed: str) -> C
         return NotAuthorized(f"{message} {_why_unauthenticated(said, error.headers)}", **about)
     if error.status in {403, 404} and error.code is not None:
         return NotAuthorized(f"{message} Perhaps this is missing: {needed}" if needed else message, **about)
-    if error.status == 400 and _TOO_MUCH.search(said):
+    if error.status == 413 or (error.status == 400 and _TOO_MUCH.search(said)):
         return TooMuchData(message, **about)
     if error.status >= 500 or error.code is None:  # without a code it is not OCI that answers
         return BrokenAnswer(message, **about)
     return CloudError(message, **about)
 
 
-def _why_unauthenticated(said: str, headers: Mapping[str, str]) -> str:
+def clock_skew(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds that `now` is ahead of the Date header of an answer, which has whole seconds; None without one."""
     try:
-        ahead = (datetime.now(UTC) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
+        return now - parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (TypeError, ValueError):
-        ahead = 0.0
+        return None
+
+
+def _why_unauthenticated(said: str, headers: Mapping[str, str]) -> str:
+    ahead = clock_skew(headers, time.time()) or 0.0
     if abs(ahead) >= _CLOCK_SKEW_SECONDS:
         return f"This host's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} OCI's: set it."
     if "clock" in said.lower():

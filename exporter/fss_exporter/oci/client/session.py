@@ -8,7 +8,8 @@ whole process; answers are parsed JSON, because the SDK's models cost fifty time
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
@@ -19,20 +20,19 @@ from oci.exceptions import ClientError
 from oci.retry import NoneRetryStrategy
 
 from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable, UsageError
-from fss_exporter.oci.call_budget import Budget
+from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.client.bounded_http import limit_answers
 from fss_exporter.oci.client.credentials import Credentials
-from fss_exporter.oci.client.failures import broken, translate
+from fss_exporter.oci.client.failures import broken, clock_skew, translate
+from fss_exporter.oci.client.plain_client import PLAIN_SERVICES, PlainClient
 from fss_exporter.oci.iam import statement
 
-_CLIENTS: Final = MappingProxyType(
+_GENERATED_CLIENTS: Final = MappingProxyType(
     {
         "monitoring": ("fss_exporter.oci.client.monitoring", "MonitoringClient"),
         "monitoring_ingestion": ("oci.monitoring", "MonitoringClient"),  # PostMetricData has a host of its own
         "file_storage": ("oci.file_storage", "FileStorageClient"),
         "identity": ("oci.identity", "IdentityClient"),
-        "virtual_network": ("fss_exporter.oci.client.network", "NetworkClient"),
-        "lustre_file_storage": ("fss_exporter.oci.client.service_clients", "LustreClient"),
-        "block_storage": ("fss_exporter.oci.client.service_clients", "BlockStorageClient"),
     }
 )
 
@@ -41,8 +41,10 @@ _FIRST_PAUSE_SECONDS: Final = 1.0
 _LONGEST_PAUSE_SECONDS: Final = 4.0
 _STALE_CONNECTION_SECONDS: Final = 1.0  # a kept connection that the other side has closed fails at once
 
+_MOST_PAGES: Final = 1000  # of one listing; a page has up to 1,000 rows
+
 Record = Callable[[str, str, str, float], None]
-"""Told of every attempt: region, API operation, outcome, seconds."""
+"""Records every attempt: region, API operation, outcome, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,15 @@ class Reach:
     Attributes:
         endpoints: base URL by service (`monitoring`, `file_storage`, `identity`, `virtual_network`); `{region}` stands
             for the region. A service that is not in it has the SDK's own endpoint.
-        connect_timeout_seconds: until the connection stands.
+        connect_timeout_seconds: until the connection is made.
         read_timeout_seconds: until the next byte of an answer.
+        answer_timeout_seconds: until the last byte of an answer.
     """
 
-    endpoints: Mapping[str, str] = field(default_factory=dict)
-    connect_timeout_seconds: float = 3.0
-    read_timeout_seconds: float = 10.0
+    endpoints: Mapping[str, str]
+    connect_timeout_seconds: float
+    read_timeout_seconds: float
+    answer_timeout_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +81,14 @@ class Session:
         region: the region's name.
         reach: endpoints and time-outs.
         budget: waits until a call may leave.
-        record: told of every attempt.
+        record: called for every attempt.
         clock: seconds that never go back.
-        jitter: a number from 0 to 1, anew for each pause.
+        now: epoch seconds of this host.
+        jitter: a number from 0 to 1, another one for each pause.
+
+    Attributes:
+        clock_skew_seconds: clock of this host minus clock of OCI, from the Date header of the last answer; None before the
+            first. The header has whole seconds.
     """
 
     def __init__(
@@ -88,9 +97,10 @@ class Session:
         region: str,
         reach: Reach,
         *,
-        budget: Budget,
+        budget: CallBudget,
         record: Record = lambda *_: None,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.region = region
@@ -100,6 +110,8 @@ class Session:
         self._budget = budget
         self._record = record
         self._clock = clock
+        self._now = now
+        self.clock_skew_seconds: float | None = None
         self._jitter = jitter
         self._clients: dict[str, Any] = {}
 
@@ -115,7 +127,7 @@ class Session:
         Raises:
             CloudError: the last attempt's error.
             UsageError: the credentials cannot be used.
-            Stopped: the poller is to stop.
+            EndLoop: the poller is to stop.
         """
         method = getattr(self._client(service), operation)
         attempt = 1
@@ -131,18 +143,29 @@ class Session:
             attempt += 1
 
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
-        """Every page of a listing, each a list; arguments and errors as `call`."""
-        page: str | None = None
+        """Every page of a listing, each a list; arguments and errors as `call`.
+
+        A page token that comes a second time, or more than 1,000 pages, are a `BrokenAnswer`.
+        """
+        tokens: set[str] = set()
+        more: dict[str, str] = {}
         while True:
-            more = {} if page is None else {"page": page}
             answer = self.call(service, operation, *arguments, **options, **more)
             rows = answer.data.get("items") if isinstance(answer.data, dict) else answer.data
             if not isinstance(rows, list):
                 raise broken("the answer is not a list", api_name(operation), self.region)
             yield rows
-            page = answer.headers.get("opc-next-page")
-            if not page:
+            token = answer.headers.get("opc-next-page")
+            if not token:
                 return
+            if token in tokens or len(tokens) >= _MOST_PAGES:
+                raise broken(f"the listing does not end after {len(tokens)} pages", api_name(operation), self.region)
+            tokens.add(token)
+            more = {"page": token}
+
+    def use_credentials(self, held: Credentials) -> None:
+        """Sign with other credentials from the next call on."""
+        self._held, self._clients = held, {}
 
     def _attempt(
         self, method: Callable[..., Any], operation: str, arguments: tuple[object, ...], options: Mapping[str, object]
@@ -152,7 +175,9 @@ class Session:
         try:
             response = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
             answer = Answer(response.data, response.headers)
+            self._note_clock(response.headers)
         except Exception as error:
+            self._note_clock(getattr(error, "headers", None) or {})
             asked = (_compartment_of(arguments, options), _namespace_of((*arguments, *options.values())))
             known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked))
             if known is None:
@@ -168,6 +193,11 @@ class Session:
             if outcome:  # the circuit breaker lets nothing leave
                 self._record(self.region, name, outcome, self._clock() - began)
 
+    def _note_clock(self, headers: Mapping[str, str]) -> None:
+        skew = clock_skew(headers, self._now())
+        if skew is not None:
+            self.clock_skew_seconds = skew
+
     def _pause(self, attempt: int, error: CloudError) -> float:
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
         least = longest / 2 if isinstance(error, Throttled) else 0.0
@@ -179,7 +209,6 @@ class Session:
         return self._clients[service]
 
     def _open(self, service: str) -> Any:
-        module, name = _CLIENTS[service]
         options: dict[str, Any] = {
             "signer": self._held.signer,
             "skip_deserialization": True,
@@ -190,13 +219,22 @@ class Session:
         if endpoint:
             options["service_endpoint"] = endpoint.replace("{region}", self.region)
         try:
-            client = getattr(import_module(module), name)({**self._held.config, "region": self.region}, **options)
+            client = _client_class(service)({**self._held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
             raise UsageError(f"oci: cannot open {service} in {self.region}: {' '.join(str(error).split())}") from error
+        limit_answers(client.base_client, max(self._reach.answer_timeout_seconds, self._reach.read_timeout_seconds))
         if service == "monitoring_ingestion" and not endpoint:
             own = client.base_client
             own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)
         return client
+
+
+def _client_class(service: str) -> Callable[..., Any]:
+    if service in PLAIN_SERVICES:
+        return partial(PlainClient, service)
+    module, name = _GENERATED_CLIENTS[service]
+    made: Callable[..., Any] = getattr(import_module(module), name)
+    return made
 
 
 def _compartment_of(arguments: tuple[object, ...], options: Mapping[str, object]) -> str:

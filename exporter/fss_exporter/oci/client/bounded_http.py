@@ -1,0 +1,152 @@
+"""HTTP transport for the SDK that limits an answer: a deadline for the whole answer and a size for its decoded body.
+
+The read time-out of an HTTP library begins again with every byte, so a server that sends one byte a second holds a call for ever.
+A few kilobytes of gzip can unpack to gigabytes. Both limits hold for headers, errors and data alike.
+"""
+
+import io
+import threading
+import time
+import zlib
+from typing import Any, Final
+
+from oci._vendor.requests.adapters import HTTPAdapter
+from oci._vendor.requests.exceptions import ChunkedEncodingError, ConnectionError, ContentDecodingError  # noqa: A004
+from oci.base_client import OCIHTTPAdapter
+from urllib3.exceptions import DecodeError, ProtocolError, ReadTimeoutError
+
+LARGEST_ANSWER_BYTES: Final = 32 * 1024 * 1024
+"""Limit of a decoded answer. The largest documented one, 100,000 points of 2,000 streams, has about 8 MB."""
+
+_CHUNK_BYTES: Final = 64 * 1024
+_GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS  # zlib detects which of the two it is
+
+_call = threading.local()  # `deadline` of the call of this thread, monotonic seconds
+
+
+class AnswerTooLarge(ContentDecodingError):  # type: ignore[misc]  # the SDK has no types
+    """The decoded answer is larger than `LARGEST_ANSWER_BYTES`."""
+
+
+class _DeadlineFile(io.RawIOBase):
+    """Reads from a socket; no single read lasts beyond the deadline of the call."""
+
+    def __init__(self, sock: Any) -> None:
+        self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = _call.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the deadline for the whole answer has passed")
+        timeout = self._sock.gettimeout()
+        self._sock.settimeout(left if timeout is None else min(left, timeout))
+        try:
+            received: int | None = self._raw.readinto(buffer)
+        finally:
+            self._sock.settimeout(timeout)
+        return received
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _DeadlineSocket:
+    """A socket whose files are `_DeadlineFile`s; everything else is the socket's own."""
+
+    def __init__(self, sock: Any) -> None:
+        self._sock = sock
+
+    def makefile(self, *_: object, **__: object) -> io.BufferedReader:
+        return io.BufferedReader(_DeadlineFile(self._sock))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+
+class _DeadlineConnection:
+    """Mixed into the connection classes of urllib3."""
+
+    sock: Any
+
+    def connect(self) -> None:
+        super().connect()  # type: ignore[misc]  # of the class it is mixed into
+        self.sock = _DeadlineSocket(self.sock)
+
+
+def _use_deadlines(manager: Any) -> None:
+    """Let every pool that the manager makes use connections with a deadline."""
+    pools = {}
+    for scheme, pool in manager.pool_classes_by_scheme.items():
+        connection = type(pool.ConnectionCls.__name__, (_DeadlineConnection, pool.ConnectionCls), {})
+        pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": connection})
+    manager.pool_classes_by_scheme = pools
+
+
+class _Bounded:
+    """Mixed into an adapter of requests: reads the whole answer before the SDK sees it."""
+
+    answer_seconds = 30.0
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)  # type: ignore[misc]  # of the class it is mixed into
+        _use_deadlines(self.poolmanager)  # type: ignore[attr-defined]
+
+    def send(self, request: Any, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002  # its signature
+        _call.deadline = time.monotonic() + self.answer_seconds
+        response = super().send(request, stream=True, **options)  # type: ignore[misc]
+        try:
+            response._content = _body(response.raw)  # noqa: SLF001  # as requests stores what it has read
+        except BaseException:
+            response.close()
+            raise
+        response._content_consumed = True  # noqa: SLF001
+        return response
+
+
+class _HttpAdapter(_Bounded, HTTPAdapter):  # type: ignore[misc]
+    """For http:// endpoints."""
+
+
+class _HttpsAdapter(_Bounded, OCIHTTPAdapter):  # type: ignore[misc]
+    """For https:// endpoints."""
+
+
+def limit_answers(client: Any, answer_seconds: float) -> None:
+    """Give the SDK's base client a transport with both limits; `answer_seconds` is the time for a whole answer."""
+    for scheme, adapter in (("http://", _HttpAdapter()), ("https://", _HttpsAdapter())):
+        adapter.answer_seconds = answer_seconds
+        client.session.mount(scheme, adapter)
+
+
+def _body(raw: Any) -> bytes:
+    """The decoded body of an answer; errors are those requests raises."""
+    decoder = None
+    if raw.headers.get("content-encoding", "").lower() in {"gzip", "x-gzip", "deflate"}:
+        decoder = zlib.decompressobj(_GZIP_OR_ZLIB)
+    try:
+        body = _read(raw, decoder)
+    except ReadTimeoutError as error:
+        raise ConnectionError(error) from error
+    except (DecodeError, zlib.error) as error:
+        raise ContentDecodingError(error) from error
+    except ProtocolError as error:
+        raise ChunkedEncodingError(error) from error
+    if decoder is not None and body and not decoder.eof:
+        raise ContentDecodingError("the compressed answer has no end")
+    return body
+
+
+def _read(raw: Any, decoder: Any) -> bytes:
+    pieces, size = [], 0
+    while chunk := raw.read(_CHUNK_BYTES, decode_content=False):
+        piece = chunk if decoder is None else decoder.decompress(chunk, LARGEST_ANSWER_BYTES + 1 - size)
+        size += len(piece)
+        if size > LARGEST_ANSWER_BYTES:
+            raise AnswerTooLarge(f"the answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB")
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,147 @@
+"""From rows of the listings, parsed JSON, to frozen records. A row that is not as documented is counted and costs only itself."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from sys import intern
+from types import MappingProxyType
+from typing import Any, Final
+
+from fss_exporter.oci.oci_inventory import (
+    Connector,
+    Export,
+    ExportSet,
+    FileSystem,
+    MountTarget,
+    Replication,
+    ServiceResource,
+)
+
+Row = Mapping[str, Any]
+
+HYDRATING: Final = "HYDRATING"
+"""State of a clone that still copies the data of its parent; OCI tells it by a field beside the state."""
+
+_NO_TAGS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def records_of(make: Callable[[Row], Any], rows: Iterable[Any]) -> tuple[list[Any], int]:
+    """The records of rows, and how many rows were not as documented."""
+    records, broken = [], 0
+    for row in rows:
+        try:
+            records.append(make(row))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            broken += 1
+    return records, broken
+
+
+def mount_target(row: Row) -> MountTarget:
+    """From MountTargetSummary."""
+    addresses = row.get("privateIpIds") or ("",)
+    return MountTarget(
+        **_resource(row),
+        export_set_id=_text(row["exportSetId"]),
+        subnet_id=_text(row.get("subnetId") or ""),
+        private_ip_id=_text(addresses[0]),
+        observed_throughput_gbps=_whole(row.get("observedThroughput")),
+        requested_throughput_gbps=_whole(row.get("requestedThroughput")),
+    )
+
+
+def file_system(row: Row) -> FileSystem:
+    """From FileSystemSummary. A clone that still copies the data of its parent has the state HYDRATING here."""
+    system = FileSystem(**_resource(row), metered_bytes=_whole(row.get("meteredBytes")))
+    is_clone = bool((row.get("sourceDetails") or {}).get("parentFileSystemId"))
+    if is_clone and row.get("isHydrated") is False and system.state == "ACTIVE":
+        return replace(system, state=HYDRATING)
+    return system
+
+
+def export_set(row: Row) -> ExportSet:
+    """From ExportSetSummary."""
+    return ExportSet(id=_text(row["id"]), vcn_id=_text(row.get("vcnId") or ""))
+
+
+def export(row: Row) -> Export:
+    """From ExportSummary."""
+    return Export(
+        id=_text(row["id"]),
+        path=_text(row["path"]),
+        state=_text(row["lifecycleState"]),
+        file_system_id=_text(row["fileSystemId"]),
+        export_set_id=_text(row["exportSetId"]),
+    )
+
+
+def replication(row: Row) -> Replication:
+    """From ReplicationSummary."""
+    minutes = _whole(row.get("replicationInterval"))
+    moment = row.get("recoveryPointTime")
+    return Replication(
+        **_resource(row),
+        interval_seconds=None if minutes is None else minutes * 60.0,
+        recovery_point=datetime.fromisoformat(moment).timestamp() if moment else None,
+    )
+
+
+def connector(row: Row) -> Connector:
+    """From OutboundConnectorSummary."""
+    return Connector(**_resource(row), type=str(row.get("connectorType") or ""))
+
+
+def lustre_file_system(row: Row) -> ServiceResource:
+    """From LustreFileSystemSummary."""
+    tier = _text(row["performanceTier"]).removeprefix("MBPS_PER_TB_")
+    size = _gigabytes(row["capacityInGBs"])
+    return ServiceResource(**_resource(row), service="lustre", kind=f"mbps-per-tb-{tier}", capacity_bytes=size)
+
+
+def volume(row: Row) -> ServiceResource:
+    """From Volume and BootVolume."""
+    vpus = _whole(row.get("autoTunedVpusPerGB"))
+    vpus = _whole(row["vpusPerGB"]) if vpus is None else vpus
+    size = _gigabytes(row["sizeInGBs"])
+    return ServiceResource(**_resource(row), service="block-volume", kind=f"vpu-{vpus}", capacity_bytes=size)
+
+
+def _resource(row: Row) -> dict[str, Any]:
+    identity = _text(row["id"])
+    return {
+        "id": identity,
+        "name": _text(row.get("displayName") or identity),
+        "compartment_id": _text(row["compartmentId"]),
+        "availability_domain": _text(row.get("availabilityDomain") or ""),
+        "state": _text(row["lifecycleState"]),
+        "tags": _tags(row),
+    }
+
+
+def _tags(row: Row) -> Mapping[str, str]:
+    """Tags in one mapping; a freeform tag wins over a defined one of the same name."""
+    freeform, defined = row.get("freeformTags") or {}, row.get("definedTags") or {}
+    if not freeform and not defined:
+        return _NO_TAGS
+    tags = {f"{space}.{key}": str(value) for space, pairs in defined.items() for key, value in (pairs or {}).items()}
+    return {**tags, **{key: str(value) for key, value in freeform.items()}}
+
+
+def _gigabytes(value: object) -> float:
+    size = _whole(value)
+    if size is None or size <= 0:
+        raise ValueError(f"not a capacity: {value!r}")
+    return size * 1e9
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"not text: {value!r}")
+    return intern(value)  # the same OCIDs, names and states come in many rows
+
+
+def _whole(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"not a number: {value!r}")
+    return int(value)

@@ -1,0 +1,177 @@
+"""The poller's client on the OCI SDK: typed calls over a `Session`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from fss_exporter.errors import BrokenAnswer
+from fss_exporter.oci.client import listed_records
+from fss_exporter.oci.client.session import Session
+from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, PrivateIp
+from fss_exporter.oci.oci_inventory import (
+    Connector,
+    Export,
+    ExportSet,
+    FileSystem,
+    MountTarget,
+    Replication,
+    ServiceResource,
+)
+from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.streams import Stream, decode_streams
+
+_PAGE_ROWS: Final = 1000
+
+Make = Callable[[Mapping[str, Any]], Any]
+
+_LISTINGS: Final[Mapping[type, tuple[str, Make]]] = MappingProxyType(
+    {
+        MountTarget: ("list_mount_targets", listed_records.mount_target),
+        FileSystem: ("list_file_systems", listed_records.file_system),
+        ExportSet: ("list_export_sets", listed_records.export_set),
+        Export: ("list_exports", listed_records.export),
+        Replication: ("list_replications", listed_records.replication),
+        Connector: ("list_outbound_connectors", listed_records.connector),
+    }
+)
+_SERVICE_LISTINGS: Final[Mapping[str, tuple[str, str, Make]]] = MappingProxyType(
+    {
+        "ListLustreFileSystems": (
+            "lustre_file_storage",
+            "list_lustre_file_systems",
+            listed_records.lustre_file_system,
+        ),
+        "ListVolumes": ("block_storage", "list_volumes", listed_records.volume),
+        "ListBootVolumes": ("block_storage", "list_boot_volumes", listed_records.volume),
+    }
+)
+
+
+class SdkClient:
+    """See `cloud_client.CloudClient`.
+
+    Args:
+        session: calls in the region.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.region = session.region
+        self.tenancy_id = session.tenancy_id
+        self._session = session
+
+    @property
+    def clock_skew_seconds(self) -> float | None:
+        """Clock of this host minus clock of OCI; None before the first answer."""
+        return self._session.clock_skew_seconds
+
+    def availability_domains(self) -> tuple[str, ...]:
+        """Names of the region's availability domains."""
+        rows = self._rows("identity", "list_availability_domains", compartment_id=self.tenancy_id)
+        return tuple(str(row["name"]) for row in rows if "name" in row)
+
+    def compartments(self) -> tuple[Compartment, ...]:
+        """All active compartments of the tenancy."""
+        rows = self._rows(
+            "identity",
+            "list_compartments",
+            compartment_id=self.tenancy_id,
+            compartment_id_in_subtree=True,
+            lifecycle_state="ACTIVE",
+            limit=_PAGE_ROWS,
+        )
+        return tuple(Compartment(str(row["id"]), str(row["name"])) for row in rows if "id" in row and "name" in row)
+
+    def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
+        """Resources of File Storage in a compartment; exports are listed without an availability domain."""
+        operation, make = _LISTINGS[record]
+        where = {"availability_domain": availability_domain} if availability_domain else {}
+        rows = self._rows("file_storage", operation, compartment_id=compartment_id, limit=_PAGE_ROWS, **where)
+        records, broken = listed_records.records_of(make, rows)
+        return Listing(tuple(records), broken)
+
+    def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
+        """Resources of another storage service in a compartment."""
+        service, method, make = _SERVICE_LISTINGS[operation]
+        rows = self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS)
+        records, broken = listed_records.records_of(make, rows)
+        return Listing(tuple(records), broken)
+
+    def private_ip(self, ocid: str) -> PrivateIp:
+        """One private IP."""
+        return _private_ip(self._session.call("virtual_network", "get_private_ip", ocid).data)
+
+    def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
+        """All private IPs of a subnet."""
+        rows = self._rows("virtual_network", "list_private_ips", subnet_id=subnet_id, limit=_PAGE_ROWS)
+        return tuple(map(_private_ip, rows))
+
+    def subnet_domain(self, subnet_id: str) -> str:
+        """DNS domain of a subnet; empty where it has none."""
+        row = self._session.call("virtual_network", "get_subnet", subnet_id).data
+        return str(row.get("subnetDomainName") or "") if isinstance(row, dict) else ""
+
+    def mount_target_limits(self) -> Mapping[str, float]:
+        """Service limit of mount targets by availability domain."""
+        rows = self._rows(
+            "limits",
+            "list_limit_values",
+            compartment_id=self.tenancy_id,
+            service_name="filesystem",
+            name="mount-target-count",
+            limit=_PAGE_ROWS,
+        )
+        found = ((row.get("availabilityDomain"), row.get("value")) for row in rows)
+        return {str(domain): float(value) for domain, value in found if domain and isinstance(value, int | float)}
+
+    def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
+        """Names of the metrics that a scope has had in the last 90 days."""
+        wanted = {"namespace": namespace, "groupBy": ["name"]}
+        rows = self._rows(
+            "monitoring", "list_metrics", scope.compartment_id, wanted, compartment_id_in_subtree=scope.subtree
+        )
+        return tuple(row["name"] for row in rows if isinstance(row.get("name"), str))
+
+    def summarize(self, request: MetricRequest) -> list[Stream | None]:
+        """Streams of one query; None for a stream that is not as documented."""
+        details = {
+            "namespace": request.namespace,
+            "query": request.query,
+            "startTime": _stamp(request.start),
+            "endTime": _stamp(request.end),
+            "resolution": "1m",
+        }
+        options: dict[str, object] = {"compartment_id_in_subtree": True} if request.scope.subtree else {}
+        answer = self._session.call(
+            "monitoring",
+            "summarize_metrics_data",
+            request.scope.compartment_id,
+            details,
+            decode=decode_streams,
+            **options,
+        )
+        streams: list[Stream | None] = answer.data
+        return streams
+
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """Post custom metrics; the messages of those that were refused."""
+        body = {"metricData": list(data), "batchAtomicity": "NON_ATOMIC"}
+        answer = self._session.call("monitoring_ingestion", "post_metric_data", body).data
+        failed = answer.get("failedMetricsCount", 0) if isinstance(answer, Mapping) else 0
+        listed = (answer.get("failedMetrics") or []) if failed else []
+        messages = [str(one.get("message") or "no reason given") for one in listed]
+        return tuple(messages) + ("no reason given",) * (failed - len(messages))
+
+    def _rows(self, service: str, operation: str, *arguments: object, **options: object) -> list[dict[str, Any]]:
+        pages = self._session.pages(service, operation, *arguments, **options)
+        return [row for page in pages for row in page if isinstance(row, dict)]
+
+
+def _private_ip(row: Any) -> PrivateIp:
+    if not isinstance(row, dict) or not isinstance(row.get("ipAddress"), str):
+        raise BrokenAnswer("GetPrivateIp: the answer has no address", operation="GetPrivateIp")
+    return PrivateIp(str(row.get("id") or ""), row["ipAddress"], str(row.get("hostnameLabel") or ""))
+
+
+def _stamp(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

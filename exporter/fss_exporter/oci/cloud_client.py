@@ -1,0 +1,109 @@
+"""The seam between the poller and OCI: what the poller calls in one region, with frozen records as answers.
+
+`oci.client.SdkClient` implements it with the OCI SDK, a fake in memory implements it for unit tests. Every method may raise a
+`CloudError`, a `UsageError` for credentials that cannot be used, and `EndLoop` when the exporter stops.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from fss_exporter.oci.oci_inventory import Export, ExportSet, Resource, ServiceResource
+from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.streams import Stream
+
+Listed = TypeVar("Listed", bound=Resource | Export | ExportSet)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Listed]):
+    """The records of one listing, and how many rows of the answer were not as documented."""
+
+    records: tuple[Listed, ...]
+    broken: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Compartment:
+    """A compartment below the root of the tenancy."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateIp:
+    """A private IP; the host label is empty where it has none."""
+
+    id: str
+    address: str
+    host_label: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRequest:
+    """One query of Monitoring.
+
+    Attributes:
+        scope: compartment, or the whole tenancy.
+        namespace: of the metric.
+        query: in MQL.
+        start: epoch seconds of the first minute's end.
+        end: epoch seconds behind the last minute's end.
+    """
+
+    scope: Scope
+    namespace: str
+    query: str
+    start: int
+    end: int
+
+
+class CloudClient(Protocol):
+    """Calls in one region.
+
+    Attributes:
+        region: its name.
+        tenancy_id: OCID of the tenancy.
+        clock_skew_seconds: clock of this host minus clock of OCI; None before the first answer.
+    """
+
+    region: str
+    tenancy_id: str
+
+    @property
+    def clock_skew_seconds(self) -> float | None:
+        """Clock of this host minus clock of OCI; None before the first answer."""
+
+    def availability_domains(self) -> tuple[str, ...]:
+        """Names of the region's availability domains (ListAvailabilityDomains)."""
+
+    def compartments(self) -> tuple[Compartment, ...]:
+        """All active compartments of the tenancy (ListCompartments)."""
+
+    def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
+        """Resources of File Storage in a compartment; exports are listed without an availability domain."""
+
+    def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
+        """Resources of another storage service in a compartment, by API operation, e.g. `ListVolumes`."""
+
+    def private_ip(self, ocid: str) -> PrivateIp:
+        """One private IP (GetPrivateIp)."""
+
+    def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
+        """All private IPs of a subnet (ListPrivateIps)."""
+
+    def subnet_domain(self, subnet_id: str) -> str:
+        """DNS domain of a subnet; empty where it has none (GetSubnet)."""
+
+    def mount_target_limits(self) -> Mapping[str, float]:
+        """Service limit of mount targets by availability domain (ListLimitValues)."""
+
+    def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
+        """Names of the metrics that a scope has had in the last 90 days (ListMetrics)."""
+
+    def summarize(self, request: MetricRequest) -> list[Stream | None]:
+        """Streams of one query (SummarizeMetricsData); None for a stream that is not as documented."""
+
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """Post custom metrics (PostMetricData); the messages of those that were refused."""

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.demo.sdk import NOW, clients
+from tests.oci.world import reach
 from tests.region import Account, Region, Tenancy, small
 
 from fss_exporter.calibrate.calibration_report import document, overrides
@@ -22,8 +23,8 @@ from fss_exporter.calibrate.calibration_run import (
 from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.config import Endpoints
-from fss_exporter.oci.call_budget import Budget
-from fss_exporter.oci.client import Credentials, Reach, Session
+from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.client import Credentials, Session
 from fss_exporter.oci.oci_inventory import MountTarget
 
 PLAN = CalibrationPlan(STEPS, 3, 5000.0)
@@ -56,11 +57,13 @@ def cloud(region: Region, clock: FastClock) -> OciMinutes:
     held = clients(region).config
     signer = clients(region).monitoring.base_client.signer
     credentials = Credentials(held, signer, region.tenancy.id, region.tenancy.region, "config_file")
-    budget = Budget(1000, clock=lambda: 0.0, wait=lambda _: False)
-    reach = Reach(dict.fromkeys(Endpoints.model_fields, region.url))
-    session = Session(credentials, region.tenancy.region, reach, budget=budget, jitter=lambda: 0.0)
+    budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
+    where = reach(dict.fromkeys(Endpoints.model_fields, region.url))
+    session = Session(credentials, region.tenancy.region, where, budget=budget, jitter=lambda: 0.0)
     idle = next(one for one in region.tenancy.mount_targets if one.name == "mt-idle")
-    target = MountTarget(idle.id, idle.name, idle.compartment_id, "AD", "ACTIVE", "set", "subnet", "ip", 0)
+    target = MountTarget(
+        id=idle.id, name=idle.name, compartment_id=idle.compartment_id, availability_domain="AD", state="ACTIVE"
+    )
     return OciMinutes(session, target, clock)
 
 

@@ -34,10 +34,9 @@ from fss_exporter.cli.cloud import mount_target_settings
 from fss_exporter.config import Settings
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
-from fss_exporter.oci.client import Session
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.client import SdkClient, Session
+from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
 from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.oci.tag_filter import Tags
 from fss_exporter.tables import Column, Row
 
 _MOUNT_OPTIONS: Final = ("vers", "rsize", "wsize", "proto", "nconnect", "sec", "local_lock")
@@ -159,11 +158,10 @@ def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[S
     """The mount target of a mount, and the session of its region."""
     found: list[tuple[Session, MountTarget]] = []
     for session in sessions_of(settings, credentials_of(settings)):
-        tags = Tags({}, {})
-        refresh = InventoryRefresh(session, settings.oci.compartments, tags, now=time.time, complain=lambda *_: None)
-        for _ in refresh.steps():
-            pass
-        inventory = refresh.found.inventory
+        selection = InventorySelection(settings.oci.compartments)
+        refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=lambda *_: None)
+        refresh.run()
+        inventory = refresh.state.inventory
         targets = () if inventory is None else inventory.mount_targets.values()
         found += [(session, one) for one in targets if one.id == ocid or (ocid is None and one.address == address)]
     if len(found) != 1:

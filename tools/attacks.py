@@ -269,7 +269,8 @@ def serving(command: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
             deadline = time.monotonic() + 30
             while True:
                 try:
-                    scrape(HTTPConnection("127.0.0.1", port, timeout=5))
+                    with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as probe:
+                        scrape(probe)
                     break
                 except (OSError, HTTPException):
                     if time.monotonic() > deadline or server.poll() is not None:

@@ -32,11 +32,13 @@ class Document:
         source: the file as the operator named it.
         content: what the file says.
         lines: 1-based line of each key and list item, by place.
+        is_empty: whether the file says nothing at all, not even `{}`.
     """
 
     source: str
     content: Mapping[str, object]
     lines: Mapping[KeyPath, int]
+    is_empty: bool = False
 
     def where(self, place: KeyPath) -> str:
         """`line 12: oci.regions[0]: `, as much of it as is known."""
@@ -127,14 +129,14 @@ def read_document(path: Path) -> Document:
         node = loader.compose()
         # before the values are made, because PyYAML then copies what `<<` merges into the nodes
         twice = tuple(_walk(node, (), lines, set())) if node is not None else ()
-        content = loader.construct_document(node) if node is not None else {}
+        content = loader.construct_document(node) if node is not None else None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ConfigError(source, (f"{line}not YAML: {error.problem or error.context}",)) from error
     except yaml.YAMLError as error:
         raise ConfigError(source, (f"not YAML: {error}",)) from error
-    document = Document(source, content if isinstance(content, dict) else {}, lines)
+    document = Document(source, content if isinstance(content, dict) else {}, lines, is_empty=content is None)
     if twice:
         raise ConfigError(source, tuple(f"{document.where(place)}given twice" for place in twice))
     if content is not None and not isinstance(content, dict):

@@ -100,7 +100,6 @@ PAIR = "cert_file: server.crt, key_file: server.key"
 @pytest.mark.parametrize(
     "content",
     [
-        "",
         "{}",
         "nonsense: 1",
         "tls_server_config: {}",
@@ -125,7 +124,7 @@ PAIR = "cert_file: server.crt, key_file: server.key"
         f"tls_server_config: {{{PAIR}, curve_preferences: [P-256]}}",
         f"tls_server_config: {{{PAIR}, prefer_server_cipher_suites: false}}",
         "http_server_config: {http2: false}",
-        "http_server_config: {headers: {X-Frame-Options: deny, X-XSS-WebConfigReload: '0'}}",
+        "http_server_config: {headers: {X-Frame-Options: deny, X-XSS-Protection: '0'}}",
         "http_server_config: {headers: {X-Frame-Options: allow}}",
         "http_server_config: {headers: {Server: mine}}",
         f"basic_auth_users: {{me: '{HASH}'}}",

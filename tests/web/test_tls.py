@@ -18,6 +18,12 @@ from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.web_config_reload import WebConfigReload
 
 
+def look_twice(web_config: WebConfigReload) -> None:
+    """Two rounds of the loop that watches the file: it takes a change when the file stays as it is for one round."""
+    for _ in range(2):
+        web_config.loop.run_once()
+
+
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path)
@@ -162,7 +168,7 @@ def test_versions_outside_the_range_are_refused(tmp_path: Path, authority: Autho
     with secured(configured(tmp_path, authority.sign("server"), min_version="TLS13")) as served:
         assert refused(served, only_1_2)
         assert not refused(served, trusting(authority))
-    for versions in ({"max_version": "TLS12"}, {"min_version": "TLS10"}):
+    for versions in ({"max_version": "TLS12"}, {"min_version": "TLS12"}):
         with secured(configured(tmp_path, authority.sign("server"), **versions)) as served:
             assert not refused(served, only_1_2)
 
@@ -192,7 +198,7 @@ def test_a_renewed_certificate_is_shown_to_the_next_connection(tmp_path: Path, a
     with serving(tls=web_config.tls) as served:
         assert not refused(served, trusting(authority))
         server.replace_with(next_authority.sign("renewed"))
-        web_config.loop.run_once()
+        look_twice(web_config)
         assert not refused(served, trusting(next_authority))
         assert refused(served, trusting(authority))
 
@@ -207,10 +213,10 @@ def test_a_certificate_replaced_by_rubbish_keeps_the_old_one_until_it_is_mended(
     with serving(tls=web_config.tls) as served:
         server.certificate.write_bytes(b"\x00rubbish" * 1000)
         for _ in range(3):
-            web_config.loop.run_once()
+            look_twice(web_config)
             assert not refused(served, trusting(authority))
         server.replace_with(mended)
-        web_config.loop.run_once()
+        look_twice(web_config)
         assert not refused(served, trusting(authority))
 
     messages = [record.message for record in caplog.records]

@@ -63,9 +63,9 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{}", "tls_server_config:\nbasic_auth_users:\nhttp_server_config:\nrate_limit:\n", "tls_server_config: {}"],
+    ["{}", "tls_server_config:\nbasic_auth_users:\nhttp_server_config:\nrate_limit:\n", "tls_server_config: {}"],
 )
-def test_an_empty_file_and_empty_sections_protect_nothing(tmp_path: Path, content: str) -> None:
+def test_empty_sections_protect_nothing(tmp_path: Path, content: str) -> None:
     read = load(written(tmp_path, content))
 
     assert not read.tls_server_config.enabled
@@ -108,6 +108,10 @@ def test_a_blank_header_is_not_sent(tmp_path: Path) -> None:
         ),
         ("tls_server_config: {client_auth_type: Always}", "client_auth_type", "RequireAndVerifyClientCert"),
         ("tls_server_config: {min_version: SSL3}", "min_version", "TLS12"),
+        ("tls_server_config: {min_version: TLS10}", "min_version", "use TLS12"),
+        ("tls_server_config: {max_version: TLS11}", "max_version", "use TLS12"),
+        ("", "", "the file is empty"),
+        ("# only a comment\n", "", "the file is empty"),
         (
             "tls_server_config: {min_version: TLS13, max_version: TLS12}",
             "tls_server_config",

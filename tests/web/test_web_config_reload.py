@@ -1,6 +1,8 @@
 import asyncio
 import base64
 import logging
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import bcrypt
@@ -14,6 +16,12 @@ from fss_exporter.web.web_config_reload import WebConfigReload
 HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
 RIGHT = {"authorization": f"Basic {base64.b64encode(b'me:secret').decode()}"}
 OPEN = frozenset({"/-/healthy"})
+
+
+def look_twice(web_config: WebConfigReload) -> None:
+    """Two rounds of the loop that watches the file: it takes a change when the file stays as it is for one round."""
+    for _ in range(2):
+        web_config.loop.run_once()
 
 
 class Clock:
@@ -40,7 +48,7 @@ def write(path: Path, content: str) -> Path:
 
 def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None) -> Response:
     """The response to one request, after one round of the loop that watches the file."""
-    web_config.loop.run_once()
+    look_twice(web_config)
 
     async def answer() -> Response:
         guarded = web_config.guard(application, open_paths=OPEN)
@@ -93,7 +101,9 @@ def test_a_changed_file_counts_from_the_next_request(tmp_path: Path, caplog: pyt
     assert "was read again" in caplog.text
 
 
-@pytest.mark.parametrize("rubbish", ["basic_auth_users: {me: plain}", "\x00\xff", "[", None])
+@pytest.mark.parametrize(
+    "rubbish", ["basic_auth_users: {me: plain}", "\x00\xff", "[", "", "# nothing\n", "basic_auth_users:\n", "{}", None]
+)
 def test_a_file_that_became_wrong_changes_nothing_and_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, rubbish: str | None
 ) -> None:
@@ -110,7 +120,7 @@ def test_a_file_that_became_wrong_changes_nothing_and_is_logged_once(
         assert ask(web_config, "/metrics", RIGHT).status == 200
     assert caplog.text.count("kept the old web configuration") == 1
 
-    write(path, "{}")
+    write(path, "basic_auth_users: {}")
     assert ask(web_config, "/metrics").status == 200
 
 
@@ -150,7 +160,7 @@ def test_tls_cannot_go_away_by_an_edit(tmp_path: Path, caplog: pytest.LogCapture
 
     write(path, "{}")
 
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.tls() is not None
     assert "TLS cannot come or go while running; restart" in caplog.text
 
@@ -164,11 +174,11 @@ def test_a_certificate_that_comes_after_its_configuration_is_not_missed(tmp_path
     late = second.certificate.rename(tmp_path / "late")
 
     write(path, "tls_server_config: {cert_file: second.crt, key_file: second.key}")
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.tls() is before
 
     late.rename(second.certificate)
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.tls() is not before
     assert first.certificate.exists()
 
@@ -191,14 +201,79 @@ def test_a_change_behind_a_symbolic_link_is_seen(tmp_path: Path) -> None:
 def test_the_loop_that_watches_the_file_says_whether_it_is_right(tmp_path: Path) -> None:
     path = write(tmp_path / "web.yml", "{}")
     web_config = WebConfigReload(path)
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.loop.heartbeat.success
 
     write(path, "nonsense: 1")
     for _ in range(2):
-        web_config.loop.run_once()
+        look_twice(web_config)
         assert not web_config.loop.heartbeat.success
 
     write(path, "{}")
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.loop.heartbeat.success
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone"),
+    [
+        ("rate_limit: {interval: 1s, burst: 3}", "{}", "rate_limit"),
+        (
+            "tls_server_config: {%s, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.crt}",
+            "tls_server_config: {%s}",
+            "tls_server_config.client_auth_type",
+        ),
+        (
+            "tls_server_config: {%s, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.crt, client_allowed_sans: [a]}",
+            "tls_server_config: {%s, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.crt}",
+            "tls_server_config.client_allowed_sans",
+        ),
+    ],
+)
+def test_protection_that_a_file_does_not_mention_any_more_stays(
+    tmp_path: Path, before: str, after: str, gone: str
+) -> None:
+    Authority(tmp_path).sign("server")
+    pair = "cert_file: server.crt, key_file: server.key"
+    path = write(tmp_path / "web.yml", before.replace("%s", pair))
+    web_config = WebConfigReload(path)
+    in_force = web_config._in_force
+
+    write(path, after.replace("%s", pair))
+
+    with pytest.raises(ConfigError, match=f"{gone} is gone"):
+        web_config.reload()
+    assert web_config._in_force is in_force
+
+
+def test_plain_copies_over_the_file_never_open_the_server(tmp_path: Path) -> None:
+    """cp(1) empties a file before it fills it."""
+    content = "# padding\n" * 20_000 + f"basic_auth_users: {{me: {HASH}}}\n"
+    path = write(tmp_path / "web.yml", content)
+    web_config = WebConfigReload(path)
+    done = threading.Event()
+
+    def copy() -> None:
+        for _ in range(300):
+            path.write_text(content)
+        done.set()
+
+    writer = threading.Thread(target=copy)
+    writer.start()
+    while not done.is_set():
+        with suppress(ConfigError):
+            web_config.reload()
+        assert ask(web_config, "/metrics").status == 401
+    writer.join()
+
+
+def test_a_prefix_of_a_file_that_protects_is_never_less_protection(tmp_path: Path) -> None:
+    content = f"http_server_config:\n  http2: true\nbasic_auth_users:\n  me: {HASH}\nrate_limit:\n  interval: 1s\n  burst: 9\n"
+    path = write(tmp_path / "web.yml", content)
+    web_config = WebConfigReload(path)
+
+    for length in range(len(content)):
+        write(path, content[:length])
+        with suppress(ConfigError):
+            web_config.reload()
+        assert ask(web_config, "/metrics").status in {401, 429}

@@ -6,6 +6,7 @@ half kept. An unknown key is a mistake, as it is there.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -24,7 +25,7 @@ _HEADER_VALUES = {
     "X-XSS-Protection": None,
 }
 
-Version = Literal["TLS10", "TLS11", "TLS12", "TLS13"]
+Version = Literal["TLS12", "TLS13"]
 Curve = Literal["CurveP256", "CurveP384", "CurveP521", "X25519"]
 ClientAuth = Literal["NoClientCert", "RequestClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"]
 
@@ -56,6 +57,12 @@ def _known_cipher(name: str) -> str:
             "unknown cipher suite; use the names of Go's crypto/tls, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 say"
         )
     return name
+
+
+def _version(value: object) -> object:
+    if value == "TLS10" or value == "TLS11":  # noqa: PLR1714  # a list has no hash
+        raise ValueError(f"{value} is broken, and OpenSSL refuses it; use TLS12 or TLS13")
+    return value
 
 
 def _client_auth(value: object) -> object:
@@ -93,8 +100,8 @@ class TlsServer(_Section):
     client_ca_file: str = ""
     client_auth_type: Annotated[ClientAuth, BeforeValidator(_client_auth)] = "NoClientCert"
     client_allowed_sans: tuple[str, ...] | None = None
-    min_version: Version = "TLS12"
-    max_version: Version = "TLS13"
+    min_version: Annotated[Version, BeforeValidator(_version)] = "TLS12"
+    max_version: Annotated[Version, BeforeValidator(_version)] = "TLS13"
     cipher_suites: tuple[Annotated[str, AfterValidator(_known_cipher)], ...] = ()
     prefer_server_cipher_suites: bool = True
     curve_preferences: tuple[Curve, ...] = ()
@@ -170,17 +177,52 @@ class WebConfiguration(_Section):
     rate_limit: Annotated[RateLimit, BeforeValidator(_empty_if_null)] = RateLimit()
 
 
-def load(path: Path) -> WebConfiguration:
+def _protection_gone(content: Mapping[str, object], before: WebConfiguration, after: WebConfiguration) -> list[str]:
+    """Protection of `before` that a file does not mention any more, one line each: a half-written file looks like this."""
+    given = after.tls_server_config.model_fields_set
+    # A key without a value may be the end of a half-written file.
+    gone = {
+        "basic_auth_users": (bool(before.basic_auth_users), content.get("basic_auth_users") is None, "{}"),
+        "rate_limit": (bool(before.rate_limit.interval), content.get("rate_limit") is None, "{}"),
+        "tls_server_config.client_auth_type": (
+            before.tls_server_config.client_auth_type != "NoClientCert",
+            "client_auth_type" not in given,
+            "NoClientCert",
+        ),
+        "tls_server_config.client_allowed_sans": (
+            before.tls_server_config.client_allowed_sans is not None
+            and after.tls_server_config.client_auth_type == "RequireAndVerifyClientCert",
+            "client_allowed_sans" not in given,
+            "null",
+        ),
+    }
+    return [
+        f"{key} is gone, and the old one stays; write `{key.rpartition('.')[2]}: {nothing}` to take it away"
+        for key, (was_there, is_gone, nothing) in gone.items()
+        if was_there and is_gone
+    ]
+
+
+def load(path: Path, before: WebConfiguration | None = None) -> WebConfiguration:
     """Read the file; paths in it become relative to where it lies.
 
+    Args:
+        path: the file.
+        before: the configuration in force. To take protection away, the file has to say so: `basic_auth_users: {}`.
+
     Raises:
-        ConfigError: every mistake, with line and place and without any secret.
+        ConfigError: every mistake, with line and place and without any secret. An empty file is a mistake: it may be half
+            written.
     """
     document = read_document(path)
+    if document.is_empty:
+        raise ConfigError(document.source, ("the file is empty; write {} for plain HTTP without users",))
     try:
         read = WebConfiguration.model_validate(document.content)
     except ValidationError as error:
         raise ConfigError(document.source, mistakes_of(error, document, WebConfiguration)) from error
+    if before and (gone := _protection_gone(document.content, before, read)):
+        raise ConfigError(document.source, tuple(gone))
     files: dict[str, Any] = {
         name: str(path.parent / getattr(read.tls_server_config, name))
         for name in ("cert_file", "key_file", "client_ca_file")

@@ -1,7 +1,7 @@
 """The web configuration in force: TLS for new connections; users, rate limit and headers for requests.
 
 A background loop looks at the file and the certificates it names every second and reads them again when one of them
-changed. A file that has become wrong changes nothing: what was in force stays, and the log says what is wrong.
+changed. A file that is wrong, empty or half written changes nothing: what was in force stays, and the log says what is wrong.
 """
 
 import logging
@@ -68,6 +68,7 @@ class WebConfigReload:
         self._mistake: ConfigError | None = None
         self._watched: tuple[Path, ...] = ()
         self._seen: tuple[_State, ...] = ()
+        self._last_look: tuple[_State, ...] = ()
         self._in_force = self._read(None)
         self.loop = Worker("web_config", self.refresh, interval=lambda: _LOOK_SECONDS)
 
@@ -97,13 +98,15 @@ class WebConfigReload:
             self._mistake = None
 
     def refresh(self) -> None:
-        """Read the file again if it, or a certificate it names, has changed: one round of `loop`.
+        """Read the file again if it, or a certificate it names, has changed and then stayed as it is for one round of `loop`.
 
         Raises:
             ConfigError: the file is wrong; what was in force stays.
         """
         with self._lock:
-            if tuple(map(_state, self._watched)) == self._seen:
+            now, last = tuple(map(_state, self._watched)), self._last_look
+            self._last_look = now
+            if now == self._seen or now != last:  # nothing new, or still being written
                 if self._mistake:
                     raise self._mistake
                 return
@@ -120,7 +123,7 @@ class WebConfigReload:
         # Looked at before it is read: what changes in between is seen the next time. Whatever a wrong file names is
         # watched as well, so that a certificate which comes later than its configuration is not missed.
         self._watched, self._seen = (self._path,), (_state(self._path),)
-        configuration = load(self._path)
+        configuration = load(self._path, before.configuration if before else None)
         server = configuration.tls_server_config
         files = tuple(Path(name) for name in (server.cert_file, server.key_file, server.client_ca_file) if name)
         self._watched, self._seen = (*self._watched, *files), (*self._seen, *map(_state, files))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from fss_exporter.model.capacity import Clients, capacity_answer
+from fss_exporter.model.capacity import ClientHosts, capacity_answer
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.workload import Transfers, workload
 
@@ -54,7 +54,7 @@ def modelled(row: Measured) -> Modelled:
     transfers = Transfers(1.0, row.size)
     reads, writes = (transfers, None) if row.direction == "read" else (None, transfers)
     load = workload(reads, writes, {})
-    answer = capacity_answer(load, STANDARD.limits, Clients(), 1.0, row.mount_targets)
+    answer = capacity_answer(load, STANDARD.limits, ClientHosts(), 1.0, row.mount_targets)
     if answer.attainable is None or answer.binds is None:
         raise ValueError(f"no ceiling binds {row}")
     payload = answer.attainable.read_bytes + answer.attainable.written_bytes

@@ -16,7 +16,7 @@ from fss_exporter.durations import parse_duration
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
-from fss_exporter.model.services import SERVICES
+from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
 from fss_exporter.oci.iam import AUTH_KINDS
 from fss_exporter.yaml_lines import Document, mistakes_of, read_document

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from fss_exporter.model.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, Clients, capacity_answer as plan
+from fss_exporter.model.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, ClientHosts, capacity_answer as plan
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.operations import READ
@@ -15,7 +15,7 @@ from fss_exporter.model.workload import Transfers, workload
 
 KIB = 1024
 MIB = 1024 * KIB
-NOBODY = Clients()
+NOBODY = ClientHosts()
 
 rates = st.floats(1.0, 1e6)
 sizes = st.integers(1, MIB)
@@ -74,7 +74,7 @@ def test_loads_add_up(left: Traffic, right: Traffic) -> None:
 
 @given(workloads, st.integers(1, 1000), st.floats(1e-5, 1.0))
 def test_mount_targets_never_help_a_client_that_waits(traffic: Traffic, concurrency: int, latency: float) -> None:
-    clients = Clients(concurrency=concurrency, latency_seconds=latency)
+    clients = ClientHosts(concurrency=concurrency, latency_seconds=latency)
     answer = plan(traffic, STANDARD.limits, clients, 0.8)
     assume(answer.client_bound)
     assert answer.attainable is not None
@@ -113,7 +113,7 @@ def test_a_serial_program_is_bound_by_latency() -> None:
     answer = plan(
         workload(None, None, {"GETATTR": 2000.0}),
         STANDARD.limits,
-        Clients(concurrency=1, latency_seconds=0.001),
+        ClientHosts(concurrency=1, latency_seconds=0.001),
         0.8,
     )
     assert answer.binds is not None
@@ -128,7 +128,7 @@ def test_a_serial_program_is_bound_by_latency() -> None:
 def test_one_connection_is_bound_by_its_window_and_nconnect_widens_it() -> None:
     load = workload(Transfers(800, MIB), None, {})
     one, sixteen = (
-        plan(load, STANDARD.limits, Clients(count=1, nconnect=count, network_rtt_seconds=0.004), 0.8)
+        plan(load, STANDARD.limits, ClientHosts(count=1, nconnect=count, network_rtt_seconds=0.004), 0.8)
         for count in (1, 16)
     )
     assert one.binds is not None
@@ -140,14 +140,14 @@ def test_one_connection_is_bound_by_its_window_and_nconnect_widens_it() -> None:
 
 def test_a_network_carries_reads_and_writes_at_once() -> None:
     load = workload(Transfers(500, MIB), Transfers(400, MIB), {})
-    answer = plan(load, Limits(), Clients(count=2, bandwidth=1.25e9), 0.8)
+    answer = plan(load, Limits(), ClientHosts(count=2, bandwidth=1.25e9), 0.8)
     (network,) = [use for use in answer.clients if use.resource == CLIENT_NETWORK]
     assert network.demand == 500 * MIB
     assert network.limit == 2.5e9
 
 
 def test_connections_are_those_of_all_hosts() -> None:
-    answer = plan(workload(Transfers(1, MIB), None, {}), STANDARD.limits, Clients(count=10_000, nconnect=16), 0.8)
+    answer = plan(workload(Transfers(1, MIB), None, {}), STANDARD.limits, ClientHosts(count=10_000, nconnect=16), 0.8)
     assert answer.binds is not None
     assert answer.binds.resource == CONNECTIONS
     assert answer.mount_targets == 2

@@ -11,8 +11,8 @@ from fss_exporter.model.concurrency import (
 )
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.service import CapacityCeiling, Ceilings
-from fss_exporter.model.services import GB, GIB, SERVICES, TB, recognised
+from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, recognised
+from fss_exporter.model.storage_service import CapacityCeiling, Ceilings
 
 MIB = 1 << 20
 KINDS = [(service.name, kind) for service in SERVICES.values() for kind in service.kinds.values()]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.cli.prompt import RECORDINGS, ROOT, ask
 
-from fss_exporter.model.services import SERVICES
+from fss_exporter.model.service_table import SERVICES
 
 SERVER = "0a1b.cn-hangzhou.nas.aliyuncs.com"
 REPORT = ROOT / "tests/fixtures/fio/nogroup.json"

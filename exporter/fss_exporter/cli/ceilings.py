@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from fss_exporter.cli.services import services_of
+from fss_exporter.cli.service_claims import services_of
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.service import Ceilings
-from fss_exporter.model.services import OCI_FSS
+from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.nfs.services import BY_NAME, MountKey, Services
 
 NO_SHAPE = "none"
@@ -32,7 +32,7 @@ class Judge:
         limits: its ceilings.
         by_address: ceilings of single mount targets.
         address_map: mount-target address by TLS forwarder address.
-        services: tells the service of a mount.
+        services: finds the service of a mount.
     """
 
     shape: str

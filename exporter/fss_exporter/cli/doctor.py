@@ -13,7 +13,7 @@ from fss_exporter.cli.account_options import account_settings
 from fss_exporter.cli.ceilings import judge, shape_option
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.host_flags import PROCFS, kernel_options, procfs_options
-from fss_exporter.cli.services import services_of
+from fss_exporter.cli.service_claims import services_of
 from fss_exporter.config import Settings
 from fss_exporter.doctor import report
 from fss_exporter.doctor.client_probe import ClientProbe, tracefs_of

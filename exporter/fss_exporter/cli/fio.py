@@ -13,13 +13,13 @@ from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.saved_files import text_of
 from fss_exporter.cli.service_options import service_choice, service_options
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.report import read_report
+from fss_exporter.fio.any_report import read_report
 from fss_exporter.fio.verdict_json import verdict_document
 from fss_exporter.fio.verdict_text import Judged, show_verdicts
 from fss_exporter.model.benchmark import Job
 from fss_exporter.model.benchmark_verdict import Storage, judge
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.service import Ceilings, ServiceChoice
+from fss_exporter.model.storage_service import Ceilings, ServiceChoice
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
 from fss_exporter.plan.purchase_answer import service_title
 from fss_exporter.plan.scenario import MOST_CLIENTS, MOST_MOUNT_TARGETS

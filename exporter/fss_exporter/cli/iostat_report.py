@@ -14,7 +14,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.purchase import uses_of
-from fss_exporter.model.service import Ceilings
+from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.model.utilisation import fullest

@@ -16,7 +16,7 @@ from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.host_flags import procfs_options
 from fss_exporter.cli.nfs_agent import wanted_mounts
 from fss_exporter.cli.nfs_flags import NfsFlags, filter_options
-from fss_exporter.cli.services import services_of
+from fss_exporter.cli.service_claims import services_of
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts

@@ -17,7 +17,7 @@ from fss_exporter.cli.service_options import service_choice, service_options
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url, get
 from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.service import Service, ServiceChoice
+from fss_exporter.model.storage_service import Service, ServiceChoice
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.rates import traffic as traffic_between
 from fss_exporter.plan.answer_json import case_document

@@ -154,7 +154,7 @@ def _settings(options: ServeFlags) -> "Settings | None":
 
 def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
     from fss_exporter.cli.nfs_agent import NfsAgent  # noqa: PLC0415  # a poller does not need it
-    from fss_exporter.cli.services import services_of  # noqa: PLC0415
+    from fss_exporter.cli.service_claims import services_of  # noqa: PLC0415
 
     address_map = settings.address_map if settings else {}
     stated = settings.services if settings else ()

@@ -18,7 +18,7 @@ from fss_exporter.doctor.findings import (
     Severity,
 )
 from fss_exporter.model.concurrency import Flow
-from fss_exporter.model.services import APSARA_NAS, NONE, OCI_FSS
+from fss_exporter.model.service_table import APSARA_NAS, NONE, OCI_FSS
 from fss_exporter.nfs.superblocks import Superblock
 
 _LARGEST_TRANSFER: Final = 1 << 20

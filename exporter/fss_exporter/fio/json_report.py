@@ -177,7 +177,7 @@ def _is_percent(text: str) -> bool:
 
 
 def _depth(entry: _Job, options: Mapping[str, Any], copies: int) -> tuple[int | None, Sequence[str]]:
-    """Requests the entry was told to keep in flight, all its threads together."""
+    """Configured requests in flight of an entry, all its threads together."""
     engine = str(options.get("ioengine", "psync"))
     depth = _whole(options.get("iodepth", "1"))
     if depth is None:
@@ -190,7 +190,7 @@ def _depth(entry: _Job, options: Mapping[str, Any], copies: int) -> tuple[int | 
 
 
 def _threads(entry: _Job, options: Mapping[str, Any], copies: int) -> int:
-    """Threads of one entry: with group reporting one entry stands for them all, and its run time is their sum."""
+    """Threads of one entry. With group reporting, one entry is all threads, and its run time is the sum of theirs."""
     runtime = max(entry.read.runtime, entry.write.runtime, entry.trim.runtime)
     if entry.job_runtime and runtime:
         return max(1, round(entry.job_runtime / runtime))

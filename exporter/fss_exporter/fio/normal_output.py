@@ -40,7 +40,7 @@ _ROUNDED: Final = 0.03
 
 
 @dataclass(slots=True)
-class _Part:
+class _DirectionLines:
     """One direction of one job, as its lines are read; latencies in seconds."""
 
     figures: str = ""
@@ -58,8 +58,8 @@ class _Result:
     group: int
     threads: int
     error: int
-    parts: dict[str, _Part] = field(default_factory=dict)
-    part: _Part | None = None
+    parts: dict[str, _DirectionLines] = field(default_factory=dict)
+    part: _DirectionLines | None = None
     issued: tuple[int, int] | None = None
 
 
@@ -100,7 +100,7 @@ def _take(result: _Result, line: str) -> None:
     """Read one line below the head of a job."""
     part = result.part
     if direction := _DIRECTION.match(line):
-        result.part = result.parts[direction["way"]] = _Part(direction["figures"])
+        result.part = result.parts[direction["way"]] = _DirectionLines(direction["figures"])
     elif issued := _ISSUED.search(line):
         result.issued = _issued(issued)
     elif part is None:
@@ -155,7 +155,7 @@ def _job(result: _Result, options: Mapping[str, str]) -> Job:
     return replace(job, depth=None) if job.depth and job.in_flight > job.depth * 1.05 else job
 
 
-def _direction(part: _Part | None, issued: int, announced: str) -> Direction:
+def _direction(part: _DirectionLines | None, issued: int, announced: str) -> Direction:
     iops, bandwidth = (_figure(pattern, part) for pattern in (_IOPS, _BANDWIDTH))
     if part is None or iops is None or bandwidth is None or not iops or not bandwidth:
         return Direction()
@@ -176,7 +176,7 @@ def _direction(part: _Part | None, issued: int, announced: str) -> Direction:
     )
 
 
-def _figure(pattern: "re.Pattern[str]", part: _Part | None) -> float | None:
+def _figure(pattern: "re.Pattern[str]", part: _DirectionLines | None) -> float | None:
     found = pattern.search(part.figures) if part else None
     if found is None:
         return None

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from fss_exporter import tables, units
 from fss_exporter.model.benchmark import Job
-from fss_exporter.model.benchmark_verdict import ABOVE_RATIO, CLIENT_REACH, Bottleneck, Storage, Verdict
+from fss_exporter.model.benchmark_verdict import ABOVE_RATIO, CLIENT_REACH, BenchmarkVerdict, Bottleneck, Storage
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.utilisation import Use
 from fss_exporter.tables import Column, Row
@@ -27,7 +27,7 @@ class Judged:
 
     name: str
     jobs: Sequence[Job]
-    verdict: Verdict
+    verdict: BenchmarkVerdict
 
 
 _COLUMNS = (
@@ -104,7 +104,7 @@ def _rows(job: Job, storage: Storage) -> list[Row]:
     return rows or [Row((job.name, "nothing done", *[""] * (empty - 1)))]
 
 
-def verdict_sentences(verdict: Verdict, name: str, storage: Storage) -> Iterator[str]:
+def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) -> Iterator[str]:
     """The verdict, one sentence each."""
     iops, first = verdict.traffic.iops, verdict.first
     if iops is not None and storage.limits is not None:
@@ -133,7 +133,7 @@ def _client_figures(use: Use) -> str:
     return f"{units.number(use.demand)} of {units.number(use.limit)}, "
 
 
-def _bottleneck(verdict: Verdict, storage: Storage) -> str:
+def _bottleneck(verdict: BenchmarkVerdict, storage: Storage) -> str:
     sentence = _SENTENCES[verdict.bottleneck]
     if any(use.resource == CLIENT_REACH and (use.ratio or 0) > ABOVE_RATIO for use in verdict.clients):
         sentence = sentence.replace("one client was seen to reach no more", "more than one client was seen to reach")

@@ -11,7 +11,7 @@ from fss_exporter.model.benchmark import Job, job_traffic, plain_traffic
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.purchase import clients_share, service_load, uses_of
-from fss_exporter.model.service import Ceilings, ServiceType
+from fss_exporter.model.storage_service import Ceilings, ServiceType
 from fss_exporter.model.traffic import Traffic, scaled, together
 from fss_exporter.model.utilisation import Use, fullest
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
@@ -68,7 +68,7 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class BenchmarkVerdict:
     """What jobs that ran together measured.
 
     Attributes:
@@ -94,7 +94,7 @@ class Verdict:
     error: float | None
 
 
-def judge(jobs: Iterable[Job], storage: Storage) -> Verdict:
+def judge(jobs: Iterable[Job], storage: Storage) -> BenchmarkVerdict:
     """What jobs that ran together measured, against the storage."""
     jobs = tuple(jobs)
     traffic = together(storage.traffic(job) for job in jobs)
@@ -108,7 +108,7 @@ def judge(jobs: Iterable[Job], storage: Storage) -> Verdict:
     measured = sum(job.reads.operations + job.writes.operations for job in jobs)
     bound = fullest((*found, *(use for use in clients if use.resource != SERVICE_QUEUE)))
     met = first is not None and bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
-    return Verdict(
+    return BenchmarkVerdict(
         traffic=traffic,
         uses=found,
         first=first,

@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Clients:
+class ClientHosts:
     """The hosts that mount a file system, all of them together unless said otherwise; None where unknown.
 
     Attributes:
@@ -89,7 +89,7 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CapacityAnswer:
     """What a workload needs.
 
     Attributes:
@@ -123,8 +123,8 @@ class Answer:
 
 
 def capacity_answer(
-    traffic: Traffic, limits: Limits, clients: Clients, target: float, mount_targets: int | None = None
-) -> Answer:
+    traffic: Traffic, limits: Limits, clients: ClientHosts, target: float, mount_targets: int | None = None
+) -> CapacityAnswer:
     """What a workload needs.
 
     Args:
@@ -141,7 +141,7 @@ def capacity_answer(
     whole = first.ratio * shared if first and first.ratio else None
     needed = mount_targets_for(whole, target)
     worst = fullest((*server, _worst_iops(scaled(traffic, 1 / shared), limits)))
-    return Answer(
+    return CapacityAnswer(
         mount_target=server,
         clients=own,
         binds=fullest((*server, *own)),
@@ -154,7 +154,7 @@ def capacity_answer(
     )
 
 
-def server_uses(traffic: Traffic, limits: Limits, clients: Clients, mount_targets: int = 1) -> tuple[Use, ...]:
+def server_uses(traffic: Traffic, limits: Limits, clients: ClientHosts, mount_targets: int = 1) -> tuple[Use, ...]:
     """Every ceiling of one mount target against its even share of a load."""
     connections = None if clients.connections is None else clients.connections / mount_targets
     found = uses(scaled(traffic, 1 / mount_targets), limits, connections)
@@ -163,7 +163,7 @@ def server_uses(traffic: Traffic, limits: Limits, clients: Clients, mount_target
     return found
 
 
-def client_uses(traffic: Traffic, clients: Clients) -> tuple[Use, ...]:
+def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
     """Every bound of the clients that the caller has stated, and the load against the bound."""
     operations = traffic.all_operations.operations
     # A network carries both directions at once, so the busier one counts.

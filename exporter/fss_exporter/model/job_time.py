@@ -7,7 +7,7 @@ with 125 of them in flight take two rounds of one latency each.
 import math
 from dataclasses import dataclass
 
-from fss_exporter.model.capacity import CONNECTION_BOUNDS, LATENCY, Clients
+from fss_exporter.model.capacity import CONNECTION_BOUNDS, LATENCY, ClientHosts
 from fss_exporter.model.utilisation import Use
 
 
@@ -31,7 +31,7 @@ class JobTime:
         return self.operations / self.seconds
 
 
-def job_time(found: tuple[Use, ...], operations: float, clients: Clients) -> JobTime | None:
+def job_time(found: tuple[Use, ...], operations: float, clients: ClientHosts) -> JobTime | None:
     """Time of a job; None where no bound is known.
 
     Args:
@@ -47,7 +47,7 @@ def job_time(found: tuple[Use, ...], operations: float, clients: Clients) -> Job
     return max(times, key=lambda time: time.seconds, default=None)
 
 
-def _seconds(use: Use, operations: float, clients: Clients) -> float:
+def _seconds(use: Use, operations: float, clients: ClientHosts) -> float:
     if use.resource == LATENCY and clients.concurrency and clients.latency_seconds:
         return math.ceil(operations / clients.concurrency - 1e-9) * clients.latency_seconds
     return use.ratio or 0.0

@@ -7,7 +7,7 @@ from fss_exporter.model.capacity import BOTH_DIRECTIONS
 from fss_exporter.model.concurrency import Flow, in_flight_for
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.service import Ceilings, Service, ServiceType
+from fss_exporter.model.storage_service import Ceilings, Service, ServiceType
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use, uses
 
@@ -70,7 +70,7 @@ class Offer:
 
     Attributes:
         kind: what would be bought.
-        capacity_bytes: how much of it at least; None where no capacity bears the load, 0 where it does not matter.
+        capacity_bytes: the least capacity; None where no capacity is enough, 0 where the capacity does not matter.
     """
 
     kind: ServiceType
@@ -78,7 +78,7 @@ class Offer:
 
 
 def offers(load: ServiceLoad, service: Service, target: float) -> list[Offer]:
-    """Least capacity of each kind that bears the load at a share of its ceilings; kinds without ceilings are left out."""
+    """The least capacity of each type that carries the load at a share of its ceilings; types without ceilings are left out."""
     found = []
     for kind in service.kinds.values():
         wanted = [

@@ -9,7 +9,7 @@ from typing import Final
 
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.service import CostRule
+from fss_exporter.model.storage_service import CostRule
 from fss_exporter.nfs.estimated_costs import WEIGHTS
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Superblock

@@ -13,7 +13,7 @@ from fss_exporter.catalogue.client import MOUNT
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
-from fss_exporter.model.services import SERVICES
+from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.estimated_costs import WEIGHTS
 from fss_exporter.nfs.superblocks import SeriesKey

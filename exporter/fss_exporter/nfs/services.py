@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Protocol
 
-from fss_exporter.model.service import Ceilings, CostRule, OneClient, Service
-from fss_exporter.model.services import NONE, OCI_FSS, SERVICES, recognised
+from fss_exporter.model.service_table import NONE, OCI_FSS, SERVICES, recognised
+from fss_exporter.model.storage_service import Ceilings, CostRule, OneClient, Service
 
 _NFS3: Final = "nfs"
 

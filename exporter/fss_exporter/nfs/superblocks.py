@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Final, NamedTuple
 
-from fss_exporter.model.services import OCI_FSS
+from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.services import BY_NAME, Known, Services

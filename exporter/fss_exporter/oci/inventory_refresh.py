@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
-from fss_exporter.model.services import SERVICES
+from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup
 from fss_exporter.oci.cloud_client import CloudClient, Listed, Listing
 from fss_exporter.oci.inventory_join import join

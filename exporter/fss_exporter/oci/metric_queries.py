@@ -12,7 +12,7 @@ from itertools import count
 from typing import Final
 
 from fss_exporter.errors import CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
-from fss_exporter.model.services import SERVICES
+from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest
 from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.labels import RegionLabels

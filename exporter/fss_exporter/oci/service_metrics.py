@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.catalogue import CATALOGUE
-from fss_exporter.model.services import SERVICES
+from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.oci_metric import OciMetric
 

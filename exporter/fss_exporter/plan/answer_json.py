@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fss_exporter.model.capacity import LATENCY, Answer, Best
+from fss_exporter.model.capacity import LATENCY, Best, CapacityAnswer
 from fss_exporter.model.utilisation import Use
 from fss_exporter.plan.answer_sentences import NO_CACHE, sentences
 from fss_exporter.plan.scenario import Case, Scenario
@@ -64,7 +64,7 @@ def _answer(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _several(scenario: Scenario, answer: Answer) -> bool:
+def _several(scenario: Scenario, answer: CapacityAnswer) -> bool:
     return max(answer.mount_targets or 1, scenario.mount_targets or 1) > 1
 
 

@@ -8,9 +8,9 @@ from fss_exporter.model.capacity import (
     CONNECTION_BOUNDS,
     DEFAULT_MOUNT_TARGETS,
     LATENCY,
-    Answer,
     Best,
-    Clients,
+    CapacityAnswer,
+    ClientHosts,
     mount_targets_for,
 )
 from fss_exporter.model.distance import OTHER_REGION_SECONDS, distance_advice
@@ -44,7 +44,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
         yield f"not included: about {units.number(locks)} IOPS of locks ({calls} calls/s, estimated)"
 
 
-def _rate(scenario: Scenario, answer: Answer) -> Iterator[str]:
+def _rate(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
     if answer.binds is None:
         yield "binds first: no ceiling of this shape is published or given, so nothing is judged"
     else:
@@ -60,7 +60,7 @@ def _rate(scenario: Scenario, answer: Answer) -> Iterator[str]:
         yield f"in flight on average (Little's law): {units.number(in_flight)} requests"
 
 
-def _mount_targets(scenario: Scenario, answer: Answer) -> Iterator[str]:
+def _mount_targets(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
     needed, worst, given = answer.mount_targets, answer.mount_targets_at_worst, scenario.mount_targets
     if needed is None:
         return
@@ -83,7 +83,7 @@ def _mount_targets(scenario: Scenario, answer: Answer) -> Iterator[str]:
         )
 
 
-def _both_directions(answer: Answer) -> Iterator[str]:
+def _both_directions(answer: CapacityAnswer) -> Iterator[str]:
     use = answer.both_directions
     if use is None or use.ratio is None or use.ratio <= answer.target:
         return
@@ -95,7 +95,7 @@ def _both_directions(answer: Answer) -> Iterator[str]:
     )
 
 
-def _connections(answer: Answer, clients: Clients) -> Iterator[str]:
+def _connections(answer: CapacityAnswer, clients: ClientHosts) -> Iterator[str]:
     for use in answer.mount_target:
         if use.resource not in CONNECTION_BOUNDS or use.limit is None or clients.count is None:
             continue
@@ -108,7 +108,7 @@ def _connections(answer: Answer, clients: Clients) -> Iterator[str]:
         )
 
 
-def _latency(scenario: Scenario, answer: Answer) -> Iterator[str]:
+def _latency(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
     clients, time = scenario.clients, scenario.job_time()
     bound = time.binds if time else answer.binds
     if bound is not None and bound.resource == LATENCY:
@@ -166,7 +166,7 @@ def _time_difference(before: Scenario, after: Scenario) -> list[str]:
     return [f"time: {units.duration(was.seconds)} to {units.duration(now.seconds)}, set by {now.binds.resource}"]
 
 
-def _changed_results(before: Answer, after: Answer) -> list[str]:
+def _changed_results(before: CapacityAnswer, after: CapacityAnswer) -> list[str]:
     lines = []
     names = tuple(one.binds.resource if one.binds else "nothing known" for one in (before, after))
     if names[0] != names[1]:
@@ -195,7 +195,7 @@ def best_text(best: Best) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _judged_by_all(answer: Answer) -> bool:
+def _judged_by_all(answer: CapacityAnswer) -> bool:
     """Whether every ceiling of the mount target is known."""
     return all(use.limit is not None for use in answer.mount_target)
 

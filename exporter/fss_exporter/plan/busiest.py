@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.purchase import uses_of
-from fss_exporter.model.service import Ceilings
+from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.model.utilisation import fullest
 

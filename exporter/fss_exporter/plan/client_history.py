@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ
-from fss_exporter.model.service import Ceilings
+from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.scraped import COUNTERS, traffic_of
 from fss_exporter.plan.busiest import busiest_moment, ended

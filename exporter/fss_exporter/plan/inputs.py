@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import Clients
+from fss_exporter.model.capacity import ClientHosts
 
 _RECORDED = "--mountstats, --scrapes or --prometheus"
 
@@ -62,9 +62,9 @@ class PlanInputs:
         return self.files is not None or self.total_bytes is not None
 
     @property
-    def hosts(self) -> Clients:
+    def hosts(self) -> ClientHosts:
         """The clients, as the flags state them."""
-        return Clients(
+        return ClientHosts(
             count=self.clients,
             nconnect=self.nconnect,
             concurrency=self.concurrency,

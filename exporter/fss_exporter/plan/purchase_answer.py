@@ -8,7 +8,7 @@ from rich.console import Console
 
 from fss_exporter import units
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import LATENCY, Clients, client_uses
+from fss_exporter.model.capacity import LATENCY, ClientHosts, client_uses
 from fss_exporter.model.concurrency import Flow, network_bytes_per_second, server_bytes_per_second
 from fss_exporter.model.distance import distance_advice
 from fss_exporter.model.job_time import JobTime, job_time
@@ -23,7 +23,7 @@ from fss_exporter.model.purchase import (
     service_load,
     service_uses,
 )
-from fss_exporter.model.service import Ceilings, ServiceChoice, ServiceType
+from fss_exporter.model.storage_service import Ceilings, ServiceChoice, ServiceType
 from fss_exporter.model.traffic import added
 from fss_exporter.model.utilisation import Use
 from fss_exporter.plan.answer_sentences import PARALLEL_TOOLS, amount
@@ -59,7 +59,7 @@ class ServiceCase:
     choice: ServiceChoice
     name: str
     load: Load
-    clients: Clients
+    clients: ClientHosts
     target: float
     volumes: int | None
     server_network: float | None
@@ -79,7 +79,7 @@ class ServiceCase:
         """Service, type, capacity and number of volumes."""
         return (f"{self.volumes} x " if self.volumes else "") + service_title(self.choice)
 
-    def hosts(self, kind: ServiceType | None) -> Clients:
+    def hosts(self, kind: ServiceType | None) -> ClientHosts:
         """The clients as a type of the service lets them work: its latency, and no more requests than it takes."""
         latency = latency_of(self.wanted, kind, self.clients.latency_seconds)
         asked, most = self.clients.concurrency, kind.in_flight if kind else None

@@ -8,7 +8,7 @@ import click
 
 from fss_exporter import units
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import Answer, Clients, capacity_answer, client_uses, server_uses
+from fss_exporter.model.capacity import CapacityAnswer, ClientHosts, capacity_answer, client_uses, server_uses
 from fss_exporter.model.job_time import JobTime, job_time
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import scaled
@@ -36,11 +36,11 @@ class Scenario:
     load: Load
     shape: str
     limits: Limits
-    clients: Clients
+    clients: ClientHosts
     target: float
     mount_targets: int | None = None
 
-    def answer(self) -> Answer:
+    def answer(self) -> CapacityAnswer:
         """What the workload needs."""
         return capacity_answer(self.load.traffic, self.limits, self.clients, self.target, self.mount_targets)
 
@@ -144,7 +144,7 @@ def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits])
     raise UsageError(f"--what-if {change}: known are {_KNOWN}")
 
 
-def _with(scenario: Scenario, clients: Clients) -> Scenario:
+def _with(scenario: Scenario, clients: ClientHosts) -> Scenario:
     before, after = scenario.clients.highest_rate, clients.highest_rate
     if not scenario.load.follows_latency or before is None or after is None:
         return replace(scenario, clients=clients)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from fss_exporter.model.services import SERVICES
+from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.oci.alarms.fit import narrowed, rescale
 from fss_exporter.oci.alarms.pack import Alarm

@@ -1,4 +1,4 @@
-"""The storage services a client may use, as a table: what an operation costs there, and what the service can bear.
+"""The table of storage services: the cost of an operation, and the ceilings of each service.
 
 A row is a service; its kinds are what is bought (a shape, a tier, a performance level). Every ceiling is a line over the
 capacity with an end, and every figure has its source. Adding a service is adding a row.
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.service import CapacityCeiling, Citation, OneClient, Service, ServiceType
+from fss_exporter.model.storage_service import CapacityCeiling, Citation, OneClient, Service, ServiceType
 
 GIB: Final = 1024**3
 GB: Final = 10**9
@@ -120,6 +120,6 @@ SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
 
 
 def recognised(server: str) -> Service | None:
-    """The service a server's name tells; None where it tells none."""
+    """The service that a server name belongs to; None for any other name."""
     name = server.rstrip(".").lower()
     return next((one for one in SERVICES.values() if one.server_suffixes and name.endswith(one.server_suffixes)), None)

@@ -22,7 +22,7 @@ class CapacityCeiling:
 
     Attributes:
         source: where it is from.
-        per_unit: what each `unit_bytes` of capacity add; None for a ceiling that does not depend on it.
+        per_unit: the ceiling that each `unit_bytes` of capacity add; None for a ceiling that does not depend on capacity.
         unit_bytes: the capacity `per_unit` speaks of.
         most: where it ends; None where no end is stated.
     """
@@ -55,7 +55,7 @@ class CapacityCeiling:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """What one file system, mount target or volume can bear; None where unpublished or not known.
+    """Ceilings of one file system, mount target or volume; None where unpublished or not known.
 
     Attributes:
         iops: I/O operations per second, in the service's own count.

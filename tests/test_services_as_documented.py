@@ -134,7 +134,7 @@ class TestLustre:
             f"fss_service_write_bytes_per_second{labels}": "1.6e9+0",
             f"fss_service_bytes_per_second_limit{labels}": "5e9+0",
         }
-        assert_fire(tmp_path, series, "FssServiceUtilisationHigh warning", "FssServiceUtilisationHigh critical")
+        assert_fire(tmp_path, series, "FssServiceUtilisationHigh warning")
 
     def test_plan(self) -> None:
         """8 GB/s at 80 % of the ceiling: 80 TB of 125 MB/s per TB, 40 of 250, and of the others the smallest there is."""

@@ -1,7 +1,6 @@
 """cell_series.py: write into docs/scaling.md what a cell forwards to the centre. `make chart` runs it after rules change.
 
-Forwarded are the records made from raw client counters alone, which only a cell can make, and the raw series of clients that
-later rules and alerts read.
+The cell forwards the records from raw client counters, and the raw series of clients that later rules and alerts read.
 """
 
 import re
@@ -32,8 +31,8 @@ def forwarded() -> set[str]:
     def used(rule: dict[str, Any]) -> set[str]:
         return known & set(re.findall(r"[a-zA-Z_:][\w:]*", rule["expr"]))
 
-    raw = {row.name for row in CLIENT}
-    edge = {record for record in records if all(used(rule) <= raw for rule in recording if rule["record"] == record)}
+    counters = {row.name for row in CLIENT if row.kind in {"counter", "histogram"}} | {"fss_client_unanswered_seconds"}
+    edge = {rule["record"] for rule in recording if used(rule) & counters}
     later = [rule for rule in recording if rule["record"] not in edge] + rules("alerts.yml")
     at_clients = {row.name for row in (*CLIENT, *EXPORTER)} | {"up"}
     return edge | (set().union(*map(used, later)) & at_clients)

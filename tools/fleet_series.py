@@ -7,6 +7,7 @@ from typing import Any
 import promql_parser
 
 from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.model.operations import OPERATION_CLASSES, class_of
 
 MOUNTS = 4
 MOUNT_TARGETS = 50
@@ -15,11 +16,8 @@ OPERATIONS = (
     "ACCESS COMMIT CREATE FSINFO FSSTAT GETATTR LINK LOOKUP MKDIR MKNOD NULL PATHCONF READ READDIR READDIRPLUS READLINK "
     "REMOVE RENAME RMDIR SETATTR SYMLINK WRITE"
 ).split()
-SPLIT = {
-    "class": ["read", "write", "look_up", "list", "create", "change"],
-    "kind": ["read", "write", "metadata"],
-    "operation": OPERATIONS,
-}
+CLASSES = list(OPERATION_CLASSES)
+KINDS = ["read", "write", "metadata"]
 OF_OTHER_SERVICES = re.compile("fss_client_(service_info|objective_.*|.*_limit)")
 OPTIONS = 'protocol="tcp",nconnect="1",rsize="1048576",wsize="1048576",mount_point="/mnt"'
 
@@ -41,14 +39,24 @@ class Selected:
 
     def splits(self) -> list[str]:
         """The label texts that a mount's or address' series of this name differ in."""
+        return [
+            "".join(f'{label}="{value}",' for label, value in labels.items())
+            for labels in self._all_splits()
+            if self.wants(**labels)
+        ]
+
+    def _all_splits(self) -> list[dict[str, str]]:
         level, recorded, _ = self.name.partition(":")
-        label = next((label for label in SPLIT if level.endswith(f"_{label}")), "")
-        of_operations = level in CATALOGUE and "operation" in CATALOGUE[level].labels
-        if not recorded and (of_operations or level.startswith("node_mountstats_nfs_operations")):
-            label = "operation"
-        if not label:
-            return [""]
-        return [f'{label}="{value}",' for value in SPLIT[label] if self.wants(**{label: value})]
+        labels = () if recorded or level not in CATALOGUE else CATALOGUE[level].labels
+        if "operation" in labels and "class" in labels:
+            return [{"class": class_of(operation), "operation": operation} for operation in OPERATIONS]
+        if level.startswith("node_mountstats_nfs_operations"):
+            return [{"operation": operation} for operation in OPERATIONS]
+        if "_bound" in self.name:
+            return [{"class": "read"}, {"class": "write"}]
+        if "class" in labels or level.endswith("_class"):
+            return [{"class": one} for one in CLASSES]
+        return [{}]
 
 
 def _passes(matcher: Any, labels: Mapping[str, str]) -> bool:
@@ -89,6 +97,8 @@ def of_client(client: int, names: Mapping[str, Selected]) -> Iterator[str]:
         for name, series in names.items():
             if (own := _of_mount(series, address, number)) and series.wants(service="oci-fss"):
                 yield from (f"{name}{{{split}{scraped},{own}}}" for split in series.splits())
+    if "up" in names:
+        yield f"up{{{scraped}}}"
     if "fss_exporter_build_info" in names:
         yield f"fss_exporter_build_info{{{scraped}}}"
     if "fss_collector_success" in names:
@@ -101,13 +111,11 @@ def _of_mount(series: Selected, address: str, number: int) -> str:
     """The labels that tell a mount, or an address, of a client from its others; empty for a series it does not have."""
     name, at = series.name, f'address="{address}"'
     mount = f'{at},server="{address}",export="/export/{number}",service="oci-fss"'
-    if name.startswith(("node_mountstats_", "node_mount:")):
+    if name.startswith(("node_mountstats_", "node_mount:", "node_class:")):
         return f'mountaddr="{address}",export="{address}:/export/{number}",protocol="tcp"'
-    if name.startswith("client_mount"):
-        by_node_exporter = series.wants(agent="node_exporter") and not series.wants(agent="")
-        return f'{mount},agent="node_exporter"' if by_node_exporter else mount
     if name.startswith("client:"):
-        return at
+        by_node_exporter = series.wants(agent="node_exporter") and not series.wants(agent="")
+        return f'{at},agent="node_exporter"' if by_node_exporter else at
     if not name.startswith("fss_client_") or OF_OTHER_SERVICES.fullmatch(name):
         return ""
     if name == "fss_client_mount_info":
@@ -129,5 +137,5 @@ def of_region(names: Mapping[str, Selected]) -> Iterator[str]:
                 yield f'{name}{{{target},{address},state="ACTIVE"}}'
             elif name.startswith(("mount_target:", "fss_mount_target_")):
                 yield f'{name}{{{target},resource="iops",kind="metadata"}}'
-    if "fss_latency_objective_seconds" in names:
-        yield from (f'fss_latency_objective_seconds{{kind="{kind}",size=""}}' for kind in SPLIT["kind"])
+    if "fss_default_latency_objective_seconds" in names:
+        yield from (f'fss_default_latency_objective_seconds{{kind="{kind}"}}' for kind in KINDS)

@@ -16,6 +16,30 @@ from fss_exporter.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[2]
 TARGET_LABELS = frozenset({"job", "instance"})
+ANNOUNCED = {
+    "fss_client_request_duration_seconds_bucket": frozenset({"address", "class", "le"}),
+    "fss_oci_clock_skew_seconds": frozenset({"region"}),
+    "fss_client_latency_objective_seconds": frozenset({"address", "class"}),
+}
+"""Series that rules use where they exist."""
+
+_CLIENT = frozenset({"job", "instance", "address"})
+_CLASS = frozenset({"address", "class"})
+BY_CLIENTS = {
+    "client:fss_client_estimated_iops:rate5m": _CLIENT,
+    "client:fss_client_operations:rate5m": _CLIENT,
+    "client:fss_client_retransmissions:ratio_rate5m": _CLIENT,
+    "client:fss_client_unanswered_seconds:now": _CLIENT,
+    "address_class:fss_client_estimated_iops:rate5m": _CLASS,
+    "address_class:fss_client_estimated_iops_lower_bound:rate5m": _CLASS,
+    "address_class:fss_client_estimated_iops_upper_bound:rate5m": _CLASS,
+    "address_class:fss_client_bytes:rate5m": _CLASS,
+    "address_class:fss_client_operations:irate5m": _CLASS,
+    "address_class:fss_client_rtt_seconds:mean": _CLASS,
+    "address_class:fss_client_queue_seconds:mean": _CLASS,
+    "address_class:fss_client_io_size_bytes:mean": _CLASS,
+}
+"""What both agents and node_exporter.yml record; `agent` tells them apart."""
 
 Dimension = tuple[tuple[str, int], ...]
 """Exponents by base: `s`, `bytes`, and `n` for whatever is counted. Empty: a plain number or a ratio."""
@@ -26,7 +50,7 @@ _COUNTED = frozenset(
 )
 _SAME_DIMENSION = frozenset(
     "abs avg_over_time bottomk ceil clamp_max clamp_min delta exp floor increase label_join label_replace last_over_time"
-    " max_over_time min_over_time predict_linear round scalar sort sort_desc".split()
+    " max_over_time min_over_time predict_linear quantile_over_time round scalar sort sort_desc sum_over_time".split()
 )
 
 
@@ -86,7 +110,11 @@ class Names:
             "process_resident_memory_bytes": Series(TARGET_LABELS, dimension_of_unit("bytes")),
             "ALERTS": Series(anything | {"alertname", "alertstate", "severity", "resource"}),
         }
+        for name, labels in ANNOUNCED.items():
+            known.setdefault(name, Series(labels | TARGET_LABELS, dimension_of_unit("seconds")))
         names = cls(known)
+        for name, labels in BY_CLIENTS.items():
+            known[name] = Series(labels | {"agent"})
         for rule in recording_rules():
             series = names.series(promql_parser.parse(rule["expr"]))
             labels = series.labels | set(rule.get("labels", {}))
@@ -123,6 +151,9 @@ class Names:
         if name in {"vector", "absent"}:
             return Series(frozenset())
         first = self.series(next(part for part in node.args if not isinstance(part, promql_parser.NumberLiteral)))
+        if name in {"histogram_quantile", "count_over_time"}:
+            dimension = dimension_of_unit("seconds") if name == "histogram_quantile" else ()
+            return Series(first.labels - {"le"}, dimension)
         if name in {"rate", "irate"}:
             return Series(first.labels, _times(first.dimension, _dimension(s=1), -1))
         if name == "label_replace":
@@ -187,8 +218,10 @@ def _is_zero(node: Any) -> bool:
 
 def recording_rules() -> list[Mapping[str, Any]]:
     """Every recording rule of the pack, in the order in which they are evaluated."""
-    document = yaml.safe_load((ROOT / "rules" / "recording.yml").read_text(encoding="utf-8"))
-    return [rule for group in document["groups"] for rule in group["rules"] if "record" in rule]
+    documents = [
+        yaml.safe_load((ROOT / "rules" / name).read_text(encoding="utf-8")) for name in ("recording.yml", "alerts.yml")
+    ]
+    return [rule for one in documents for group in one["groups"] for rule in group["rules"] if "record" in rule]
 
 
 def selectors(node: Any) -> Iterator[Any]:

@@ -9,17 +9,25 @@ from typing import Any
 
 import promql_parser
 import pytest
-from tests.artefacts.promql import Names, Series, selectors
+from tests.artefacts.promql import Names, Series
 from tests.rules.pack import ROOT, RULE_FILES, RULES, Rule, rules_of
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.thresholds import CRITICAL_RATIO, LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO, WARNING_RATIO
+from fss_exporter.model.operations import NFS3_OPERATIONS, class_of
+from fss_exporter.model.thresholds import (
+    CRITICAL_RATIO,
+    LATENCY_CRITICAL_RATIO,
+    LATENCY_OBJECTIVES,
+    SLO_OBJECTIVES,
+    SUCCESS_CRITICAL_RATIO,
+    SUCCESS_WARNING_RATIO,
+    WARNING_RATIO,
+)
 
 PACK = [rule for path in RULE_FILES for rule in rules_of(path)]
 ALERTS = [rule for rule in PACK if rule.is_alert]
-RUNBOOK_URL = "https://github.com/fss-exporter/fss-exporter/blob/main/docs/runbook.md#"
+RUNBOOK_URL = "docs/runbook.md#"
 SEVERITIES = {"critical", "warning", "info"}
 
 EVERY_RULE = pytest.mark.parametrize("rule", PACK, ids=str)
@@ -91,7 +99,9 @@ def test_an_alert_tells_what_is_wrong_what_to_do_and_where_to_read_on(rule: Rule
     assert annotations["summary"].endswith("."), rule
     assert annotations["description"].count(". ") >= 1, f"{rule}: what is wrong, then what to do next"
     assert annotations["runbook_url"] == RUNBOOK_URL + rule.name.lower(), rule
-    assert {"for", "keep_firing_for"} <= rule.fields.keys(), f"{rule}: data come late, and in pairs"
+    assert "keep_firing_for" in rule.fields, f"{rule}: data come late, and in pairs"
+    plain = re.sub(r"\{\{.*?\}\}", "", annotations["description"])
+    assert plain.count(". ") <= 3, f"{rule}: what is longer belongs into the runbook"
 
 
 def test_an_alert_and_a_severity_occur_once() -> None:
@@ -115,54 +125,64 @@ def compared(node: Any) -> Iterator[tuple[str, float, str]]:
         yield from compared(argument)
 
 
-@pytest.mark.parametrize(
-    ("rule"),
-    [
-        rule
-        for rule in ALERTS
-        if re.search(r":fss_(client_)?(utilisation|latency_objective|peak_utilisation):ratio", rule.expr)
-    ],
-    ids=str,
-)
-def test_shares_of_a_ceiling_or_objective_are_compared_with_the_ratios_of_the_model(rule: Rule) -> None:
-    severity = rule.labels["severity"]
-    latency = "latency_objective:ratio" in rule.expr
-    allowed = {
-        True: {
-            "warning": {LATENCY_WARNING_RATIO},
-            "critical": {LATENCY_CRITICAL_RATIO},
-            "info": {LATENCY_WARNING_RATIO},
-        },
-        False: {
-            "warning": {WARNING_RATIO, CRITICAL_RATIO},
-            "critical": {CRITICAL_RATIO},
-            "info": {WARNING_RATIO, CRITICAL_RATIO, 0.1},  # a tenth: too little traffic to judge coverage by
-        },
-    }[latency][severity]
+@pytest.mark.parametrize("name", ["Iops", "ReadBandwidth", "WriteBandwidth", "Connections"])
+def test_a_ceiling_is_a_ticket_at_the_ratio_that_warns(name: str) -> None:
+    (rule,) = (rule for rule in ALERTS if rule.name == f"FssMountTarget{name}High")
+
+    assert rule.labels["severity"] == "warning"
+    assert [(operator, number) for operator, number, _ in compared(promql_parser.parse(rule.expr))] == [
+        (">=", WARNING_RATIO)
+    ]
+
+
+def test_shares_of_a_ceiling_are_compared_with_the_ratios_of_the_model() -> None:
     shares = {
-        number
-        for operator, number, of in compared(promql_parser.parse(rule.expr))
-        if re.search(r"fss_(client_)?(utilisation|latency_objective|peak_utilisation):ratio", of)
+        (rule.name, number)
+        for rule in ALERTS
+        for _, number, of in compared(promql_parser.parse(rule.expr))
+        if re.search(r"fss_(client_)?(peak_)?utilisation:(ratio|forecast|busiest)", of)
     }
 
-    assert shares, rule
-    assert shares <= allowed, f"{rule}: {shares}, thresholds.py says {allowed}"
+    assert {number for _, number in shares} == {WARNING_RATIO, CRITICAL_RATIO}
+    assert {name for name, number in shares if number == CRITICAL_RATIO} == {
+        "FssAddressUtilisationHigh",
+        "FssMountTargetIopsPeaks",
+    }
 
 
-@pytest.mark.parametrize(
-    ("name", "severity", "ratio"),
-    [
-        (name, severity, ratio)
-        for name in ("Iops", "ReadBandwidth", "WriteBandwidth", "Connections")
-        for severity, ratio in (("warning", WARNING_RATIO), ("critical", CRITICAL_RATIO))
-    ],
-)
-def test_a_ceiling_warns_at_80_and_is_critical_at_95_per_cent(name: str, severity: str, ratio: float) -> None:
-    rule = next(
-        rule for rule in ALERTS if rule.name == f"FssMountTarget{name}High" and rule.labels["severity"] == severity
-    )
+def test_a_bad_minute_is_judged_by_the_ratios_of_the_model() -> None:
+    bad = " ".join(rule.expr for rule in PACK if rule.name == "slo:fss_bad_minute:bool")
+    page = next(rule.expr for rule in PACK if rule.name == "slo:fss_page:bad_minutes1h")
 
-    assert [(operator, number) for operator, number, _ in compared(promql_parser.parse(rule.expr))] == [(">=", ratio)]
+    assert set(re.findall(r">= bool ([\d.]+)", bad)) == {f"{LATENCY_CRITICAL_RATIO:g}"}
+    assert set(re.findall(r"< bool ([\d.]+)", bad)) == {f"{SUCCESS_WARNING_RATIO:g}"}
+    assert f">= {SUCCESS_CRITICAL_RATIO:g}" in page
+
+
+def constants(name: str) -> dict[tuple[str, ...], float]:
+    """The constants that the rules record under a name, by the labels they give."""
+    found: dict[tuple[str, ...], float] = {}
+    for rule in PACK:
+        if rule.name == name:
+            for number, value in re.findall(r'vector\(([\d.]+)\)(?:, "\w+", "(\w+)", "", "")?', rule.expr):
+                found[(*rule.labels.values(), value)] = float(number)
+    return found
+
+
+def test_the_costs_of_operations_are_those_of_the_model() -> None:
+    fixed = {name: row.io_operations for name, row in NFS3_OPERATIONS.items() if name not in {"READ", "WRITE"}}
+
+    assert constants("fss_operation_io_operations") == {(name,): cost for name, cost in fixed.items()}
+
+
+def test_the_default_latency_objectives_are_those_of_the_model() -> None:
+    expected = {key: objective.seconds for key, objective in LATENCY_OBJECTIVES.items()}
+
+    assert constants("fss_default_latency_objective_seconds") == expected
+
+
+def test_the_default_slo_objectives_are_those_of_the_model() -> None:
+    assert constants("fss_default_slo_objective_ratio") == {(slo, ""): share for slo, share in SLO_OBJECTIVES.items()}
 
 
 @EVERY_ALERT
@@ -194,35 +214,20 @@ def test_no_ceiling_is_typed_into_a_rule(rule: Rule) -> None:
     assert not typed & ceilings, rule
 
 
-def test_every_operation_of_the_cost_table_is_in_one_class_and_only_there() -> None:
-    for prefix in ("fss-client-", "fss-operation-", "fss-node-"):
-        counted: Counter[str] = Counter()
-        for rule in PACK:
-            if (
-                rule.group.startswith(prefix)
-                and "class" in rule.labels
-                and rule.name.startswith(("client_mount_class", "address_operation"))
+def test_node_exporter_rules_put_every_operation_into_its_class_at_its_cost() -> None:
+    costs: dict[tuple[str, str], float] = {}
+    for rule in PACK:
+        if rule.name == "node_class:fss_client_estimated_iops:rate5m" and rule.labels["class"].startswith("metadata"):
+            for factor, names in re.findall(
+                r'(?:(\d) \* )?sum by \([^)]*\) \(rate\(\w+\{operation=~?"([A-Z|]+)"', rule.expr
             ):
-                counted.update(operations_of(rule) or [rule.labels["class"].upper()])
-        made = 2 if prefix == "fss-node-" else 1  # node_exporter.yml makes both levels under one prefix
-        expected = {name: made for name in NFS3_OPERATIONS if name != "NULL"}
-        if made == 1:
-            expected["OTHER"] = 1  # the agent's name for operations that begin to happen
-        assert dict(counted) == expected, prefix
+                costs |= {(name, rule.labels["class"]): float(factor or 1) for name in names.split("|")}
 
-
-def operations_of(rule: Rule) -> list[str]:
-    """The operations a rule selects, itself or through what is recorded by node_exporter's labels."""
-    asked = list(selectors(promql_parser.parse(rule.expr)))
-    below = {selector.name for selector in asked if selector.name.startswith("node_mount:")}
-    own = [
-        operation
-        for selector in asked
-        for matcher in selector.matchers.matchers
-        if matcher.name == "operation"
-        for operation in matcher.value.split("|")
-    ]
-    return own + [operation for made in PACK if made.name in below for operation in operations_of(made)]
+    assert costs == {
+        (name, class_of(name)): row.io_operations
+        for name, row in NFS3_OPERATIONS.items()
+        if name not in {"READ", "WRITE"} and row.io_operations
+    }
 
 
 def test_what_is_recorded_is_used_or_listed_as_public() -> None:

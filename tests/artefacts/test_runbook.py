@@ -19,8 +19,16 @@ def test_every_alert_has_a_heading_and_every_heading_an_alert() -> None:
 def test_a_heading_has_all_its_parts(heading: str) -> None:
     meaning, *parts = re.split(r"^\*\*([\w ]+)\.\*\*", HEADINGS[heading], flags=re.MULTILINE)
 
-    assert parts[::2] == ["How sure", "Look at", "Do", "Silence"]
-    assert all(text.strip().endswith((".", "?")) for text in (meaning, *parts[1::2]))
+    assert parts[::2] == ["Confirm", "Do now", "Prevent"]
+    assert all(text.strip().endswith((".", "?", "```")) for text in (meaning, *parts[1::2]))
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_a_section_begins_with_one_sentence_and_has_something_to_paste(heading: str) -> None:
+    meaning = HEADINGS[heading].split("**Confirm.**")[0].strip()
+
+    assert len(re.findall(r"[.?](?: |$)", meaning)) <= 2, meaning
+    assert re.search(r"```|`[^`]+`", HEADINGS[heading]), heading
 
 
 def test_the_alerts_the_runbook_speaks_of_exist() -> None:
@@ -35,7 +43,7 @@ def test_the_readme_counts_the_alerts() -> None:
 
 
 def test_every_kind_of_missing_the_readme_lists_has_its_alert_and_is_listed() -> None:
-    (listed,) = re.findall(r"missing has an alert of its own: (.*?)\.\n", README, re.DOTALL)
+    (listed,) = re.findall(r"missing has its alert: (.*?)\.\n", README, re.DOTALL)
     about_missing = {name for name in ALERTS if re.search(r"(Absent|Down|Failing|Missing)$", name)}
 
     assert about_missing <= set(re.split(r",\s+", listed)) <= ALERTS.keys()

@@ -1,174 +1,177 @@
-"""clients.json: who loads the mount targets, and with what."""
+"""clients.json: which client loads the mount targets, and with what."""
 
-from tools.dashboards.clients_mounts import CHOSEN, MOUNT, MOUNTS, SLOW
+from tools.dashboards.alerts import firing_alerts
+from tools.dashboards.clients_latency import EXACT, SLOW
+from tools.dashboards.clients_mounts import CHOSEN, MOUNTS, TOP_MOUNTS
 from tools.dashboards.frame import Section, dashboard, query_variable
+from tools.dashboards.operations import busiest_operations, cost_by_class
 from tools.dashboards.panels import NEUTRAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
-from tools.dashboards.words import RETRANSMISSION_STEPS, nearest
+from tools.dashboards.tables import Column, table
+from tools.dashboards.words import RETRANSMISSION_STEPS, TO_MOUNT_TARGET, nearest
 
-_IN_WORDS = "{{instance}}, {{mount_target}} {{address}}"
+_IOPS = f"client:fss_client_estimated_iops:rate5m{{{CHOSEN}}}"
+_RETRANSMISSIONS = f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}"
+_ERRORS = f"client:fss_client_unexpected_errors:ratio_rate5m{{{CHOSEN}}}"
+_WAITING = f"client:fss_client_unanswered_seconds:now{{{CHOSEN}}}"
 
 
-_AT_A_GLANCE = Section(
-    "At a glance",
-    [
-        tally(
-            "Clients",
-            "Clients that are scraped and have a mount of the chosen mount targets. Fewer than there are: agents are missing.",
-            f"count(group by (instance) (fss_client_mount_info{{{CHOSEN}}}))",
-            width=4,
-        ),
-        tally(
-            "Mount points",
-            "NFS mount points of these clients.",
-            f"count(fss_client_mount_info{{{CHOSEN}}})",
-            width=4,
-        ),
-        stat(
-            "IOPS of these clients",
-            "Estimated mount-target I/O operations per second of all chosen clients together.",
-            Query(f"sum(client:fss_client_estimated_iops:rate5m{{{CHOSEN}}})"),
-            unit="iops",
-            steps=NEUTRAL_STEPS,
-            width=4,
-        ),
-        stat(
-            "Highest second",
-            "The highest estimated IOPS of one client within one second of the last minute. Compare with the ceiling of the mount target.",
-            Query(f"max(fss_client_peak_estimated_iops{{{CHOSEN}}})"),
-            unit="iops",
-            steps=NEUTRAL_STEPS,
-            width=4,
-        ),
-        stat(
-            "Worst retransmissions",
-            "Share of calls sent more than once, of the worst client. Above 1 %: packets are lost on its way, or the mount target stalls.",
-            Query(f"max(client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}})"),
-            unit="percentunit",
-            steps=RETRANSMISSION_STEPS,
-            width=4,
-        ),
-        tally(
-            "Stalled clients",
-            "Clients whose requests have waited for ten minutes without any reply. One: that client. Most: the mount target or the network.",
-            f"count(client:fss_client_unanswered_seconds:now{{{CHOSEN}}} >= 600) or vector(0)",
-            steps=NOT_ZERO_STEPS,
-            width=4,
-        ),
-    ],
+def _with_mount_target(expr: str) -> str:
+    """Series of clients with the name of the mount target, where the address has exactly one."""
+    labels = "region, mount_target_id, mount_target"
+    return f"(\n{expr}\n* on (address) group_left ({labels}) address:fss_mount_target:join\nor ignoring ({labels})\n{expr}\n)"
+
+
+_STATS = [
+    tally(
+        "Clients",
+        "Clients with an agent that mount the chosen mount targets. Fewer than there are: agents are missing.",
+        f"count(group by (instance) ({_IOPS})) or vector(0)",
+        width=4,
+    ),
+    stat(
+        "IOPS",
+        "Estimated I/O operations per second of all chosen clients together.",
+        Query(f"sum({_IOPS}) or vector(0)"),
+        unit="iops",
+        steps=NEUTRAL_STEPS,
+        width=4,
+    ),
+    stat(
+        "Highest second",
+        "The highest estimated IOPS of one client within one second of the last minute. Compare with the ceiling of the mount target.",
+        Query(f"max(fss_client_peak_estimated_iops{{{CHOSEN}}}) or vector(0)"),
+        unit="iops",
+        steps=NEUTRAL_STEPS,
+        width=4,
+    ),
+    stat(
+        "Retransmissions",
+        "Share of calls sent more than once, of the worst client. Above 1 %: the path of that client loses packets, or the mount target stalls.",
+        Query(f"max({_RETRANSMISSIONS}) or vector(0)"),
+        unit="percentunit",
+        steps=RETRANSMISSION_STEPS,
+        decimals=2,
+        width=4,
+    ),
+    stat(
+        "Unexpected errors",
+        "Share of operations that failed though they do not fail in ordinary work, of the worst client. Stale handles, quota, permission, a full "
+        "file system.",
+        Query(f"max({_ERRORS}) or vector(0)"),
+        unit="percentunit",
+        steps=RETRANSMISSION_STEPS,
+        decimals=2,
+        width=4,
+    ),
+    tally(
+        "Stalled clients",
+        "Clients whose requests have waited two minutes or more without any reply. One: that client. Most: the mount target or the network.",
+        f"count({_WAITING} >= 120) or vector(0)",
+        steps=NOT_ZERO_STEPS,
+        width=4,
+    ),
+]
+
+
+_TOP = graph(
+    "Top clients by estimated IOPS",
+    "The ten clients that cost most in the time shown, each on each mount target. One far above the rest: open What costs with that client.",
+    Query(_with_mount_target(f"({nearest(_IOPS, 'instance, address')})"), "{{instance}}, {{mount_target}} {{address}}"),
+    unit="iops",
+    width=14,
 )
 
 
-_BY_CLIENT = f"client:fss_client_estimated_iops:rate5m{{{CHOSEN}}}"
-_BY_MOUNT = f"client_mount:fss_client_estimated_iops:rate5m{{{CHOSEN}}}"
-_TOP = Section(
-    "Who",
-    [
-        graph(
-            "Top clients by estimated IOPS",
-            "The ten clients that cost most in the time shown, each on each mount target. One far above the rest: look at its operations below.",
-            Query(nearest(_BY_CLIENT, "instance, address"), _IN_WORDS),
-            unit="iops",
+_NOW = table(
+    "Top clients now",
+    "The fifty clients that cost most now, and all with a fault. A dash means no fault. Waiting is the time since the last reply to a client with "
+    "open requests. Click a mount target for its ceilings.",
+    Query(_with_mount_target(f"topk(50, {_IOPS})"), "iops"),
+    Query(
+        _with_mount_target(f"fss_client_peak_estimated_iops{{{CHOSEN}}}\nand on (instance, address) topk(50, {_IOPS})"),
+        "peak",
+    ),
+    Query(_with_mount_target(_RETRANSMISSIONS), "retransmissions"),
+    Query(_with_mount_target(_ERRORS), "errors"),
+    Query(_with_mount_target(_WAITING), "waiting"),
+    columns={
+        "instance": Column("Client"),
+        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
+        "mount_target_id": Column(None),
+        "address": Column("Address", width=130),
+        "iops": Column("IOPS", unit="iops", width=120),
+        "peak": Column("Highest second", unit="iops", width=140),
+        "retransmissions": Column(
+            "Retransmissions", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=140
         ),
-        graph(
-            "Top mounts by estimated IOPS",
-            "The ten mounts that cost most in the time shown. Tells which application on a busy client it is.",
-            Query(nearest(_BY_MOUNT, MOUNT), "{{instance}}, {{server}}:{{export}}"),
-            unit="iops",
-        ),
-    ],
+        "errors": Column("Unexpected errors", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=150),
+        "waiting": Column("Waiting", unit="s", width=100),
+    },
+    sort_by="IOPS",
+    height=9,
 )
+
+
+def _mean_size(kind: str, done: str) -> Query:
+    return Query(
+        f"sum(rate(fss_client_{done}_bytes_total{{{CHOSEN}}}[$__rate_interval]))\n"
+        f'/ (sum(rate(fss_client_operations_total{{class="{kind}", {CHOSEN}}}[$__rate_interval])) > 0)',
+        kind,
+    )
 
 
 _WHAT = Section(
-    "With what",
+    "What costs",
     [
-        graph(
-            "Estimated IOPS by class of operation",
-            "What these clients' operations cost: read, write (with COMMIT), look_up (attributes, names, access), list (directories), "
-            "create, change (rename, remove, set attributes). Much look_up: attribute caching; much list: directories "
-            "that are too large or tools that walk.",
-            Query(f"sum by (class) (client_mount_class:fss_client_estimated_iops:rate5m{{{CHOSEN}}})", "{{class}}"),
-            unit="iops",
-            stacked=True,
+        cost_by_class(
+            "Cost by class, chosen clients",
+            f"rate(fss_client_estimated_io_operations_total{{{CHOSEN}}}[$__rate_interval])",
+            width=12,
         ),
-        graph(
-            "Estimated IOPS by operation, all clients of the address",
-            "The same by NFS operation, for all scraped clients of the chosen mount targets, whichever client is chosen above.",
-            Query(
-                'sum by (operation) (address_operation:fss_client_estimated_iops:rate5m{address=~"$address"}) > 0',
-                "{{operation}}",
-            ),
-            unit="iops",
-            stacked=True,
-        ),
+        busiest_operations(CHOSEN, width=12, height=9),
         graph(
             "Mean I/O size",
-            "Mean payload of a READ and of a WRITE, over the chosen clients. Costs rise by the 32 KiB, so a size far below that pays for more "
-            "than it moves: buffer, or use larger blocks.",
-            Query(
-                f"sum(client_mount:fss_client_read_bytes:rate5m{{{CHOSEN}}})\n"
-                f'/ (sum(client_mount_kind:fss_client_operations:rate5m{{kind="read", {CHOSEN}}}) > 0)',
-                "read",
-            ),
-            Query(
-                f"sum(client_mount:fss_client_written_bytes:rate5m{{{CHOSEN}}})\n"
-                f'/ (sum(client_mount_kind:fss_client_operations:rate5m{{kind="write", {CHOSEN}}}) > 0)',
-                "write",
-            ),
+            "Mean payload of a READ and of a WRITE, over the chosen clients. Costs rise by the 32 KiB, so a size far below 32 KiB pays for more than "
+            "it moves: buffer, or use larger blocks.",
+            _mean_size("read", "read"),
+            _mean_size("write", "written"),
             unit="bytes",
-        ),
-        graph(
-            "I/O sizes of clients in exact mode",
-            "Share of READs and of WRITEs that ask for no more than so many bytes, over the chosen mount targets' clients that count "
-            "sizes (serve --nfs.exact); empty without them. Much below 32 KiB: small I/O pays for blocks it does not fill. A line just "
-            "above zero at 512 KiB and at one at 1 MiB: large I/O, which costs least per byte.",
-            Query(
-                f"sum by (operation, le) (rate(fss_client_io_size_bytes_bucket{{{CHOSEN}}}[$__rate_interval]))\n"
-                "/ on (operation) group_left ()\n"
-                f"(sum by (operation) (rate(fss_client_io_size_bytes_count{{{CHOSEN}}}[$__rate_interval])) > 0)",
-                "{{operation}} up to {{le}}",
-            ),
-            unit="percentunit",
-        ),
-        graph(
-            "Peaks against means: ten highest seconds",
-            "The highest second of the last minute of each client, and the mean of the same clients (dotted names end in mean). "
-            "A peak many times the mean: work that comes in bursts; spread it over time or cap its parallelism.",
-            Query(
-                nearest(f"fss_client_peak_estimated_iops{{{CHOSEN}}}", "instance, address"),
-                "{{instance}}, {{address}}, peak",
-            ),
-            Query(
-                f"client:fss_client_estimated_iops:rate5m{{{CHOSEN}}}\nand on (instance, address)\n"
-                f"topk(10, max_over_time(fss_client_peak_estimated_iops{{{CHOSEN}}}[$__range] @ end()))",
-                "{{instance}}, {{address}}, mean",
-            ),
-            unit="iops",
+            width=8,
         ),
         graph(
             "Estimated IOPS of file locks",
-            "Locks are not in the kernel's operation table; this is four I/O operations for each POSIX lock, an estimate apart from the "
-            "others. High: an application that locks in a loop; local_lock=all keeps locks on the client, if only one uses the file.",
+            "The operation table of the kernel has no locks. This estimate counts four I/O operations for each POSIX lock. High: an application that "
+            "locks in a loop. local_lock=all keeps locks on the client, if only one client uses the file.",
             Query(
-                'sum by (address) (address:fss_client_estimated_lock_iops:rate5m{address=~"$address"})',
+                'topk(10, sum by (address) (address:fss_client_estimated_lock_iops:rate5m{address=~"$address"}))',
                 "{{address}}",
             ),
             unit="iops",
+            width=8,
         ),
         graph(
             "Bytes on the wire",
-            "Bytes sent and received by the chosen clients for NFS, headers and retransmissions included. Near a client's network "
-            "bandwidth: the client is the limit, not the mount target.",
+            "Bytes that the chosen clients send and receive for NFS, headers and retransmissions included. Near the network bandwidth of a client: "
+            "the client is the limit, not the mount target.",
             Query(f"sum(rate(fss_client_sent_bytes_total{{{CHOSEN}}}[$__rate_interval]))", "sent"),
             Query(f"sum(rate(fss_client_received_bytes_total{{{CHOSEN}}}[$__rate_interval]))", "received"),
             unit="Bps",
+            width=8,
         ),
+        TOP_MOUNTS,
     ],
 )
 
 
 def clients() -> Json:
     """The dashboard."""
+    alerts = firing_alerts(
+        "Alerts of clients",
+        "Firing alerts of the chosen mount targets, notes included.",
+        'alertname=~"Fss.+", address=~"$address"',
+        width=10,
+        height=9,
+    )
     return dashboard(
         uid="fss-clients",
         title="FSS clients",
@@ -177,7 +180,8 @@ def clients() -> Json:
             query_variable(
                 "address",
                 "Mount target",
-                'query_result(group by (mount_target, address) (address:fss_mount_target:join{region=~"$region"}))',
+                'query_result(group by (mount_target, address) (address:fss_mount_target:join{region=~"$region"})'
+                " or on (address) group by (address) (address:fss_client_estimated_iops:rate5m))",
                 description="Shown by display name where the inventory has the address, else by address.",
                 all_value=None,
                 regex='/mount_target="(?<text>[^"]+)|address="(?<value>[^"]+)/g',
@@ -185,8 +189,8 @@ def clients() -> Json:
             query_variable(
                 "client",
                 "Client",
-                'label_values(fss_client_mount_info{address=~"$address"}, instance)',
-                description="Scraped clients that mount the chosen mount targets.",
+                'label_values(client:fss_client_estimated_iops:rate5m{address=~"$address"}, instance)',
+                description="Clients with an agent that mount the chosen mount targets.",
             ),
             query_variable(
                 "mount_target",
@@ -198,5 +202,6 @@ def clients() -> Json:
             ),
         ],
         alerts='alertname=~"FssClient.+", address=~"$address"',
-        sections=[_AT_A_GLANCE, _TOP, _WHAT, SLOW, MOUNTS],
+        alert_title="{{alertname}} {{instance}} {{mount_target}}",
+        sections=[Section("", [*_STATS, alerts, _TOP, _NOW]), _WHAT, SLOW, EXACT, MOUNTS],
     )

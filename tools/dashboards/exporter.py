@@ -1,62 +1,77 @@
 """exporter.json: is the monitoring itself well."""
 
-from tools.dashboards.exporter_polling import POLLED, POLLING, THESE
+from tools.dashboards.alerts import firing_alerts
+from tools.dashboards.exporter_polling import POLLED, POLLING, REGIONS, THESE
 from tools.dashboards.frame import Section, dashboard, query_variable
 from tools.dashboards.panels import NOT_ZERO_CRITICAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import THROTTLED_STEPS, data_age
+from tools.dashboards.words import DATA_AGE_STEPS, data_age
 
-_AT_A_GLANCE = Section(
-    "At a glance",
-    [
-        tally(
-            "Exporters",
-            "Exporters that answered the last scrape: agents and pollers.",
-            f"count(fss_exporter_build_info{{{THESE}}})",
-        ),
-        tally(
-            "Not answering",
-            "Targets of the same jobs whose last scrape failed. See the Targets page of Prometheus for the reason.",
-            f"count(up{{{THESE}}} == 0 and on (job) group by (job) (fss_exporter_build_info)) or vector(0)",
-            steps=NOT_ZERO_CRITICAL_STEPS,
-        ),
-        tally(
-            "Collectors failing",
-            "Collectors that could not read their source at the last attempt. The exporter's log says why and what to do.",
-            f"count(fss_collector_success{{{THESE}}} == 0) or vector(0)",
-            steps=NOT_ZERO_CRITICAL_STEPS,
-        ),
-        data_age(POLLED, "Older: see the polls below."),
-        tally(
-            "OCI metrics failing",
-            "Queries to OCI Monitoring without an answer in the last poll. Each keeps its last points for a while, then its series vanish.",
-            f"count(fss_oci_metric_success{{{POLLED}}} == 0) or vector(0)",
-            steps=NOT_ZERO_STEPS,
-        ),
-        stat(
-            "Requests throttled",
-            "Share of requests OCI refused because the tenancy made too many a second. Above 5 %: lower oci.calls_per_second, or find who else calls.",
-            Query(
-                f'(sum(rate(fss_oci_api_requests_total{{outcome="throttled", {POLLED}}}[$__rate_interval])) or vector(0))'
-                f" / sum(rate(fss_oci_api_requests_total{{{POLLED}}}[$__rate_interval]))"
-            ),
-            unit="percentunit",
-            steps=THROTTLED_STEPS,
-        ),
-        tally(
-            "Records skipped",
-            "Records of mountstats or mountinfo that could not be read in the last 15 minutes; each costs only itself. Please report one that stays.",
-            f"sum(increase(fss_nfs_records_skipped_total{{{THESE}}}[15m])) or vector(0)",
-            steps=NOT_ZERO_STEPS,
-        ),
-        tally(
-            "Not joined with clients",
-            "Mount targets whose address another one shares, and TLS forwarder addresses nothing resolves. Set address_map in the configuration.",
-            f"(max(sum by (job, instance) (fss_oci_ambiguous_addresses{{{POLLED}}})) or vector(0))"
-            f" + (sum(fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) or vector(0))",
-            steps=NOT_ZERO_STEPS,
-        ),
-    ],
+_STATS = [
+    tally(
+        "Exporters",
+        "Exporters that answered the last scrape: agents and pollers.",
+        f"count(fss_exporter_build_info{{{THESE}}}) or vector(0)",
+        width=4,
+    ),
+    tally(
+        "Not answering",
+        "Targets of the same jobs whose last scrape failed. The Targets page of Prometheus has the reason.",
+        f"count(up{{{THESE}}} == 0 and on (job) group by (job) (fss_exporter_build_info)) or vector(0)",
+        steps=NOT_ZERO_CRITICAL_STEPS,
+        width=4,
+    ),
+    tally(
+        "Collectors failing",
+        "Collectors that could not read their source at the last attempt. The log of the exporter has the reason and the fix.",
+        f"count(fss_collector_success{{{THESE}}} == 0) or vector(0)",
+        steps=NOT_ZERO_CRITICAL_STEPS,
+        width=4,
+    ),
+    stat(
+        "Age of the data",
+        "Age of the newest minute of any mount target metric, in the region where it is oldest. Older than some minutes: see the polls.",
+        Query(data_age(POLLED)),
+        unit="s",
+        steps=DATA_AGE_STEPS,
+        width=4,
+    ),
+    tally(
+        "Metrics failing",
+        "Queries to OCI Monitoring without an answer in the last poll. Each keeps its last points for a while, then its series vanish.",
+        f"count(fss_oci_metric_success{{{POLLED}}} == 0) or vector(0)",
+        steps=NOT_ZERO_STEPS,
+        width=4,
+    ),
+    tally(
+        "Not joined",
+        "Mount targets whose address another one shares, and addresses of TLS forwarders that nothing resolves. Set address_map in the "
+        "configuration.",
+        f"(max(sum by (job, instance) (fss_oci_ambiguous_addresses{{{POLLED}}})) or vector(0))"
+        f" + (sum(fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) or vector(0))",
+        steps=NOT_ZERO_STEPS,
+        width=4,
+    ),
+]
+
+
+_COLLECTORS = table(
+    "Collectors that fail or stand still",
+    "Collectors that could not read their source, that end rounds with unexpected errors, or that had no good round for five minutes. An empty table "
+    "is good.",
+    Query(f"fss_collector_success{{{THESE}}} == 0", "success"),
+    Query(f"increase(fss_collector_errors_total{{{THESE}}}[15m]) > 0", "errors"),
+    Query(f"time() - fss_collector_last_success_timestamp_seconds{{{THESE}}} > 300", "age"),
+    columns={
+        "instance": Column("Exporter"),
+        "collector": Column("Collector", width=120),
+        "success": Column("Read", unit="bool_yes_no", steps=((None, "red"), (1, "green")), width=80),
+        "errors": Column("Errors in 15 minutes", unit="none", width=170),
+        "age": Column("Last good round", unit="s", width=150),
+    },
+    sort_by="Last good round",
+    width=10,
+    height=8,
 )
 
 
@@ -64,15 +79,9 @@ _NFS = Section(
     "Reading the kernel",
     [
         graph(
-            "Time between two ticks: ten longest",
-            "The slowest ten agents. Above --nfs.tick: the tick slowed itself down to spare the host, and one-second peaks are coarser.",
-            Query(f"topk(10, max by (instance) (fss_nfs_tick_interval_seconds{{{THESE}}}))", "{{instance}}"),
-            unit="s",
-            width=8,
-        ),
-        graph(
-            "Ticks per second: ten slowest",
-            "Readings of the kernel's counters. 0: the agent has stopped reading, and its counters stand still.",
+            "Ticks per second: ten slowest agents",
+            "Readings of the counters of the kernel. 0: the agent has stopped reading, and its counters stand still. Below one over --nfs.tick: the agent "
+            "slowed itself down to spare the host.",
             Query(
                 f"bottomk(10, sum by (instance) (rate(fss_nfs_ticks_total{{{THESE}}}[$__rate_interval])))",
                 "{{instance}}",
@@ -81,36 +90,24 @@ _NFS = Section(
             width=8,
         ),
         graph(
-            "Records skipped by reason",
-            "Records of mountstats or mountinfo that could not be read, per second, over all agents.",
-            Query(f"sum by (reason) (rate(fss_nfs_records_skipped_total{{{THESE}}}[$__rate_interval]))", "{{reason}}"),
+            "Records skipped by reason: most frequent",
+            "Records of mountstats or mountinfo that the agents could not read, per second. Please report a reason that stays.",
+            Query(
+                f"topk(10, sum by (reason) (rate(fss_nfs_records_skipped_total{{{THESE}}}[$__rate_interval])))",
+                "{{reason}}",
+            ),
             unit="cps",
             width=8,
         ),
-        graph(
-            "Superblocks: ten largest",
-            "NFS superblocks (counter sets) an agent reads. What a scrape costs grows with them.",
-            Query(f"topk(10, max by (instance) (fss_nfs_superblocks{{{THESE}}}))", "{{instance}}"),
-            unit="none",
+        table(
+            "Agents with unresolved TLS forwarders",
+            "Agents with addresses of in-transit TLS forwarders (192.168.255.x) that address_map does not resolve. Their load is counted and joined "
+            "with no mount target. An empty table is good.",
+            Query(f"sum by (instance) (fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) > 0", "addresses"),
+            columns={"instance": Column("Agent"), "addresses": Column("Addresses", unit="none", width=110)},
+            sort_by="Addresses",
             width=8,
-        ),
-        graph(
-            "Unresolved TLS forwarders",
-            "Addresses of in-transit TLS forwarders (192.168.255.x) that address_map does not resolve, by agent. Their load is counted "
-            "and joined with no mount target.",
-            Query(f"sum by (instance) (fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) > 0", "{{instance}}"),
-            unit="none",
-            width=8,
-        ),
-        graph(
-            "Duration of a reading: ten slowest",
-            "How long a collector took to read its source at the last attempt. Long on an NFS client: very many mounts.",
-            Query(
-                f"topk(10, max by (instance, collector) (fss_collector_duration_seconds{{{THESE}}}))",
-                "{{instance}}, {{collector}}",
-            ),
-            unit="s",
-            width=8,
+            height=9,
         ),
     ],
 )
@@ -118,33 +115,33 @@ _NFS = Section(
 
 _OURS = "and on (job, instance) fss_exporter_build_info"
 _COST = Section(
-    "What it costs",
+    "Cost of the exporters",
     [
         graph(
             "Scrape duration: ten slowest",
-            "As Prometheus sees it. Near the scrape timeout, series will go missing: raise the interval or split the target.",
+            "Seconds of a scrape, as Prometheus sees it. Near the scrape timeout, series go missing: raise the interval or split the target.",
             Query(f"topk(10, scrape_duration_seconds{{{THESE}}} {_OURS})", "{{instance}}"),
             unit="s",
             width=6,
         ),
         graph(
-            "Series per scrape: ten largest",
-            "Samples of one scrape. What Prometheus has to store; grows with mounts and operations.",
+            "Series of a scrape: ten largest",
+            "Samples of one scrape, which Prometheus has to store. They grow with mounts and operations.",
             Query(f"topk(10, scrape_samples_scraped{{{THESE}}} {_OURS})", "{{instance}}"),
             unit="short",
             width=6,
         ),
         graph(
             "Processor time: ten largest",
-            "Seconds of processor time a second; 1 is one core.",
+            "Processor time as share of one core.",
             Query(f"topk(10, rate(process_cpu_seconds_total{{{THESE}}}[$__rate_interval]) {_OURS})", "{{instance}}"),
-            unit="none",
-            decimals=3,
+            unit="percentunit",
+            decimals=1,
             width=6,
         ),
         graph(
             "Resident memory: ten largest",
-            "Memory of the exporter's process. A steady climb over days is a fault; please report it.",
+            "Memory of the process of the exporter. A steady climb over days is a fault: please report it.",
             Query(f"topk(10, process_resident_memory_bytes{{{THESE}}} {_OURS})", "{{instance}}"),
             unit="bytes",
             width=6,
@@ -167,10 +164,19 @@ _COST = Section(
 
 def exporter() -> Json:
     """The dashboard."""
+    selector = 'alertname=~"Fss(Exporter|Oci|Collector|Nfs|Address|Forwarder|Rules|Client(Data|Address)).*"'
+    alerts = firing_alerts(
+        "Alerts of the monitoring",
+        "Firing alerts of exporters and polls, notes included.",
+        selector,
+        width=14,
+        height=8,
+    )
     return dashboard(
         uid="fss-exporter",
         title="FSS exporter",
-        description="Is the monitoring of OCI File Storage itself well: polls, ages, throttling, skipped records, cost. Needs no rules.",
+        description="Is the monitoring of OCI File Storage itself well: polls, ages, throttling, skipped records, cost. Needs rules/alerts.yml for "
+        "its alerts only.",
         variables=[
             query_variable(
                 "job",
@@ -187,5 +193,6 @@ def exporter() -> Json:
             ),
         ],
         alerts='alertname=~"Fss(Exporter|Oci|Collector|Nfs).+"',
-        sections=[_AT_A_GLANCE, POLLING, _NFS, _COST],
+        alert_title="{{alertname}} {{region}}{{instance}}{{job}}",
+        sections=[Section("", [*_STATS, alerts, _COLLECTORS, REGIONS]), POLLING, _NFS, _COST],
     )

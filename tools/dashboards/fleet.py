@@ -1,6 +1,7 @@
-"""fleet.json: how close is every mount target to its ceiling."""
+"""fleet.json: which mount target, which ceiling, since when, which alert."""
 
-from tools.dashboards.fleet_services import OTHER_SERVICES, SERVICES
+from tools.dashboards.alerts import firing_alerts
+from tools.dashboards.fleet_services import FILE_SYSTEMS, SERVICES
 from tools.dashboards.frame import Section, dashboard
 from tools.dashboards.panels import (
     CEILING_STEPS,
@@ -15,11 +16,30 @@ from tools.dashboards.panels import (
     tally,
 )
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import IMBALANCE_STEPS, IN_REGION, MOUNT_TARGET, TO_MOUNT_TARGET, data_age, nearest
+from tools.dashboards.words import (
+    BUDGET_STEPS,
+    CLASSES,
+    DATA_AGE_STEPS,
+    IMBALANCE_STEPS,
+    IN_REGION,
+    MOUNT_TARGET,
+    RESOURCE_WORDS,
+    RESOURCES,
+    TO_MOUNT_TARGET,
+    data_age,
+    named,
+    nearest,
+)
 
 from fss_exporter.model.thresholds import WARNING_RATIO
 
-_OURS = 'alertname=~"Fss.+"'
+# Alerts of agents have no region; they belong to every choice of regions.
+_ALERTS = 'alertname=~"Fss.+", severity=~"critical|warning", region=~"$region|"'
+
+
+def _firing(severity: str) -> str:
+    alerts = f'ALERTS{{alertname=~"Fss.+", alertstate="firing", severity="{severity}", region=~"$region|"}}'
+    return f"count({alerts}) or vector(0)"
 
 
 def _utilisation(resource: str) -> str:
@@ -30,176 +50,171 @@ def _each(expr: str, *more: str) -> str:
     return f"max by ({', '.join((MOUNT_TARGET, *more))}) ({expr})"
 
 
-_AT_A_GLANCE = Section(
-    "At a glance",
-    [
-        tally(
-            "Mount targets",
-            "Mount targets in the inventory of the regions chosen above. Fewer than you own: a compartment is left out of the "
-            "exporter's configuration or its policy is missing.",
-            f"count(group by (mount_target_id) (fss_mount_target_info{{{IN_REGION}}}))",
-        ),
-        tally(
-            f"At or above {100 * WARNING_RATIO:.0f} % of a ceiling",
-            "Mount targets that use that much of their IOPS, read or write bandwidth or connections. They are at the top of "
-            "the table below; open one to see who loads it.",
-            f"count(max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}}) >= {WARNING_RATIO:g})"
-            " or vector(0)",
-            steps=NOT_ZERO_STEPS,
-        ),
-        stat(
-            "Nearest to a ceiling",
-            "The highest share of any ceiling in use. Orange: plan a mount target or move load. Red: clients are being slowed down.",
-            Query(f"max(mount_target:fss_utilisation:ratio{{{IN_REGION}}})"),
-            unit="percentunit",
-            steps=CEILING_STEPS,
-        ),
-        stat(
-            "Worst latency of its objective",
-            "The slowest kind of request (read, write, metadata) as share of its objective; 100 % is the objective. Objectives are "
-            "set in the exporter's configuration.",
-            Query(f"max(mount_target:fss_latency_objective:ratio{{{IN_REGION}}})"),
-            unit="percentunit",
-            steps=OBJECTIVE_STEPS,
-        ),
-        tally(
-            "Critical alerts",
-            "Firing alerts of this pack somebody must act on now. They are listed at the end of this dashboard.",
-            f'count(ALERTS{{{_OURS}, alertstate="firing", severity="critical"}}) or vector(0)',
-            steps=NOT_ZERO_CRITICAL_STEPS,
-        ),
-        tally(
-            "Warnings",
-            "Firing alerts of this pack to act on within the working day. They are listed at the end of this dashboard.",
-            f'count(ALERTS{{{_OURS}, alertstate="firing", severity="warning"}}) or vector(0)',
-            steps=NOT_ZERO_STEPS,
-        ),
-        data_age(IN_REGION, "Red: everything here is stale; see the dashboard FSS exporter."),
-        stat(
-            "API budget in use",
-            "Requests to OCI as share of what the exporter allows itself. At 100 % polls take longer and data get older: raise "
-            "the budget (the tenancy bears 10 a second) or leave out compartments.",
-            Query(
-                "max(sum by (job, instance) (rate(fss_oci_api_requests_total[$__rate_interval]))"
-                " / on (job, instance) fss_oci_api_budget_requests_per_second)"
-            ),
-            unit="percentunit",
-            steps=CEILING_STEPS,
-        ),
-    ],
+_STATS = [
+    tally(
+        "Critical alerts",
+        "Firing alerts that page. The table below lists them first.",
+        _firing("critical"),
+        steps=NOT_ZERO_CRITICAL_STEPS,
+        width=4,
+    ),
+    tally(
+        "Warnings",
+        "Firing alerts to act on within the working day. The table below lists them.",
+        _firing("warning"),
+        steps=NOT_ZERO_STEPS,
+        width=4,
+    ),
+    tally(
+        f"At {100 * WARNING_RATIO:.0f} % or more",
+        f"Mount targets that use {100 * WARNING_RATIO:.0f} % or more of any ceiling. They are the first rows of the table of ceilings.",
+        f"count(max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}}) >= {WARNING_RATIO:g}) or vector(0)",
+        steps=NOT_ZERO_STEPS,
+        width=4,
+    ),
+    stat(
+        "Nearest ceiling",
+        "The highest share of any ceiling in use. Orange: plan a mount target or move load. Red: clients are slowed down.",
+        Query(f"max(mount_target:fss_utilisation:ratio{{{IN_REGION}}})"),
+        unit="percentunit",
+        steps=CEILING_STEPS,
+        width=4,
+    ),
+    stat(
+        "Slowest requests",
+        "Latency of the slowest class of requests as share of its objective. The configuration of the exporter sets the objectives.",
+        Query(f"max(mount_target_class:fss_latency_objective:ratio{{{IN_REGION}}})"),
+        unit="percentunit",
+        steps=OBJECTIVE_STEPS,
+        width=4,
+    ),
+    stat(
+        "Age of the data",
+        "Age of the newest minute of any mount target metric, in the region where it is oldest. One to three minutes is normal. "
+        "Red: no figure of OCI here is of now. See the dashboard FSS exporter.",
+        Query(data_age(IN_REGION)),
+        unit="s",
+        steps=DATA_AGE_STEPS,
+        width=4,
+    ),
+]
+
+
+_NEAREST = graph(
+    "Nearest ceiling of each: ten highest",
+    "The highest share of the ceilings of IOPS, read and write bandwidth, for the ten mount targets that came nearest in the time shown. "
+    "A line that stays above the orange one needs another mount target or less load. A short spike does not.",
+    Query(nearest(f"mount_target:fss_utilisation:max{{{IN_REGION}}}", "region, mount_target_id"), "{{mount_target}}"),
+    unit="percentunit",
+    steps=CEILING_STEPS,
+    width=10,
 )
 
 
 _CEILINGS = table(
     "Mount targets against their ceilings",
-    "Shares of each mount target's own ceiling, the nearest first. An empty field has no published ceiling or no data, "
-    "which is not zero. Click a name for that mount target. The forecast is the busiest hour in four days if it goes on "
-    "growing as it does; it needs two days of history. Needed is how many mount targets of this shape would "
-    "carry the last hour's load at the warning line.",
-    Query(_each(f"fss_mount_target_info{{{IN_REGION}}}", "address", "shape"), "info"),
+    "Shares of the ceilings of each mount target, the nearest first. A dash means no published ceiling or no data, never zero. Click a name "
+    "for the clients and operations of that mount target. Budget left is the part of the error budget of 30 days that is not spent. "
+    "In 14 days is a forecast from the busiest minutes of two weeks. Needed is how many mount targets of this shape would carry the last "
+    "hour at the warning line.",
+    Query(f"topk by ({MOUNT_TARGET}) (1, mount_target:fss_utilisation:ratio{{{IN_REGION}}})", "nearest"),
     Query(_each(_utilisation("iops")), "iops"),
     Query(_each(_utilisation("read_bandwidth")), "read"),
     Query(_each(_utilisation("write_bandwidth")), "write"),
-    Query(_each(f"mount_target:fss_latency_objective:ratio{{{IN_REGION}}}"), "latency"),
     Query(_each(_utilisation("connections")), "connections"),
-    Query(_each(f"mount_target:fss_utilisation:max{{{IN_REGION}}}"), "max"),
-    Query(_each(f'mount_target:fss_utilisation:forecast4d{{resource!="connections", {IN_REGION}}}'), "forecast"),
+    Query(
+        named(f"max by (region, mount_target_id) (mount_target_class:fss_latency_objective:ratio{{{IN_REGION}}})"),
+        "latency",
+    ),
+    Query(named(f"min by (region, mount_target_id) (slo:fss_error_budget_left:ratio{{{IN_REGION}}})"), "budget"),
+    Query(_each(f'mount_target:fss_utilisation:forecast14d{{resource!="connections", {IN_REGION}}}'), "forecast"),
     Query(_each(f"mount_target:fss_mount_targets_needed:count{{{IN_REGION}}}"), "needed"),
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
         "mount_target_id": Column(None),
         "region": Column("Region", width=130),
-        "shape": Column("Shape", width=90),
-        "address": Column("Address", width=110),
-        "max": Column("Nearest", unit="percentunit", steps=CEILING_STEPS, width=90),
-        "iops": Column("IOPS", unit="percentunit", steps=CEILING_STEPS, bar=True),
-        "read": Column("Read", unit="percentunit", steps=CEILING_STEPS, bar=True),
-        "write": Column("Write", unit="percentunit", steps=CEILING_STEPS, bar=True),
-        "latency": Column("Latency of objective", unit="percentunit", steps=OBJECTIVE_STEPS, bar=True),
+        "nearest": Column("Nearest", unit="percentunit", steps=CEILING_STEPS, width=90),
+        "resource": Column("Ceiling", words=RESOURCE_WORDS, width=130),
+        "iops": Column("IOPS", unit="percentunit", steps=CEILING_STEPS, width=80),
+        "read": Column("Read", unit="percentunit", steps=CEILING_STEPS, width=80),
+        "write": Column("Write", unit="percentunit", steps=CEILING_STEPS, width=80),
         "connections": Column("Connections", unit="percentunit", steps=CEILING_STEPS, width=110),
-        "forecast": Column("In 4 days", unit="percentunit", steps=CEILING_STEPS, width=90),
-        "needed": Column("Needed", unit="none", width=80),
+        "latency": Column("Latency", unit="percentunit", steps=OBJECTIVE_STEPS, width=90),
+        "budget": Column("Budget left", unit="percentunit", steps=BUDGET_STEPS, width=110),
+        "forecast": Column("In 14 days", unit="percentunit", steps=CEILING_STEPS, width=100),
+        "needed": Column("Needed", unit="none", width=90),
     },
     sort_by="Nearest",
-    height=12,
+    height=9,
 )
 
 
 _SOURCES = table(
     "Where each IOPS figure comes from",
-    "IOPS of a mount target by source, never mixed. Measured is MountTargetIOPS, where the tenancy has it. Estimated from OCI "
-    "leaves out operations OCI does not publish; estimated from clients leaves out clients that are not scraped. Used "
-    "is what shares and alerts are reckoned with: measured, else the larger estimate. Coverage far below 100 % means that "
-    "agents are missing on some clients.",
+    "IOPS of a mount target by source, never mixed. Measured is MountTargetIOPS, where the tenancy has it. The estimate from OCI leaves out "
+    "operations that OCI does not publish. The estimate from clients leaves out clients without an agent. Used is the figure of shares and "
+    "alerts: measured, else the larger estimate. Coverage far below 100 % means that agents are missing on some clients.",
     Query(_each(f"mount_target:fss_iops:best{{{IN_REGION}}}", "source"), "best"),
     Query(_each(f"mount_target:fss_iops:measured{{{IN_REGION}}}"), "measured"),
-    Query(_each(f"fss_mount_target_estimated_iops_lower_bound{{{IN_REGION}}}"), "lower"),
     Query(_each(f"mount_target:fss_estimated_iops:oci{{{IN_REGION}}}"), "oci"),
-    Query(_each(f"fss_mount_target_estimated_iops_upper_bound{{{IN_REGION}}}"), "upper"),
     Query(_each(f"mount_target:fss_client_estimated_iops:rate5m{{{IN_REGION}}}"), "clients"),
     Query(_each(f"mount_target:fss_client_coverage:ratio{{{IN_REGION}}}"), "coverage"),
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
         "mount_target_id": Column(None),
-        "best": Column("Used", unit="iops"),
-        "source": Column("Source", width=110),
-        "measured": Column("Measured", unit="iops"),
-        "lower": Column("From OCI, at least", unit="iops"),
-        "oci": Column("Estimated from OCI", unit="iops"),
-        "upper": Column("From OCI, at most", unit="iops"),
-        "clients": Column("Estimated from clients", unit="iops"),
+        "best": Column("Used", unit="iops", width=130),
+        "source": Column("Source", width=130),
+        "measured": Column("Measured", unit="iops", width=130),
+        "oci": Column("Estimate from OCI", unit="iops", width=150),
+        "clients": Column("Estimate from clients", unit="iops", width=170),
         "coverage": Column("Coverage", unit="percentunit", width=100),
     },
     sort_by="Used",
+    height=8,
 )
 
 
 def _nearest(title: str, what: str, resource: str) -> Panel:
     return graph(
         title,
-        f"{what} as share of the ceiling: the ten mount targets that came nearest in the time shown. A line that stays above the "
-        "orange one needs another mount target or less load; a short spike does not.",
+        f"{what} as share of the ceiling, for the ten mount targets that came nearest in the time shown.",
         Query(nearest(_utilisation(resource), "region, mount_target_id"), "{{mount_target}}"),
         unit="percentunit",
         steps=CEILING_STEPS,
     )
 
 
+_CLASS_LATENCY = f"mount_target_class:fss_latency_objective:ratio{{{IN_REGION}}}"
 _LATENCY = graph(
     "Latency of its objective: ten slowest",
-    "Mean latency by kind of request as share of its objective, as OCI measures it, weighted by requests. Above 100 % with "
-    "a busy mount target: treat the ceiling first. Above 100 % with an idle one: look at OCI's status page.",
+    "Mean latency by class of requests as share of its objective, as OCI measures it. Above 100 % with a busy mount target: treat the "
+    "ceiling first. Above 100 % with an idle one: look at the status page of OCI.",
     Query(
-        nearest(f"mount_target:fss_latency_objective:ratio{{{IN_REGION}}}", "region, mount_target_id, kind"),
-        "{{mount_target}}, {{kind}}",
+        named(f"({nearest(_CLASS_LATENCY, 'region, mount_target_id, class')})"),
+        "{{mount_target}}, {{class}}",
     ),
     unit="percentunit",
     steps=OBJECTIVE_STEPS,
+    renames=CLASSES,
 )
 
 
+_FILE_SYSTEM = "region, file_system_id, file_system"
 _SPREAD = table(
     "File systems behind several mount targets",
-    "Imbalance is the busiest mount target's share against their mean: 1 is even, 2 with two mount targets means one of them "
-    "does all the work. Remount clients from the busy address to an idle one before adding another. If the sum "
-    "is far below 100 %, one mount target would do and would cache again.",
+    "Imbalance is the busiest mount target against the mean: 1 is even, 2 with two mount targets means that one does all the work. Remount "
+    "clients from the busy address to an idle one before you add another.",
+    Query(f"max by ({_FILE_SYSTEM}) (file_system:fss_mount_targets:count{{{IN_REGION}}} > 1)", "count"),
+    Query(f"max by ({_FILE_SYSTEM}) (file_system:fss_utilisation_imbalance:ratio{{{IN_REGION}}})", "imbalance"),
     Query(
-        f"max by (region, file_system_id, file_system) (file_system:fss_mount_targets:count{{{IN_REGION}}} > 1)",
-        "count",
-    ),
-    Query(
-        f"max by (region, file_system_id, file_system) (file_system:fss_utilisation_imbalance:ratio{{{IN_REGION}}})",
-        "imbalance",
-    ),
-    Query(
-        f"max by (region, file_system_id, file_system) (file_system:fss_utilisation:sum{{{IN_REGION}}}"
-        f" and on (region, file_system_id) file_system:fss_mount_targets:count > 1)",
+        f"max by ({_FILE_SYSTEM}) (file_system:fss_utilisation:sum{{{IN_REGION}}}"
+        " and on (region, file_system_id) file_system:fss_mount_targets:count > 1)",
         "sum",
     ),
     columns={
         "file_system": Column("File system"),
         "count": Column("Mount targets", unit="none", width=120),
-        "imbalance": Column("Imbalance", unit="none", steps=IMBALANCE_STEPS, width=110),
+        "imbalance": Column("Imbalance", unit="none", steps=IMBALANCE_STEPS, decimals=1, width=110),
         "sum": Column("Sum of shares", unit="percentunit", width=120),
     },
     sort_by="Imbalance",
@@ -209,72 +224,47 @@ _SPREAD = table(
 
 
 _GROWTH = graph(
-    "Busiest hour of each day: ten highest",
-    "The busiest hour of the last 24, by mount target and resource; its slope makes the forecast in the table. Choose a week "
+    "Busiest minutes of each week: ten highest",
+    "The busiest minutes of the last seven days, by mount target and ceiling. The growth from week to week makes the forecast. Choose a month "
     "above. A line that climbs towards the orange one is a reason to plan now.",
     Query(
         nearest(
-            f'mount_target:fss_utilisation:busiest_hour1d{{resource!="connections", {IN_REGION}}}',
+            f'mount_target:fss_utilisation:busiest7d{{resource!="connections", {IN_REGION}}}',
             "region, mount_target_id, resource",
         ),
         "{{mount_target}}, {{resource}}",
     ),
     unit="percentunit",
     steps=CEILING_STEPS,
-)
-
-
-_ALERTS = Section(
-    "Alerts",
-    [
-        table(
-            "Firing alerts",
-            "Every firing alert of this pack. The runbook has one heading for each name: "
-            "https://github.com/fss-exporter/fss-exporter/blob/main/docs/runbook.md. Empty is good.",
-            Query(
-                "max by (alertname, severity, mount_target, mount_target_id, address, instance, resource)"
-                f' (ALERTS{{{_OURS}, alertstate="firing"}})',
-                "firing",
-            ),
-            columns={
-                "alertname": Column("Alert"),
-                "severity": Column("Severity", width=100),
-                "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
-                "mount_target_id": Column(None),
-                "address": Column("Address", width=130),
-                "instance": Column("Client or exporter"),
-                "resource": Column("Resource", width=140),
-            },
-            height=8,
-        )
-    ],
+    renames=RESOURCES,
 )
 
 
 def fleet() -> Json:
     """The dashboard."""
+    alerts = firing_alerts(
+        "Firing alerts", "Critical alerts and warnings of the chosen regions.", _ALERTS, width=14, height=9
+    )
     return dashboard(
         uid="fss-fleet",
         title="FSS fleet",
         description="How close every OCI File Storage mount target is to its ceiling. Needs rules/recording.yml and rules/alerts.yml.",
-        alerts='alertname=~"FssMountTarget.+|FssReplication.+|FssFileSystem.+|Fss(Read|Write|Metadata)Latency.+"',
+        alerts='alertname=~"FssMountTarget.+|FssReplication.+|FssFileSystem.+"',
+        alert_title="{{alertname}} {{mount_target}}{{file_system}}{{replication}}",
         sections=[
-            _AT_A_GLANCE,
-            Section("How close", [_CEILINGS, _SOURCES]),
+            Section("", [*_STATS, alerts, _NEAREST, _CEILINGS]),
             Section(
-                "The nearest over time",
+                "Each ceiling over time",
                 [
-                    _nearest("IOPS: ten nearest to the ceiling", "Mount-target I/O operations per second", "iops"),
-                    _nearest("Read bandwidth: ten nearest to the ceiling", "Bytes read per second", "read_bandwidth"),
-                    _nearest(
-                        "Write bandwidth: ten nearest to the ceiling", "Bytes written per second", "write_bandwidth"
-                    ),
+                    _nearest("IOPS: ten nearest to the ceiling", "I/O operations per second", "iops"),
+                    _nearest("Read bandwidth: ten nearest", "Bytes read per second", "read_bandwidth"),
+                    _nearest("Write bandwidth: ten nearest", "Bytes written per second", "write_bandwidth"),
                     _LATENCY,
                 ],
             ),
+            Section("Where the figures come from", [_SOURCES]),
             Section("Spread and growth", [_SPREAD, _GROWTH]),
+            FILE_SYSTEMS,
             SERVICES,
-            OTHER_SERVICES,
-            _ALERTS,
         ],
     )

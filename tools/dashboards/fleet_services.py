@@ -1,4 +1,4 @@
-"""Of fleet.json: what the mount targets' file systems have besides load, and the other storage services."""
+"""Rows of fleet.json: replication, space and quota of file systems, and the services next to File Storage."""
 
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Query, graph
@@ -6,88 +6,84 @@ from tools.dashboards.tables import Column, table
 from tools.dashboards.words import IN_REGION, REPLICATION_STEPS, nearest
 
 _REPLICATION = "region, replication_id, replication"
-SERVICES = Section(
+_FILE_SYSTEM = "region, file_system_id, file_system"
+_KINDS = (("read_bandwidth", "read bandwidth"), ("write_bandwidth", "write bandwidth"))
+
+
+def _quota(kind: str) -> Query:
+    counter = f"fss_file_system_{kind}_quota_violations_total{{{IN_REGION}}}"
+    return Query(
+        f"topk(5, sum by ({_FILE_SYSTEM}) (rate({counter}[$__rate_interval])) > 0)",
+        f"{{{{file_system}}}}, {kind} quota",
+    )
+
+
+FILE_SYSTEMS = Section(
     "Replication, space and quota",
     [
         graph(
-            "Recovery point age in intervals",
-            "Age of the last complete copy of each replication, in units of its interval. 1 is normal; above 2 it falls behind, and a "
-            "disaster would lose that much work.",
+            "Age of the recovery point in intervals",
+            "Age of the last complete copy of each replication, in units of its interval: ten oldest. 1 is normal. Above 2 the copy falls behind, "
+            "and a disaster would lose that much work.",
             Query(
-                f"max by ({_REPLICATION}) (fss_replication_recovery_point_age_seconds{{{IN_REGION}}})\n"
-                f"/ max by ({_REPLICATION}) (fss_replication_interval_seconds{{{IN_REGION}}})",
+                f"topk(10, max by ({_REPLICATION}) (fss_replication_recovery_point_age_seconds{{{IN_REGION}}})\n"
+                f"/ max by ({_REPLICATION}) (fss_replication_interval_seconds{{{IN_REGION}}}))",
                 "{{replication}}",
             ),
             unit="none",
+            decimals=1,
             steps=REPLICATION_STEPS,
             width=8,
         ),
         graph(
-            "Space used: ten largest",
-            "Space used by file system. OCI File Storage has no size limit; a steep line is a bill or a runaway job.",
-            Query(
-                f"topk(10, max by (region, file_system_id, file_system) (fss_file_system_used_bytes{{{IN_REGION}}}))",
-                "{{file_system}}",
-            ),
-            unit="bytes",
-            width=8,
-        ),
-        graph(
-            "Writes over quota",
-            "Write requests over a user's quota per second: over the hard one they fail, over the soft one they will.",
-            Query(
-                "sum by (region, file_system_id, file_system)"
-                f" (rate(fss_file_system_hard_quota_violations_total{{{IN_REGION}}}[$__rate_interval]))",
-                "{{file_system}}, hard",
-            ),
-            Query(
-                "sum by (region, file_system_id, file_system)"
-                f" (rate(fss_file_system_soft_quota_violations_total{{{IN_REGION}}}[$__rate_interval]))",
-                "{{file_system}}, soft",
-            ),
+            "Writes over quota: ten most",
+            "Write requests per second over the quota of a user. Over the hard quota they fail. Over the soft quota they will.",
+            _quota("hard"),
+            _quota("soft"),
             unit="reqps",
             width=8,
         ),
         table(
             "Billed size by file system",
-            "What OCI bills, snapshots and metadata included, against the space in use. Much more billed than used: old snapshots.",
-            Query(
-                f"max by (region, file_system_id, file_system) (fss_file_system_metered_bytes{{{IN_REGION}}})",
-                "metered",
-            ),
-            Query(f"max by (region, file_system_id, file_system) (fss_file_system_used_bytes{{{IN_REGION}}})", "used"),
+            "The size that OCI bills, snapshots and metadata included, against the space in use. Much more billed than used: old snapshots.",
+            Query(f"max by ({_FILE_SYSTEM}) (fss_file_system_metered_bytes{{{IN_REGION}}})", "metered"),
+            Query(f"max by ({_FILE_SYSTEM}) (fss_file_system_used_bytes{{{IN_REGION}}})", "used"),
             columns={
                 "file_system": Column("File system"),
-                "region": Column("Region"),
-                "metered": Column("Billed", unit="bytes"),
-                "used": Column("Used", unit="bytes"),
+                "metered": Column("Billed", unit="bytes", width=110),
+                "used": Column("Used", unit="bytes", width=110),
             },
             sort_by="Billed",
-            height=8,
+            width=8,
+            height=9,
         ),
     ],
 )
 
 
-OTHER_SERVICES = Section(
-    "Other storage services",
+SERVICES = Section(
+    "Other services",
     [
         graph(
-            "Lustre: shares of tier and room",
-            "Throughput of each file system of File Storage with Lustre as share of tier times capacity, reads and writes together, and "
-            "how full it is. Above the orange line: a higher tier or more capacity. Empty: not polled (oci.services).",
+            "Lustre: shares of throughput and space",
+            "Throughput of each file system of File Storage with Lustre as share of its ceiling, and how full it is: ten nearest. Above the orange "
+            "line: a higher tier or more capacity. Empty: the poller does not ask for Lustre (oci.services).",
             Query(
-                f'service:fss_utilisation:ratio{{service="lustre", {IN_REGION}}}',
+                nearest(
+                    f'service:fss_utilisation:ratio{{service="lustre", {IN_REGION}}}',
+                    "region, resource_id, resource_kind",
+                ),
                 "{{resource}}, {{resource_kind}}",
             ),
             unit="percentunit",
             steps=CEILING_STEPS,
+            renames=_KINDS,
             width=8,
         ),
         graph(
-            "Block volumes: ten nearest to what is guaranteed",
-            "IOPS and throughput of each volume as share of what OCI guarantees it. A volume that stays above the orange line needs "
-            "more performance units or capacity. Empty: not polled (oci.services).",
+            "Block volumes: ten nearest to the guarantee",
+            "IOPS and throughput of each volume as share of the figures OCI guarantees. A volume that stays above the orange line needs more "
+            "performance units or capacity. Empty: the poller does not ask for block volumes (oci.services).",
             Query(
                 nearest(
                     f'service:fss_utilisation:ratio{{service="block-volume", {IN_REGION}}}',
@@ -97,14 +93,15 @@ OTHER_SERVICES = Section(
             ),
             unit="percentunit",
             steps=CEILING_STEPS,
+            renames=_KINDS,
             width=8,
         ),
         graph(
-            "Block volumes: throttled operations",
-            "I/O operations per second that had to wait because their volume was at its guaranteed figures. Nothing is good.",
+            "Block volumes: ten most throttled",
+            "I/O operations per second that had to wait because the volume was at its guaranteed figures. An empty panel is good.",
             Query(
-                "max by (region, service, resource_id, resource)"
-                f" (rate(fss_service_throttled_operations_total{{{IN_REGION}}}[$__rate_interval]))",
+                "topk(10, max by (region, service, resource_id, resource)"
+                f" (rate(fss_service_throttled_operations_total{{{IN_REGION}}}[$__rate_interval])))",
                 "{{resource}}",
             ),
             unit="iops",
@@ -112,8 +109,8 @@ OTHER_SERVICES = Section(
         ),
         table(
             "Services as their clients see them",
-            "Addresses the agents know as another service (by name, or by services in their configuration), and what the scraped "
-            "clients use of each ceiling; the peak is the busiest second of one client. Clients without an agent come on top.",
+            "Addresses that the agents know as another service, and the part of each ceiling that the clients with an agent use. The peak is the "
+            "busiest second of one client.",
             Query("max by (address, service, kind) (fss_client_service_info)", "info"),
             Query(
                 "max by (address) (address:fss_client_estimated_iops:rate5m and on (address) fss_client_service_info)",
@@ -126,13 +123,13 @@ OTHER_SERVICES = Section(
                 "address": Column("Address"),
                 "service": Column("Service"),
                 "kind": Column("Type"),
-                "iops": Column("IOPS", unit="iops"),
-                "of_iops": Column("of the IOPS", unit="percentunit", steps=CEILING_STEPS),
-                "of_peak": Column("Peak", unit="percentunit", steps=CEILING_STEPS),
-                "of_bandwidth": Column("of the bandwidth", unit="percentunit", steps=CEILING_STEPS),
+                "iops": Column("IOPS", unit="iops", width=120),
+                "of_iops": Column("Share of IOPS", unit="percentunit", steps=CEILING_STEPS, width=130),
+                "of_peak": Column("Share at the peak", unit="percentunit", steps=CEILING_STEPS, width=150),
+                "of_bandwidth": Column("Share of bandwidth", unit="percentunit", steps=CEILING_STEPS, width=160),
             },
-            sort_by="of the bandwidth",
-            height=8,
+            sort_by="Share of bandwidth",
+            height=6,
         ),
     ],
 )

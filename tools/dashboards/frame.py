@@ -1,8 +1,9 @@
-"""What stands around the panels: variables, links, places, and the JSON as it is committed (schema 39)."""
+"""The frame of a dashboard: variables, links, rows, places, and the JSON as it is committed (schema 39)."""
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from tools.dashboards.panels import DATASOURCE, Json, Panel
 
@@ -12,7 +13,10 @@ SCHEMA_VERSION = 39
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A row heading and the panels under it, which flow from left to right."""
+    """A row heading and the panels under it, which flow from left to right.
+
+    Without a title the panels have no row: the first screen. Rows are closed, so that only an opened one asks Prometheus.
+    """
 
     title: str
     panels: Sequence[Panel]
@@ -79,23 +83,25 @@ def dashboard(
     description: str,
     sections: Iterable[Section],
     alerts: str,
+    alert_title: str,
     variables: Sequence[Json] = (),
 ) -> Json:
     """A whole dashboard.
 
     Args:
         alerts: label matchers of the alerts that are marked in its graphs.
+        alert_title: text of such a mark; labels in double braces.
         variables: its own, behind data source and region.
     """
     return {
-        "annotations": {"list": [_marks(alerts)]},
+        "annotations": {"list": [_marks(alerts, alert_title)]},
         "description": description,
         "editable": False,
         "graphTooltip": 1,
         "id": None,
         "links": [_LINK],
         "panels": _placed(sections),
-        "refresh": "",
+        "refresh": "1m",
         "schemaVersion": SCHEMA_VERSION,
         "tags": [TAG],
         "templating": {"list": [_datasource_variable(), _region_variable(), *variables]},
@@ -121,7 +127,7 @@ _LINK: Json = {
 }
 
 
-def _marks(alerts: str) -> Json:
+def _marks(alerts: str, title: str) -> Json:
     return {
         "datasource": DATASOURCE,
         "enable": True,
@@ -129,26 +135,48 @@ def _marks(alerts: str) -> Json:
         "hide": False,
         "iconColor": "red",
         "name": "Alerts",
-        "titleFormat": "{{alertname}}",
+        "titleFormat": title,
     }
 
 
 def _placed(sections: Iterable[Section]) -> list[Json]:
-    """Panels with ids and places: from left to right, a new line where the width is used up."""
+    """Rows and panels with ids and places; the panels of a closed row are within the row."""
     placed: list[Json] = []
     top = 0
     for section in sections:
+        if not section.title:
+            panels, top = _flowed(section.panels, top)
+            placed += panels
+            continue
+        panels, _ = _flowed(section.panels, top + 1)
         place = {"h": 1, "w": 24, "x": 0, "y": top}
-        placed.append({"collapsed": False, "gridPos": place, "panels": [], "title": section.title, "type": "row"})
-        top, left, tallest = top + 1, 0, 0
-        for panel in section.panels:
-            if left + panel.width > 24:
-                top, left, tallest = top + tallest, 0, 0
-            place = {"h": panel.height, "w": panel.width, "x": left, "y": top}
-            placed.append(panel.body | {"datasource": DATASOURCE, "gridPos": place})
-            left, tallest = left + panel.width, max(tallest, panel.height)
-        top += tallest
-    return [panel | {"id": number} for number, panel in enumerate(placed, start=1)]
+        placed.append({"collapsed": True, "gridPos": place, "panels": panels, "title": section.title, "type": "row"})
+        top += 1
+    return _numbered(placed)
+
+
+def _flowed(panels: Iterable[Panel], top: int) -> tuple[list[Json], int]:
+    """Panels from left to right, a new line where the width is used up; and where the next line begins."""
+    placed = []
+    left, tallest = 0, 0
+    for panel in panels:
+        if left + panel.width > 24:
+            top, left, tallest = top + tallest, 0, 0
+        place = {"h": panel.height, "w": panel.width, "x": left, "y": top}
+        placed.append(panel.body | {"datasource": DATASOURCE, "gridPos": place})
+        left, tallest = left + panel.width, max(tallest, panel.height)
+    return placed, top + tallest
+
+
+def _numbered(placed: list[Json]) -> list[Json]:
+    numbers = count(1)
+    numbered = []
+    for panel in placed:
+        own = panel | {"id": next(numbers)}
+        if panel["type"] == "row":
+            own["panels"] = [inner | {"id": next(numbers)} for inner in panel["panels"]]
+        numbered.append(own)
+    return numbered
 
 
 def as_text(content: Json) -> str:

@@ -1,7 +1,10 @@
-"""mount-target.json: everything about one mount target."""
+"""mount-target.json: one mount target, who loads it and with what."""
 
+from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.frame import Section, dashboard, query_variable
-from tools.dashboards.mount_target_requests import ADDRESS, BEHIND, LATENCY, THIS, WHAT_COSTS, WHO
+from tools.dashboards.mount_target_load import ADDRESS, PEAKS_AND_BANDWIDTH, THIS, ceiling_lines
+from tools.dashboards.mount_target_requests import BEHIND, ERRORS, LATENCY
+from tools.dashboards.operations import busiest_operations, cost_by_class
 from tools.dashboards.panels import (
     CEILING_STEPS,
     NEUTRAL_STEPS,
@@ -9,96 +12,82 @@ from tools.dashboards.panels import (
     Json,
     Panel,
     Query,
+    Steps,
     band,
     graph,
     line,
     stat,
-    tally,
 )
-from tools.dashboards.words import SUCCESS_STEPS, ceiling
+from tools.dashboards.tables import Column, table
+from tools.dashboards.words import BUDGET_STEPS, BURN_STEPS, CLASS_WORDS, TO_CLIENT, ceiling, nearest
 
 from fss_exporter.model.thresholds import WARNING_RATIO
 
-_CEILING_LINES = [
-    line("ceiling", "red", dashed=True),
-    line(f"{100 * WARNING_RATIO:.0f} % of the ceiling", "orange", dashed=True),
-]
 
-
-def _now(title: str, description: str, expr: str, *, objective: bool = False) -> Panel:
-    steps = OBJECTIVE_STEPS if objective else CEILING_STEPS
+def _now(title: str, description: str, expr: str, steps: Steps = CEILING_STEPS) -> Panel:
     return stat(title, description, Query(expr), unit="percentunit", steps=steps)
 
 
-_AT_A_GLANCE = Section(
-    "At a glance",
-    [
-        _now(
-            "IOPS",
-            "Share of the IOPS ceiling in use, from the best source there is. Empty: no ceiling is published for this shape.",
-            f'max(mount_target:fss_utilisation:ratio{{resource="iops", {THIS}}})',
-        ),
-        _now(
-            "Read bandwidth",
-            "Share of the read bandwidth in use.",
-            f'max(mount_target:fss_utilisation:ratio{{resource="read_bandwidth", {THIS}}})',
-        ),
-        _now(
-            "Write bandwidth",
-            "Share of the write bandwidth in use. Empty: no ceiling is published for this shape.",
-            f'max(mount_target:fss_utilisation:ratio{{resource="write_bandwidth", {THIS}}})',
-        ),
-        _now(
-            "Latency of objective",
-            "The slowest kind of request as share of its objective; 100 % is the objective.",
-            f"max(mount_target:fss_latency_objective:ratio{{{THIS}}})",
-            objective=True,
-        ),
-        _now(
-            "Connections",
-            "Share of the connections in use. Above 100 % new mounts fail.",
-            f'max(mount_target:fss_utilisation:ratio{{resource="connections", {THIS}}})',
-        ),
-        stat(
-            "Successful requests",
-            "Share of NFS requests that succeeded in the newest minute. Below 99 %: see OCI's status page and the clients' errors.",
-            Query(f"min(fss_mount_target_success_ratio{{{THIS}}})"),
-            unit="percentunit",
-            steps=SUCCESS_STEPS,
-        ),
-        stat(
-            "Seen by clients",
-            "Share of the measured IOPS that scraped clients account for. Far below 100 %: agents are missing on some clients.",
-            Query(f"max(mount_target:fss_client_coverage:ratio{{{THIS}}})"),
-            unit="percentunit",
-            steps=NEUTRAL_STEPS,
-        ),
-        tally(
-            "Mount targets needed",
-            "How many mount targets of this shape would carry the busiest minute of the last hour at the warning line. More "
-            "than one: spread the clients over so many, if the load can be calmed no other way; it costs the cache.",
-            f"max(mount_target:fss_mount_targets_needed:count{{{THIS}}})",
-            steps=((None, "green"), (2, "orange")),
-        ),
-    ],
-)
+def _used(resource: str) -> str:
+    return f'max(mount_target:fss_utilisation:ratio{{resource="{resource}", {THIS}}})'
+
+
+_STATS = [
+    _now(
+        "IOPS",
+        "Share of the IOPS ceiling in use, from the best source. No data: OCI publishes no ceiling for this shape.",
+        _used("iops"),
+    ),
+    _now("Read", "Share of the ceiling of read bandwidth in use.", _used("read_bandwidth")),
+    _now(
+        "Write",
+        "Share of the ceiling of write bandwidth in use. No data: OCI publishes no ceiling for this shape.",
+        _used("write_bandwidth"),
+    ),
+    _now("Connections", "Share of the connections in use. Above 100 % new mounts fail.", _used("connections")),
+    _now(
+        "Latency",
+        "Latency of the slowest class of requests as share of its objective, as OCI measures it. No data: less than one request a second.",
+        f"max(mount_target_class:fss_latency_objective:ratio{{{THIS}}})",
+        OBJECTIVE_STEPS,
+    ),
+    _now(
+        "Budget left",
+        "Part of the error budget of 30 days that is not spent, of the objective with the least. Below 0 % the objective is missed.",
+        f"min(slo:fss_error_budget_left:ratio{{{THIS}}})",
+        BUDGET_STEPS,
+    ),
+    stat(
+        "Burn, 1 hour",
+        "How fast the error budget was spent in the last hour: 1 spends it in exactly 30 days, 16 in two days and pages.",
+        Query(f'max(slo:fss_error_budget_burn:ratio{{window="1h", {THIS}}})'),
+        unit="none",
+        steps=BURN_STEPS,
+        decimals=1,
+    ),
+    _now(
+        "Coverage",
+        "Share of the IOPS that clients with an agent account for. Far below 100 %: the list of clients here is not complete.",
+        f"max(mount_target:fss_client_coverage:ratio{{{THIS}}})",
+        NEUTRAL_STEPS,
+    ),
+]
 
 
 _MEASURED, _OCI, _FROM_CLIENTS = "measured", "estimated from OCI", "estimated from clients"
 _BOUNDS = {source: (f"{source}, at least", f"{source}, at most") for source in (_OCI, _FROM_CLIENTS)}
 _IOPS = graph(
     "IOPS by source, against the ceiling",
-    "Mount-target I/O operations per second. Measured is OCI's own figure, where the tenancy has it. The estimates follow the "
-    "cost table; the band is the least and most they can be. From OCI misses operations OCI does not publish, "
-    "from clients misses clients that are not scraped; so both can only be too low. Above the orange line: see below which "
-    "operations and clients cost most.",
+    "I/O operations per second. Measured is the figure of OCI, where the tenancy has it. The estimates follow the cost table, and the band is "
+    "the least and the most they can be. The estimate from OCI misses operations that OCI does not publish. The estimate from clients misses "
+    "clients without an agent. Both can only be too low.",
     Query(f"max(fss_mount_target_iops{{{THIS}}})", _MEASURED),
     Query(f"max(fss_mount_target_estimated_iops{{{THIS}}})", _OCI),
     Query(f"max(fss_mount_target_estimated_iops_lower_bound{{{THIS}}})", _BOUNDS[_OCI][0]),
     Query(f"max(fss_mount_target_estimated_iops_upper_bound{{{THIS}}})", _BOUNDS[_OCI][1]),
     Query(f"max(mount_target:fss_client_estimated_iops:rate5m{{{THIS}}})", _FROM_CLIENTS),
-    Query(f"max(address:fss_client_estimated_iops_lower_bound:rate5m{{{ADDRESS}}})", _BOUNDS[_FROM_CLIENTS][0]),
-    Query(f"max(address:fss_client_estimated_iops_upper_bound:rate5m{{{ADDRESS}}})", _BOUNDS[_FROM_CLIENTS][1]),
+    Query(f"sum(address_class:fss_client_estimated_iops_lower_bound:rate5m{{{ADDRESS}}})", _BOUNDS[_FROM_CLIENTS][0]),
+    Query(f"sum(address_class:fss_client_estimated_iops_upper_bound:rate5m{{{ADDRESS}}})", _BOUNDS[_FROM_CLIENTS][1]),
     *ceiling("fss_mount_target_iops_limit", THIS, WARNING_RATIO),
     unit="iops",
     overrides=[
@@ -107,56 +96,94 @@ _IOPS = graph(
         line(_FROM_CLIENTS, "green"),
         *band(*_BOUNDS[_OCI], "purple"),
         *band(*_BOUNDS[_FROM_CLIENTS], "green"),
-        *_CEILING_LINES,
+        *ceiling_lines(),
     ],
-    width=16,
-    height=11,
+    width=14,
 )
 
 
-_PEAKS = graph(
-    "Busiest second against the minute's mean",
-    "Ceilings hold for every second. The highest second of any one client is the least this mount target had to serve at once; "
-    "the sum over clients is the most, if all peaks fell together. Peaks at the ceiling over a low mean: jobs "
-    "that start together, or one greedy client; see the dashboard FSS clients.",
-    Query(
-        f'max(mount_target:fss_client_peak_utilisation:ratio{{peak="one_client", {THIS}}})',
-        "busiest client's peak",
+_OF_EVERY_CLIENT = f"client:fss_client_estimated_iops:rate5m{{{ADDRESS}}}"
+_WHO = [
+    graph(
+        "Clients that cost most",
+        "Estimated IOPS of the ten clients that cost most in the time shown. One line far above the rest: talk to its owner. Many alike: spread "
+        "them over mount targets.",
+        Query(nearest(_OF_EVERY_CLIENT, "instance, address"), "{{instance}}"),
+        unit="iops",
+        width=8,
     ),
-    Query(
-        f'max(mount_target:fss_client_peak_utilisation:ratio{{peak="all_clients", {THIS}}})',
-        "sum of all clients' peaks",
+    table(
+        "Top clients now",
+        "The ten clients that cost most now. Click one for its mounts, operations and options.",
+        Query(f"topk(10, sum by (instance, address) ({_OF_EVERY_CLIENT}))", "iops"),
+        columns={
+            "instance": Column("Client", url=TO_CLIENT),
+            "address": Column(None),
+            "iops": Column("IOPS", unit="iops", width=110),
+        },
+        sort_by="IOPS",
+        width=8,
+        height=9,
     ),
-    Query(f'max(mount_target:fss_utilisation:ratio{{resource="iops", {THIS}}})', "mean"),
-    unit="percentunit",
-    steps=CEILING_STEPS,
-    width=8,
-    height=11,
-)
+    cost_by_class(
+        "Cost by class of operations",
+        f"address_class:fss_client_estimated_iops:rate5m{{{ADDRESS}}}",
+        width=8,
+    ),
+]
 
 
-def _bandwidth(kind: str, advice: str) -> Panel:
-    return graph(
-        f"{kind.capitalize()} bandwidth against the ceiling",
-        f"Bytes {'read' if kind == 'read' else 'written'} per second through this mount target, mean of each minute, as OCI measures it. {advice}",
-        Query(f"max(fss_mount_target_{kind}_bytes_per_second{{{THIS}}})", kind),
-        *ceiling(f"fss_mount_target_{kind}_bytes_per_second_limit", THIS, WARNING_RATIO),
-        unit="Bps",
-        overrides=[line(kind, "blue"), *_CEILING_LINES],
-    )
-
-
-_BANDWIDTH = Section(
-    "Bandwidth",
+_SLO_LABELS = "slo, class, source"
+_SLO = Section(
+    "Error budget",
     [
-        _bandwidth("read", "Near the ceiling: spread readers over mount targets, or a shape with more bandwidth."),
-        _bandwidth("write", "Near the ceiling: spread writers over mount targets."),
+        table(
+            "Objectives and their budgets",
+            "Each objective of this mount target: the part of the error budget of 30 days that is left, and how fast it is being spent. A burn of 16 "
+            "over one hour pages. A burn of 6 over six hours is a ticket.",
+            Query(f"min by ({_SLO_LABELS}) (slo:fss_error_budget_left:ratio{{{THIS}}})", "left"),
+            *(
+                Query(f'max by ({_SLO_LABELS}) (slo:fss_error_budget_burn:ratio{{window="{window}", {THIS}}})', window)
+                for window in ("1h", "6h", "3d")
+            ),
+            columns={
+                "slo": Column("Objective", width=110),
+                "class": Column("Class", words=CLASS_WORDS, width=130),
+                "source": Column("Seen by", width=100),
+                "left": Column("Budget left", unit="percentunit", steps=BUDGET_STEPS, width=110),
+                "1h": Column("Burn, 1 hour", unit="none", decimals=1, steps=BURN_STEPS, width=120),
+                "6h": Column("6 hours", unit="none", decimals=1, width=90),
+                "3d": Column("3 days", unit="none", decimals=1, width=90),
+            },
+            sort_by="Budget left",
+            ascending=True,
+        ),
+        graph(
+            "Burn of the error budget by window",
+            "How fast the budget of the worst objective is spent: 1 spends it in exactly 30 days. The short window shows that the trouble goes on, "
+            "the long one that it matters.",
+            Query(
+                f'max by (slo, window) (slo:fss_error_budget_burn:ratio{{window=~"5m|1h|6h|3d", {THIS}}})',
+                "{{slo}}, {{window}}",
+            ),
+            unit="none",
+            decimals=1,
+            steps=BURN_STEPS,
+            width=24,
+        ),
     ],
 )
 
 
 def mount_target() -> Json:
     """The dashboard."""
+    alerts = firing_alerts(
+        "Alerts of this mount target",
+        "Every firing alert, notes included.",
+        f'alertname=~"Fss.+", {THIS}',
+        width=10,
+        height=9,
+    )
     return dashboard(
         uid="fss-mount-target",
         title="FSS mount target",
@@ -174,19 +201,20 @@ def mount_target() -> Json:
                 "address",
                 "Address",
                 'label_values(fss_mount_target_info{mount_target_id="$mount_target"}, address)',
-                description="What clients mount; joins them to the mount target.",
+                description="The address that clients mount; joins them to the mount target.",
                 multi=False,
                 hidden=True,
             ),
         ],
-        alerts=THIS,
+        alerts=f'alertname=~"Fss.+", {THIS}',
+        alert_title="{{alertname}} {{mount_target}}{{instance}}",
         sections=[
-            _AT_A_GLANCE,
-            Section("How close", [_IOPS, _PEAKS]),
-            _BANDWIDTH,
-            WHAT_COSTS,
-            WHO,
+            Section("", [*_STATS, alerts, _IOPS, *_WHO]),
+            Section("What costs", [busiest_operations(ADDRESS, width=24, height=10)]),
+            PEAKS_AND_BANDWIDTH,
             LATENCY,
+            _SLO,
+            ERRORS,
             BEHIND,
         ],
     )

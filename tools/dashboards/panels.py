@@ -1,6 +1,6 @@
-"""Panels in Grafana's own words, as little of them as our dashboards need (Grafana 10 and later).
+"""Panels as Grafana's JSON has them, no more than our dashboards need (Grafana 10 and later).
 
-A panel is a plain dictionary; builders fill in what is the same for all of ours.
+A panel is a plain dictionary. The builders fill in what all panels of a type have in common.
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,30 @@ NOT_ZERO_CRITICAL_STEPS = ((None, "green"), (1, "red"))
 
 Steps = Sequence[tuple[float | None, str]]
 
+NO_DATA: Json = {
+    "type": "special",
+    "options": {"match": "null+nan", "result": {"color": "text", "index": 0, "text": "no data"}},
+}
+"""A missing value without the colour of the lowest step, which is green."""
+
+DECIMALS = {
+    "Bps": 1,
+    "bytes": 1,
+    "cps": 2,
+    "iops": 1,
+    "none": 0,
+    "ops": 1,
+    "percentunit": 0,
+    "reqps": 2,
+    "s": 1,
+    "short": 1,
+}
+"""Digits after the point by unit, where a panel does not say otherwise."""
+
+MINIMUM_STEP = "1m"
+"""Minimum step of every rate: the window is then four minutes or more. A shorter window is empty at a scrape of 60 s where the data
+source says 15 s, and a saw-tooth for the counters of the poller, which grow once a minute."""
+
 
 @dataclass(frozen=True, slots=True)
 class Panel:
@@ -49,33 +73,48 @@ def thresholds(steps: Steps) -> Json:
     return {"mode": "absolute", "steps": [{"color": color, "value": value} for value, color in steps]}
 
 
-def targets(queries: Sequence[Query], *, instant: bool, table: bool) -> list[Json]:
-    """What a panel asks: once for now, or over the time shown."""
+def targets(queries: Sequence[Query], *, instant: bool, form: str = "time_series") -> list[Json]:
+    """Queries of a panel: once for now, or over the time shown. `form` is time_series, table or heatmap."""
     return [
-        {
-            "datasource": DATASOURCE,
-            "editorMode": "code",
-            "expr": query.expr,
-            "format": "table" if table else "time_series",
-            "instant": instant,
-            "legendFormat": query.name or "__auto",
-            "range": not instant,
-            "refId": chr(ord("A") + position),
-        }
-        for position, query in enumerate(queries)
+        _target(query, chr(ord("A") + position), instant=instant, form=form) for position, query in enumerate(queries)
     ]
 
 
-def stat(title: str, description: str, query: Query, *, unit: str, steps: Steps, width: int = 3) -> Panel:
-    """One number, coloured by its steps."""
+def _target(query: Query, ref: str, *, instant: bool, form: str) -> Json:
+    target: Json = {
+        "datasource": DATASOURCE,
+        "editorMode": "code",
+        "expr": query.expr,
+        "format": form,
+        "instant": instant,
+        "legendFormat": query.name or "__auto",
+        "range": not instant,
+        "refId": ref,
+    }
+    return target | {"interval": MINIMUM_STEP} if "$__rate_interval" in query.expr else target
+
+
+def stat(
+    title: str,
+    description: str,
+    query: Query,
+    *,
+    unit: str,
+    steps: Steps,
+    width: int = 3,
+    decimals: int | None = None,
+) -> Panel:
+    """One number in the colour of its step."""
     body: Json = {
         "type": "stat",
         "title": title,
         "description": description,
-        "targets": targets([query], instant=True, table=False),
+        "targets": targets([query], instant=True),
         "fieldConfig": {
             "defaults": {
                 "color": {"mode": "thresholds"},
+                "decimals": DECIMALS[unit] if decimals is None else decimals,
+                "mappings": [NO_DATA],
                 "noValue": "no data",
                 "thresholds": thresholds(steps),
                 "unit": unit,
@@ -88,16 +127,14 @@ def stat(title: str, description: str, query: Query, *, unit: str, steps: Steps,
             "justifyMode": "auto",
             "orientation": "auto",
             "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
-            "textMode": "auto",
+            "textMode": "value",
         },
     }
-    if unit == "percentunit":
-        body["fieldConfig"]["defaults"] |= {"max": 1, "min": 0}
     return Panel(body, width, 4)
 
 
 def tally(title: str, description: str, expr: str, *, steps: Steps = NEUTRAL_STEPS, width: int = 3) -> Panel:
-    """How many there are; uncoloured, unless `steps` say from where on it is too many."""
+    """A count; uncoloured, unless `steps` say from where on it is too many."""
     return stat(title, description, Query(expr), unit="none", steps=steps, width=width)
 
 
@@ -109,19 +146,25 @@ def graph(
     steps: Steps | None = None,
     stacked: bool = False,
     overrides: Sequence[Json] = (),
+    renames: Sequence[tuple[str, str]] = (),
     width: int = 12,
     height: int = 9,
     decimals: int | None = None,
 ) -> Panel:
-    """Lines over time. With steps, their lines are drawn across the panel."""
-    defaults = _line_defaults(unit, steps, stacked=stacked)
-    if decimals is not None:
-        defaults["decimals"] = decimals
+    """Lines over time, the largest first in the legend.
+
+    Args:
+        steps: drawn as lines across the panel.
+        renames: a regular expression without slashes and what it is replaced with, for labels that are no words of people.
+    """
+    defaults = _line_defaults(unit, steps, stacked=stacked) | {
+        "decimals": DECIMALS[unit] if decimals is None else decimals
+    }
     body: Json = {
         "type": "timeseries",
         "title": title,
         "description": description,
-        "targets": targets(queries, instant=False, table=False),
+        "targets": targets(queries, instant=False),
         "fieldConfig": {"defaults": defaults, "overrides": list(overrides)},
         "options": {
             "legend": {
@@ -129,11 +172,20 @@ def graph(
                 "displayMode": "table",
                 "placement": "bottom",
                 "showLegend": True,
+                "sortBy": "Last *",
+                "sortDesc": True,
             },
             "tooltip": {"mode": "multi", "sort": "desc"},
         },
     }
+    if renames:
+        body["transformations"] = [_rename(*rename) for rename in renames]
     return Panel(body, width, height)
+
+
+def _rename(regex: str, replacement: str) -> Json:
+    """Slashes: without them Grafana takes a regular expression for the whole name only."""
+    return {"id": "renameByRegex", "options": {"regex": f"/{regex}/", "renamePattern": replacement}}
 
 
 def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
@@ -148,6 +200,8 @@ def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
     }
     if unit == "percentunit" and steps and steps[-1][0]:
         custom["axisSoftMax"] = round(1.05 * steps[-1][0], 4)
+    elif unit in {"iops", "ops", "reqps", "cps"}:
+        custom["axisSoftMax"] = 1  # an axis without values would reach 100
     return {
         "color": {"mode": "palette-classic"},
         "custom": custom,
@@ -157,10 +211,39 @@ def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
     }
 
 
+def heatmap(title: str, description: str, expr: str, *, unit: str, width: int = 12, height: int = 9) -> Panel:
+    """The buckets of a histogram over time; `expr` has the label `le` and no other."""
+    body: Json = {
+        "type": "heatmap",
+        "title": title,
+        "description": description,
+        "targets": targets([Query(expr, "{{le}}")], instant=False, form="heatmap"),
+        "fieldConfig": {"defaults": {}, "overrides": []},
+        "options": {
+            "calculate": False,
+            "cellGap": 1,
+            "color": {
+                "exponent": 0.5,
+                "fill": "dark-orange",
+                "mode": "scheme",
+                "reverse": False,
+                "scale": "exponential",
+                "scheme": "Oranges",
+                "steps": 64,
+            },
+            "legend": {"show": True},
+            "tooltip": {"mode": "single", "yHistogram": False},
+            "yAxis": {"axisPlacement": "left", "decimals": DECIMALS[unit], "reverse": False, "unit": unit},
+        },
+    }
+    return Panel(body, width, height)
+
+
 def override(name: str, *, regex: bool = False, **properties: Any) -> Json:  # Grafana's own values
-    """Properties of one series by legend; `__` in a property's name stands for a dot."""
+    """Properties of one series by legend, or of all a regular expression finds; `__` in a property's name stands for a dot."""
+    matcher = {"id": "byRegexp", "options": f"/{name}/"} if regex else {"id": "byName", "options": name}
     return {
-        "matcher": {"id": "byRegexp" if regex else "byName", "options": name},
+        "matcher": matcher,
         "properties": [{"id": key.replace("__", "."), "value": value} for key, value in properties.items()],
     }
 

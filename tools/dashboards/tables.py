@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tools.dashboards.panels import NEUTRAL_STEPS, Json, Panel, Query, Steps, targets, thresholds
+from tools.dashboards.panels import DECIMALS, NEUTRAL_STEPS, Json, Panel, Query, Steps, targets, thresholds
 
 _DEFAULTS: Json = {
     "color": {"mode": "thresholds"},
@@ -14,24 +14,32 @@ _DEFAULTS: Json = {
 }
 
 
+_MISSING: Json = {
+    "type": "special",
+    "options": {"match": "null+nan", "result": {"color": "text", "index": 0, "text": "-"}},
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """How a table shows a field: a label, or the value of the query of that name.
 
     Attributes:
         heading: as the reader sees it; None hides the field from sight but keeps it for links.
-        unit, steps: of a value; bar draws it as a bar from 0 to 1.
-        width: in pixels; None lets Grafana choose.
+        unit, steps, decimals: of a value; bar draws it as a bar from 0 to 1.
+        width: in pixels; None lets Grafana choose, 150 or more.
         url: where a click leads.
+        words: what the reader sees in place of a text, and its colour.
     """
 
     heading: str | None
     unit: str | None = None
     steps: Steps | None = None
+    decimals: int | None = None
     bar: bool = False
     width: int | None = None
     url: str | None = None
-    mappings: Sequence[Json] = field(default=())
+    words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def table(
@@ -40,6 +48,7 @@ def table(
     *queries: Query,
     columns: Mapping[str, Column],
     sort_by: str | None = None,
+    ascending: bool = False,
     width: int = 24,
     height: int = 10,
 ) -> Panel:
@@ -47,7 +56,7 @@ def table(
 
     Args:
         columns: by label name or by the name of a query, in the order they are shown.
-        sort_by: heading, largest first.
+        sort_by: heading, largest first unless `ascending`.
     """
     fields = {query.name: _value_field(position, queries) for position, query in enumerate(queries)}
     names = [fields.get(name, name) for name in columns]
@@ -55,7 +64,7 @@ def table(
         "type": "table",
         "title": title,
         "description": description,
-        "targets": targets(queries, instant=True, table=True),
+        "targets": targets(queries, instant=True, form="table"),
         "transformations": _transformations(names, merge=len(queries) > 1),
         "fieldConfig": {
             "defaults": _DEFAULTS,
@@ -63,9 +72,9 @@ def table(
         },
         "options": {
             "cellHeight": "sm",
-            "footer": {"countRows": False, "enablePagination": True, "fields": "", "reducer": ["sum"], "show": False},
+            "footer": {"countRows": False, "enablePagination": False, "fields": "", "reducer": ["sum"], "show": False},
             "showHeader": True,
-            "sortBy": [{"desc": True, "displayName": sort_by}] if sort_by else [],
+            "sortBy": [{"desc": not ascending, "displayName": sort_by}] if sort_by else [],
         },
     }
     return Panel(body, width, height)
@@ -93,25 +102,41 @@ def _value_field(position: int, queries: Sequence[Query]) -> str:
 
 
 def _column_override(name: str, column: Column) -> Json:
-    properties: list[Json] = []
+    properties = {
+        **_sight(column),
+        **_value(column),
+        "custom.width": column.width,
+        "links": [{"title": "Open", "url": column.url}] if column.url else None,
+    }
+    shown = [{"id": key, "value": value} for key, value in properties.items() if value is not None]
+    return {"matcher": {"id": "byName", "options": name}, "properties": shown}
+
+
+def _sight(column: Column) -> Json:
+    """Grafana 10 and 11 hide a column by `hidden`, later versions by `hideFrom`; each ignores the other."""
     if column.heading is None:
-        properties.append({"id": "custom.hidden", "value": True})
-    else:
-        properties.append({"id": "displayName", "value": column.heading})
-    if column.unit is not None:
-        properties.append({"id": "unit", "value": column.unit})
-    if column.steps is not None:
-        properties.append({"id": "thresholds", "value": thresholds(column.steps)})
-        properties.append({"id": "custom.cellOptions", "value": _cell(bar=column.bar)})
-    if column.bar:
-        properties += [{"id": "min", "value": 0}, {"id": "max", "value": 1}]
-    if column.width is not None:
-        properties.append({"id": "custom.width", "value": column.width})
-    if column.url is not None:
-        properties.append({"id": "links", "value": [{"title": "Open", "url": column.url}]})
-    if column.mappings:
-        properties.append({"id": "mappings", "value": list(column.mappings)})
-    return {"matcher": {"id": "byName", "options": name}, "properties": properties}
+        return {"custom.hidden": True, "custom.hideFrom": {"legend": False, "tooltip": False, "viz": True}}
+    return {"displayName": column.heading}
+
+
+def _value(column: Column) -> Json:
+    decimals = DECIMALS.get(column.unit or "") if column.decimals is None else column.decimals
+    mappings = [_MISSING] if column.steps else []
+    if column.words:
+        options = {
+            raw: {"color": color, "index": at, "text": text}
+            for at, (raw, (text, color)) in enumerate(column.words.items())
+        }
+        mappings = [{"type": "value", "options": options}, *mappings]
+    return {
+        "unit": column.unit,
+        "decimals": decimals,
+        "thresholds": thresholds(column.steps) if column.steps else None,
+        "mappings": mappings or None,
+        "custom.cellOptions": _cell(bar=column.bar) if column.steps or column.words else None,
+        "min": 0 if column.bar else None,
+        "max": 1 if column.bar else None,
+    }
 
 
 def _cell(*, bar: bool) -> Json:

@@ -1,6 +1,6 @@
-"""What more than one dashboard says: variables, links, selectors, steps that equal an alert's."""
+"""Selectors, links, names and steps that several dashboards share."""
 
-from tools.dashboards.panels import Panel, Query, Steps, stat
+from tools.dashboards.panels import Query, Steps
 
 IN_REGION = 'region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
@@ -10,13 +10,36 @@ DATA_AGE_STEPS: Steps = ((None, "green"), (600, "red"))
 THROTTLED_STEPS: Steps = ((None, "green"), (0.05, "orange"))
 RETRANSMISSION_STEPS: Steps = ((None, "green"), (0.01, "orange"))
 IMBALANCE_STEPS: Steps = ((None, "green"), (1.5, "orange"))
-SUCCESS_STEPS: Steps = ((None, "red"), (0.95, "orange"), (0.99, "green"))
 REPLICATION_STEPS: Steps = ((None, "green"), (2, "orange"), (3, "red"))
+BURN_STEPS: Steps = ((None, "green"), (1, "orange"), (16, "red"))
+BUDGET_STEPS: Steps = ((None, "red"), (0, "orange"), (0.25, "green"))
+"""Spent, nearly spent, enough; a budget has no alert of its own."""
 
-_KEEP = "${datasource:queryparam}&${__url_time_range}"
+KEEP = "${datasource:queryparam}&${__url_time_range}"
 TO_MOUNT_TARGET = (
-    f"/d/fss-mount-target?var-mount_target=${{__data.fields.mount_target_id}}&${{region:queryparam}}&{_KEEP}"
+    f"/d/fss-mount-target?var-mount_target=${{__data.fields.mount_target_id}}&${{region:queryparam}}&{KEEP}"
 )
+TO_CLIENT = f"/d/fss-clients?var-address=${{__data.fields.address}}&var-client=${{__data.fields.instance}}&{KEEP}"
+
+# Labels as people say them, for legends.
+SIZES = (
+    (r"0B_to_(\d+)(KiB|MiB)", "up to $1 $2"),
+    (r"(\d+)(KiB)_to_(\d+)(KiB|MiB)", "$1 $2 to $3 $4"),
+)
+RESOURCES = ((r"(read|write)_bandwidth", "$1 bandwidth"),)
+CLASSES = ((r"metadata_(read|write)", "metadata $1"),)
+RESOURCE_WORDS = {
+    "iops": ("IOPS", "text"),
+    "read_bandwidth": ("read bandwidth", "text"),
+    "write_bandwidth": ("write bandwidth", "text"),
+    "connections": ("connections", "text"),
+}
+CLASS_WORDS = {
+    "read": ("read", "text"),
+    "write": ("write", "text"),
+    "metadata_read": ("metadata read", "text"),
+    "metadata_write": ("metadata write", "text"),
+}
 
 
 def nearest(expr: str, by: str) -> str:
@@ -24,23 +47,21 @@ def nearest(expr: str, by: str) -> str:
     return f"{expr}\nand on ({by})\ntopk(10, max_over_time({expr}[$__range] @ end()))"
 
 
-def data_age(selector: str, advice: str) -> Panel:
-    """How old the newest figures of mount targets are."""
-    return stat(
-        "Age of the data",
-        f"How old the newest minute of any mount target metric is, in the region where it is oldest. One to three minutes is normal. {advice}",
-        Query(
-            "max(min by (region) (fss_oci_datapoint_age_seconds{"
-            f'oci_metric=~"(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))", {selector}}}))'
-        ),
-        unit="s",
-        steps=DATA_AGE_STEPS,
-    )
+def named(expr: str) -> str:
+    """Series by OCID with the display name of the mount target."""
+    names = "group by (region, mount_target_id, mount_target) (fss_mount_target_info)"
+    return f"{expr}\n* on (region, mount_target_id) group_left (mount_target) topk by (region, mount_target_id) (1, {names})"
 
 
 def ceiling(limit: str, selector: str, warning_ratio: float) -> list[Query]:
     """The ceiling and its warning line, for a graph in the ceiling's own unit."""
     return [
-        Query(f"max({limit}{{{selector}}})", "ceiling"),
-        Query(f"{warning_ratio:g} * max({limit}{{{selector}}})", f"{100 * warning_ratio:.0f} % of the ceiling"),
+        Query(f"min({limit}{{{selector}}})", "ceiling"),
+        Query(f"{warning_ratio:g} * min({limit}{{{selector}}})", f"{100 * warning_ratio:.0f} % of the ceiling"),
     ]
+
+
+def data_age(selector: str) -> str:
+    """Seconds since the newest minute of any mount target metric, in the region where it is oldest."""
+    metrics = "(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))"
+    return f'max(min by (region) (fss_oci_datapoint_age_seconds{{oci_metric=~"{metrics}", {selector}}}))'

@@ -1,0 +1,133 @@
+// A page with one dashboard on it: header, rows and the grid of 24 columns are stand-ins, what is in the panels is Grafana's.
+import '@fontsource/inter/400.css';
+import '@fontsource/inter/500.css';
+import '@fontsource/roboto-mono/400.css';
+import { createRoot } from 'react-dom/client';
+import { createTheme, setTimeZoneResolver } from '@grafana/data';
+import { GlobalStyles, PanelChrome, ThemeContext } from '@grafana/ui';
+import { Content, contentDrawn, dataOf, uselessOverrides } from './panels.jsx';
+import { replacer } from './variables.js';
+
+const MARGIN = 16;
+const GAP = 8;
+const UNIT = 30;
+const HEADER = 96;
+
+const placeOf = ({ x, y, w, h }, width) => {
+  const column = (width - 2 * MARGIN - 23 * GAP) / 24;
+  return { left: MARGIN + x * (column + GAP), top: HEADER + y * (UNIT + GAP), width: w * column + (w - 1) * GAP, height: h * UNIT + (h - 1) * GAP };
+};
+
+/** Rows and panels with the places they have when the rows are closed as in the file, or all open. */
+export function laidOut(dashboard, { open }) {
+  const placed = [];
+  let shift = 0;
+  for (const panel of dashboard.panels) {
+    placed.push({ panel, y: panel.gridPos.y + shift });
+    if (panel.type !== 'row' || !panel.collapsed || !open) continue;
+    const inner = panel.panels ?? [];
+    const top = Math.min(...inner.map(({ gridPos }) => gridPos.y));
+    const bottom = Math.max(...inner.map(({ gridPos }) => gridPos.y + gridPos.h));
+    for (const one of inner) placed.push({ panel: one, y: panel.gridPos.y + shift + 1 + one.gridPos.y - top, row: panel.title });
+    shift += bottom - top;
+  }
+  return placed;
+}
+
+function Header({ scene, theme, width }) {
+  const { dashboard, variables } = scene;
+  const box = { border: `1px solid ${theme.colors.border.medium}`, borderRadius: 2, padding: '5px 8px', marginRight: 8 };
+  const shown = dashboard.templating.list.filter(({ hide }) => hide !== 2);
+  return (
+    <div style={{ position: 'absolute', left: MARGIN, top: 8, width: width - 2 * MARGIN, color: theme.colors.text.primary }}>
+      <div style={{ fontSize: 18, marginBottom: 10 }}>
+        {dashboard.title}
+        <span style={{ float: 'right', fontSize: 14 }}>
+          {dashboard.links.map(({ title }) => <span key={title} style={box}>{title}</span>)}
+          <span style={box}>{new Date(scene.from).toISOString().slice(11, 16)} to {new Date(scene.to).toISOString().slice(11, 16)} UTC</span>
+          <span style={box}>refresh {dashboard.refresh || 'off'}</span>
+        </span>
+      </div>
+      {shown.map(({ name, label }) => (
+        <span key={name} style={{ fontSize: 12, marginRight: 8 }}>{label} <span style={box}>{String(variables[name]?.text ?? '')}</span></span>
+      ))}
+    </div>
+  );
+}
+
+const Row = ({ panel, open, theme }) => (
+  <div style={{ color: theme.colors.text.primary, fontSize: 16, fontWeight: 500, padding: '6px 0' }}>
+    {open || !panel.collapsed ? '▾' : '▸'} {panel.title}
+    {panel.collapsed && !open && <span style={{ color: theme.colors.text.secondary, fontWeight: 400 }}> ({panel.panels.length} panels)</span>}
+  </div>
+);
+
+function Page({ scene, placed, data, replaceVariables, theme, width, open }) {
+  return (
+    <ThemeContext.Provider value={theme}>
+      <GlobalStyles />
+      <Header scene={scene} theme={theme} width={width} />
+      {placed.map(({ panel, y }, at) => {
+        const { left, top, width: wide, height } = placeOf({ ...panel.gridPos, y }, width);
+        return (
+          <div key={at} data-panel={at} style={{ position: 'absolute', left, top, width: wide, height }}>
+            {panel.type === 'row' ? <Row panel={panel} open={open} theme={theme} /> : (
+              <PanelChrome title={panel.title} description={panel.description} width={wide} height={height} padding={panel.type === 'table' ? 'none' : 'md'}>
+                {(innerWidth, innerHeight) => (
+                  <Content panel={panel} data={data[at]} scene={scene} replaceVariables={replaceVariables} width={innerWidth} height={innerHeight} />
+                )}
+              </PanelChrome>
+            )}
+          </div>
+        );
+      })}
+    </ThemeContext.Provider>
+  );
+}
+
+const isCut = (element) => element.scrollWidth > element.clientWidth + 1;
+const textsCut = (holder, selector) => [...holder.querySelectorAll(selector)].filter((element) => isCut(element) || [...element.querySelectorAll('*')].some(isCut)).map((element) => element.textContent);
+
+/** What only the laid out page says: texts that are cut, columns that are out of sight. */
+function layoutDrawn(holder) {
+  const grid = holder.querySelector('[role="grid"]');
+  return {
+    titleCut: textsCut(holder, 'h2').length > 0,
+    headingsCut: grid ? textsCut(grid, '[role="columnheader"]') : [],
+    cellsCut: grid ? textsCut(grid, '[role="gridcell"]') : [],
+    columnsOutOfSight: grid ? grid.scrollWidth > grid.clientWidth + 1 : false,
+  };
+}
+
+let root;
+
+/** Draws a dashboard and says what was drawn. */
+window.draw = async (scene, { width, dark, open }) => {
+  const theme = createTheme({ colors: { mode: dark ? 'dark' : 'light' } });
+  window.currentTheme = theme;
+  setTimeZoneResolver(() => 'utc');
+  const replaceVariables = replacer(scene.variables, scene.from, scene.to);
+  const placed = laidOut(scene.dashboard, { open });
+  const data = await Promise.all(
+    placed.map(({ panel }) => (panel.type === 'row' ? null : dataOf(panel, scene.answers[panel.title] ?? {}, replaceVariables, theme))),
+  );
+  document.body.style.cssText = `margin: 0; background: ${theme.colors.background.canvas}; width: ${width}px; position: relative`;
+  const bottom = Math.max(...placed.map(({ panel, y }) => placeOf({ ...panel.gridPos, y }, width)).map(({ top, height }) => top + height));
+  root ??= createRoot(document.getElementById('root'));
+  root.render(
+    <Page key={Math.random()} scene={scene} placed={placed} data={data} replaceVariables={replaceVariables} theme={theme} width={width} open={open} />,
+  );
+  await document.fonts.ready;
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 3000 }));
+  const panels = placed.flatMap(({ panel, row }, at) => {
+    if (panel.type === 'row') return [];
+    const holder = document.querySelector(`[data-panel="${at}"]`);
+    return [{
+      title: panel.title, type: panel.type, row: row ?? null, uselessOverrides: uselessOverrides(data[at]), ...layoutDrawn(holder),
+      ...contentDrawn(panel, data[at], replaceVariables, theme),
+    }];
+  });
+  return { height: Math.ceil(bottom + MARGIN), panels, annotations: scene.annotations };
+};
+window.ready = true;

@@ -1,0 +1,91 @@
+"""Rows of clients.json: whether the client or the server is slow, and the distributions of exact mode."""
+
+from tools.dashboards.clients_mounts import CHOSEN
+from tools.dashboards.frame import Section
+from tools.dashboards.panels import Panel, Query, graph, heatmap
+from tools.dashboards.words import CLASSES, RETRANSMISSION_STEPS, nearest
+
+_CLIENT = "instance, address, class"
+
+
+def _mean_time(what: str, by: str, at: str = "") -> str:
+    """Seconds of an operation: sums divided by sums, over operations that happen."""
+    rate = f"[$__rate_interval]{at}"
+    return (
+        f"sum by ({by}) (rate(fss_client_{what}_seconds_total{{{CHOSEN}}}{rate}))"
+        f" / (sum by ({by}) (rate(fss_client_operations_total{{{CHOSEN}}}{rate})) > 0)"
+    )
+
+
+def _slowest(what: str) -> Query:
+    """The ten that are slowest at the end of the time shown; a plain topk would change its ten at every step."""
+    expr = f"{_mean_time(what, _CLIENT)}\nand on ({_CLIENT})\ntopk(10, {_mean_time(what, _CLIENT, ' @ end()')})"
+    return Query(expr, "{{instance}}, {{address}}, {{class}}")
+
+
+SLOW = Section(
+    "Slow: the client or the server",
+    [
+        graph(
+            "RTT: ten slowest clients",
+            "Mean time from call to reply: network and mount target. All clients high: the mount target, see its ceilings. One client high: its "
+            "network, or another availability domain.",
+            _slowest("rtt"),
+            unit="s",
+            renames=CLASSES,
+        ),
+        graph(
+            "Queue: ten slowest clients",
+            "Mean time a call waited in the client before it was sent. High with a low RTT: the client is the limit; raise nconnect, or ask for less "
+            "at once. High with a high RTT: a consequence of the RTT.",
+            _slowest("queue"),
+            unit="s",
+            renames=CLASSES,
+        ),
+        graph(
+            "Whole time of an operation by class",
+            "Mean time of an operation from start to end over all chosen clients: the wait of an application. Much more than RTT and queue together: "
+            "the processors of the client are busy.",
+            Query(_mean_time("execute", "class"), "{{class}}"),
+            unit="s",
+            renames=CLASSES,
+            width=8,
+        ),
+        graph(
+            "Retransmissions: ten worst clients",
+            "Share of calls sent more than once. Above the line packets are lost or the mount target does not answer in time. Both cost IOPS twice.",
+            Query(
+                nearest(f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}", "instance, address"),
+                "{{instance}}, {{address}}",
+            ),
+            unit="percentunit",
+            decimals=2,
+            steps=RETRANSMISSION_STEPS,
+            width=8,
+        ),
+        graph(
+            "Major timeouts: ten worst clients",
+            "Operations per second that got no answer through all retries. Any line above zero: applications hang, and on soft mounts they get errors.",
+            Query(
+                f"topk(10, sum by (instance, address) (rate(fss_client_timeouts_total{{{CHOSEN}}}[$__rate_interval])) > 0)",
+                "{{instance}}, {{address}}",
+            ),
+            unit="ops",
+            width=8,
+        ),
+    ],
+)
+
+
+def _sizes(operation: str) -> Panel:
+    buckets = f'fss_client_io_size_bytes_bucket{{operation="{operation}", {CHOSEN}}}'
+    return heatmap(
+        f"{operation} sizes",
+        f"How many {operation}s per second ask for how many bytes, over the chosen clients in exact mode (serve --nfs.exact). Much below 32 KiB: "
+        "small I/O pays for blocks that it does not fill. Empty: no chosen client is in exact mode.",
+        f"sum by (le) (rate({buckets}[$__rate_interval]))",
+        unit="bytes",
+    )
+
+
+EXACT = Section("Exact mode: distributions", [_sizes("READ"), _sizes("WRITE")])

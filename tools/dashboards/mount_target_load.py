@@ -1,0 +1,64 @@
+"""Rows of mount-target.json: peaks and bandwidth against the ceilings."""
+
+from tools.dashboards.frame import Section
+from tools.dashboards.panels import CEILING_STEPS, Json, Panel, Query, graph, line
+from tools.dashboards.words import ceiling
+
+from fss_exporter.model.thresholds import WARNING_RATIO
+
+THIS = 'mount_target_id="$mount_target"'
+ADDRESS = 'address="$address"'
+
+
+def ceiling_lines() -> list[Json]:
+    """Colours of a ceiling and its warning line."""
+    return [
+        line("ceiling", "red", dashed=True),
+        line(f"{100 * WARNING_RATIO:.0f} % of the ceiling", "orange", dashed=True),
+    ]
+
+
+_PEAKS = graph(
+    "Busiest second of the clients against their mean",
+    "Ceilings hold for every second. All lines are of the clients with an agent, as share of the IOPS ceiling. The highest second of one client "
+    "is the least that the mount target had to serve at once. The sum of the highest seconds is the most, if they fell together. Peaks near the "
+    "ceiling over a low mean: jobs that start together, or one greedy client.",
+    Query(
+        f'max(mount_target:fss_client_peak_utilisation:ratio{{peak="one_client", {THIS}}})',
+        "highest second of one client",
+    ),
+    Query(
+        f'max(mount_target:fss_client_peak_utilisation:ratio{{peak="all_clients", {THIS}}})',
+        "sum of the highest seconds",
+    ),
+    Query(
+        f"max(mount_target:fss_client_estimated_iops:rate5m{{{THIS}}}) / min(fss_mount_target_iops_limit{{{THIS}}})",
+        "mean of five minutes",
+    ),
+    unit="percentunit",
+    steps=CEILING_STEPS,
+    width=8,
+)
+
+
+def _bandwidth(kind: str, advice: str) -> Panel:
+    done = {"read": "read", "write": "written"}[kind]
+    return graph(
+        f"{kind.capitalize()} bandwidth against the ceiling",
+        f"Bytes {done} per second through this mount target, mean of each minute, as OCI measures it. {advice}",
+        Query(f"max(fss_mount_target_{kind}_bytes_per_second{{{THIS}}})", kind),
+        *ceiling(f"fss_mount_target_{kind}_bytes_per_second_limit", THIS, WARNING_RATIO),
+        unit="Bps",
+        overrides=[line(kind, "blue"), *ceiling_lines()],
+        width=8,
+    )
+
+
+PEAKS_AND_BANDWIDTH = Section(
+    "Peaks and bandwidth",
+    [
+        _PEAKS,
+        _bandwidth("read", "Near the ceiling: spread readers over mount targets, or a shape with more bandwidth."),
+        _bandwidth("write", "Near the ceiling: spread writers over mount targets."),
+    ],
+)

@@ -1,0 +1,59 @@
+"""Panels of what NFS operations cost, for one mount target or for chosen clients."""
+
+from tools.dashboards.panels import Panel, Query, graph
+from tools.dashboards.tables import Column, table
+from tools.dashboards.words import CLASSES
+
+from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.transfers import read_io_operations
+
+_RENAME = NFS3_OPERATIONS["RENAME"].io_operations
+_LARGE_READ = read_io_operations(1 << 20)
+
+
+def cost_by_class(title: str, by_class: str, *, width: int) -> Panel:
+    """Estimated IOPS by class, one on top of the other; `by_class` is an expression with the label `class`."""
+    return graph(
+        title,
+        "Estimated IOPS of the clients with an agent by class of operations: this is what uses up the ceiling. Much metadata read: attribute "
+        "caching (actimeo), fewer listings. Much read or write at small sizes: larger I/O.",
+        Query(f"sum by (class) ({by_class})", "{{class}}"),
+        unit="iops",
+        stacked=True,
+        renames=CLASSES,
+        width=width,
+    )
+
+
+def busiest_operations(selector: str, *, width: int, height: int) -> Panel:
+    """A table of operations by cost; all but READ and WRITE cost the same each time."""
+    return table(
+        "Operations by cost",
+        f"NFS operations of the clients with an agent, and what they cost. A RENAME costs as much as {_RENAME} GETATTRs, a READ of 1 MiB as "
+        f"much as {_LARGE_READ}. The operation on top is the first to calm.",
+        Query(_cost_by_operation(selector), "iops"),
+        Query(
+            f"sum by (operation) (rate(fss_client_operations_total{{{selector}}}[$__rate_interval])) > 0", "operations"
+        ),
+        columns={
+            "operation": Column("Operation"),
+            "iops": Column("Estimated IOPS", unit="iops"),
+            "operations": Column("Operations", unit="ops"),
+        },
+        sort_by="Estimated IOPS",
+        width=width,
+        height=height,
+    )
+
+
+def _cost_by_operation(selector: str) -> str:
+    fixed = (
+        f"sum by (operation) (rate(fss_client_operations_total{{{selector}}}[$__rate_interval]))"
+        "\n* on (operation) group_left () fss_operation_io_operations > 0"
+    )
+    transfers = (
+        f'label_replace(sum(rate(fss_client_estimated_io_operations_total{{class="{name.lower()}", {selector}}}[$__rate_interval])) > 0,'
+        f' "operation", "{name}", "", "")'
+        for name in ("READ", "WRITE")
+    )
+    return "\nor\n".join((fixed, *transfers))

@@ -3,34 +3,18 @@
 A scene is plain JSON, so that it can be recorded and drawn again without a Prometheus.
 """
 
-import json
 import re
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tools.dashboard_pictures.answers import Answers
 from tools.dashboard_pictures.intervals import rate_window_s, step_s
 
 Json = dict[str, Any]
 
 _ALL = "$__all"
 _COLUMN_PIXELS = 60
-
-
-@dataclass(frozen=True)
-class Prometheus:
-    """A Prometheus and what Grafana's data source says of it."""
-
-    url: str
-    scrape_s: int
-
-    def ask(self, path: str, **parameters: str) -> Any:
-        """Data of an answer of the HTTP API."""
-        body = urllib.parse.urlencode(parameters).encode()
-        with urllib.request.urlopen(f"{self.url}/api/v1/{path}", data=body, timeout=60) as response:
-            return json.loads(response.read())["data"]
 
 
 def panels_of(dashboard: Json) -> Iterator[Json]:
@@ -44,9 +28,9 @@ def panels_of(dashboard: Json) -> Iterator[Json]:
 
 @dataclass(frozen=True)
 class Asked:
-    """One dashboard over one range of time of one Prometheus."""
+    """One dashboard, put to one Prometheus over one range of time."""
 
-    prometheus: Prometheus
+    prometheus: Answers
     dashboard: Json
     start: float
     end: float
@@ -71,7 +55,7 @@ class Asked:
             return {"text": "Prometheus", "value": "prometheus"}
         options = self._options(variable, before)
         if variable.get("multi"):
-            every = variable.get("allValue") or "(" + "|".join(re.escape(value) for _, value in options) + ")"
+            every = variable.get("allValue") or "(" + "|".join(_escaped(value) for _, value in options) + ")"
             return {"text": "All", "value": _ALL, "query": every}
         wanted = self.chosen.get(variable["name"])
         text, value = next((option for option in options if wanted in option), options[0] if options else ("", ""))
@@ -118,11 +102,13 @@ class Asked:
             expr = substituted(annotation["expr"], variables)
             times = {"start": f"{self.start:.0f}", "end": f"{self.end:.0f}", "step": "60"}
             for series in self.prometheus.ask("query_range", query=expr, **times)["result"]:
-                title = re.sub(
-                    r"\{\{(\w+)\}\}", lambda match, of=series["metric"]: of.get(match[1], ""), annotation["titleFormat"]
-                )
+                title = _filled(annotation["titleFormat"], series["metric"])
                 marks.append({"time": int(series["values"][0][0] * 1000), "title": title})
         return marks
+
+
+def _filled(form: str, labels: Mapping[str, str]) -> str:
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: labels.get(match[1], ""), form)
 
 
 def substituted(text: str, variables: Mapping[str, Json], macros: Mapping[str, str] | None = None) -> str:
@@ -134,7 +120,12 @@ def substituted(text: str, variables: Mapping[str, Json], macros: Mapping[str, s
             return macros[name]
         return str(variables[name].get("query", variables[name]["value"]))
 
-    return re.sub(r"\$\{(\w+)(?::\w+)?\}|\$(\w+)", value, text)
+    return re.sub(r"\$\{(\w+)(?::\w+)?\}|\$([a-z_]\w*)", value, text)
+
+
+def _escaped(value: str) -> str:
+    """A value within a regular expression within a string of PromQL."""
+    return re.escape(value).replace("\\", "\\\\")
 
 
 def _as_text(labels: Mapping[str, str]) -> str:
@@ -151,14 +142,14 @@ def _named_groups(pattern: str, line: str) -> tuple[str, str]:
     return groups.get("text", groups["value"]), groups["value"]
 
 
-def busiest_mount_target(prometheus: Prometheus, at: float) -> str:
+def busiest_mount_target(prometheus: Answers, at: float) -> str:
     """OCID of the mount target that is nearest to its IOPS ceiling."""
     query = 'topk(1, mount_target:fss_utilisation:ratio{resource="iops"})'
     (series,) = prometheus.ask("query", query=query, time=f"{at:.3f}")["result"]
     return str(series["metric"]["mount_target_id"])
 
 
-def scenes(prometheus: Prometheus, dashboards: Sequence[Json], *, start: float, end: float) -> list[Json]:
+def scenes(prometheus: Answers, dashboards: Sequence[Json], *, start: float, end: float) -> list[Json]:
     """A scene for each dashboard; the dashboard of one mount target shows the busiest."""
     chosen = {"mount_target": busiest_mount_target(prometheus, end)}
     return [Asked(prometheus, dashboard, start, end, chosen).scene() for dashboard in dashboards]

@@ -1,18 +1,31 @@
-"""The table of firing alerts: which, of what, since when, and a click to the dashboard that says who and why."""
+"""Firing alerts: which, of what, since when, and a click to the dashboard that says who and why."""
+
+from collections.abc import Callable
 
 from tools.dashboards.panels import Panel, Query
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import KEEP, named
+from tools.dashboards.words import KEEP
 
-SEVERITIES = {"critical": ("critical", "red"), "warning": ("warning", "orange"), "info": ("info", "blue")}
+_SEVERITIES = {"critical": ("critical", "red"), "warning": ("warning", "orange"), "info": ("info", "blue")}
+_ALERT_WIDTH = 260
+"""Pixels of the longest name of an alert."""
 
-_LABELS = "alertname, severity, job, region, address, mount_target_id, mount_target, resource, instance, file_system, replication"
-_SUBJECTS = ("job", "region", "resource", "address", "mount_target", "instance", "file_system", "replication")
-"""From the widest to the narrowest; the narrowest that an alert has is its subject."""
+_NAMED = (
+    ("mount_target_id", "mount_target", "fss_mount_target_info"),
+    ("file_system_id", "file_system", "fss_file_system_info"),
+    ("replication_id", "replication", "fss_replication_info"),
+    ("resource_id", "resource", "fss_service_resource_info"),
+)
+"""Alerts have OCIDs: the label, and the source of its display name."""
+
+_IDENTITY = (
+    "alertname, severity, job, region, address, instance, mount_target_id, file_system_id, replication_id, resource_id"
+)
 
 _DASHBOARDS = (
-    ("file_system", "(.+)", "fss-fleet"),
-    ("replication", "(.+)", "fss-fleet"),
+    ("file_system_id", "(.+)", "fss-fleet"),
+    ("replication_id", "(.+)", "fss-fleet"),
+    ("resource_id", "(.+)", "fss-fleet"),
     ("address", "(.+)", "fss-clients"),
     ("mount_target_id", "(.+)", "fss-mount-target"),
     ("of_client", "FssClient.+/.+", "fss-clients"),
@@ -25,33 +38,50 @@ _TO_DASHBOARD = (
 )
 
 
+def with_subject(alerts: Callable[[str], str], selector: str) -> str:
+    """Alerts with a label `subject`: the display name of the resource, or else instance, address, region or job.
+
+    Args:
+        alerts: gives the expression of the alerts of these label matchers.
+    """
+    named = [_with_name(alerts(f'{selector}, {key}!=""'), key, name, info) for key, name, info in _NAMED]
+    other = alerts(selector)
+    for label in ("job", "region", "address"):
+        other = f'label_replace({other}, "subject", "$1", "{label}", "(.+)")'
+    expr = "(\n" + f"\nor on ({_IDENTITY})\n".join((*named, other)) + "\n)"
+    return f'label_replace({expr}, "subject", "$1", "instance", "(.+)")'
+
+
+def _with_name(alerts: str, key: str, name: str, info: str) -> str:
+    names = f'label_replace({info}, "subject", "$1", "{name}", "(.+)")'
+    return f"{alerts}\n* on (region, {key}) group_left (subject) topk by (region, {key}) (1, group by (region, {key}, subject) ({names}))"
+
+
 def _since(selector: str) -> str:
-    """Seconds since an alert became active, of those that fire, by the labels of the table."""
+    """Seconds since an alert became active, of those that fire."""
     firing = f'ALERTS{{{selector}, alertstate="firing"}}'
-    return f"max by ({_LABELS}) (time() - ALERTS_FOR_STATE{{{selector}}} and ignoring (alertstate) {firing})"
+    return f"max by ({_IDENTITY}) (time() - ALERTS_FOR_STATE{{{selector}}} and ignoring (alertstate) {firing})"
 
 
-def _with_subject(selector: str) -> str:
-    since = _since(selector)
-    expr = f"(\n{named(since)}\nor ignoring (mount_target)\n{since}\n)"
-    for label in _SUBJECTS:
-        expr = f'label_replace({expr}, "subject", "$1", "{label}", "(.+)")'
+def _with_dashboard(expr: str) -> str:
     expr = f'label_join({expr}, "of_client", "/", "alertname", "address")'
     expr = f'label_replace({expr}, "dashboard", "fss-exporter", "", "")'
     for label, regex, uid in _DASHBOARDS:
         expr = f'label_replace({expr}, "dashboard", "{uid}", "{label}", "{regex}")'
+    for label in ("address", "mount_target_id"):  # a link cannot refer to a label that no row has
+        expr = f'label_replace({expr}, "{label}", "none", "{label}", "")'
     return expr
 
 
-def firing_alerts(title: str, description: str, selector: str, *, width: int, height: int) -> Panel:
+def firing_alerts(title: str, description: str, selector: str, *, width: int = 12, height: int = 9) -> Panel:
     """A table of the firing alerts of these label matchers, the most severe first."""
     return table(
         title,
         f"{description} Click the subject for the dashboard that says who and why. docs/runbook.md has a heading for each alert.",
-        Query(_with_subject(selector), "since"),
+        Query(_with_dashboard(with_subject(_since, selector)), "since"),
         columns={
-            "severity": Column("Severity", words=SEVERITIES, width=80),
-            "alertname": Column("Alert"),
+            "severity": Column("Severity", words=_SEVERITIES, width=80),
+            "alertname": Column("Alert", width=_ALERT_WIDTH),
             "subject": Column("Subject", url=_TO_DASHBOARD),
             "since": Column("Since", unit="s", decimals=0, width=90),
             "dashboard": Column(None),
@@ -60,6 +90,12 @@ def firing_alerts(title: str, description: str, selector: str, *, width: int, he
         },
         sort_by="Severity",
         ascending=True,
+        empty="No alert fires.",
         width=width,
         height=height,
     )
+
+
+def marks(selector: str) -> str:
+    """The expression of the annotations: firing alerts with their subject."""
+    return with_subject(lambda matchers: f'ALERTS{{{matchers}, alertstate="firing"}}', selector)

@@ -7,7 +7,7 @@ from tools.dashboards.frame import Section, dashboard, query_variable
 from tools.dashboards.operations import busiest_operations, cost_by_class
 from tools.dashboards.panels import NEUTRAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import RETRANSMISSION_STEPS, TO_MOUNT_TARGET, nearest
+from tools.dashboards.words import RETRANSMISSION_STEPS, TO_CLIENT, nearest
 
 _IOPS = f"client:fss_client_estimated_iops:rate5m{{{CHOSEN}}}"
 _RETRANSMISSIONS = f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}"
@@ -18,7 +18,7 @@ _WAITING = f"client:fss_client_unanswered_seconds:now{{{CHOSEN}}}"
 def _with_mount_target(expr: str) -> str:
     """Series of clients with the name of the mount target, where the address has exactly one."""
     labels = "region, mount_target_id, mount_target"
-    return f"(\n{expr}\n* on (address) group_left ({labels}) address:fss_mount_target:join\nor ignoring ({labels})\n{expr}\n)"
+    return f"(\n({expr})\n* on (address) group_left ({labels}) address:fss_mount_target:join\nor ignoring ({labels})\n({expr})\n)"
 
 
 _STATS = [
@@ -76,28 +76,31 @@ _STATS = [
 _TOP = graph(
     "Top clients by estimated IOPS",
     "The ten clients that cost most in the time shown, each on each mount target. One far above the rest: open What costs with that client.",
-    Query(_with_mount_target(f"({nearest(_IOPS, 'instance, address')})"), "{{instance}}, {{mount_target}} {{address}}"),
+    Query(_with_mount_target(nearest(_IOPS, "instance, address")), "{{instance}}, {{mount_target}} {{address}}"),
     unit="iops",
-    width=14,
+    width=12,
 )
 
 
+def _of_client(expr: str) -> str:
+    """One series for each client and address, with the name of the mount target, or a dash for another service."""
+    named = _with_mount_target(f"max by (instance, address) ({expr})")
+    return f'label_replace({named}, "mount_target", "-", "mount_target", "")'
+
+
+_COSTLIEST = f"topk(50, sum by (instance, address) ({_IOPS}))"
 _NOW = table(
     "Top clients now",
     "The fifty clients that cost most now, and all with a fault. A dash means no fault. Waiting is the time since the last reply to a client with "
-    "open requests. Click a mount target for its ceilings.",
-    Query(_with_mount_target(f"topk(50, {_IOPS})"), "iops"),
-    Query(
-        _with_mount_target(f"fss_client_peak_estimated_iops{{{CHOSEN}}}\nand on (instance, address) topk(50, {_IOPS})"),
-        "peak",
-    ),
-    Query(_with_mount_target(_RETRANSMISSIONS), "retransmissions"),
-    Query(_with_mount_target(_ERRORS), "errors"),
-    Query(_with_mount_target(_WAITING), "waiting"),
+    "open requests. Click a client to choose it for all panels of this dashboard.",
+    Query(_of_client(_COSTLIEST), "iops"),
+    Query(_of_client(f"fss_client_peak_estimated_iops{{{CHOSEN}}} and on (instance, address) {_COSTLIEST}"), "peak"),
+    Query(_of_client(_RETRANSMISSIONS), "retransmissions"),
+    Query(_of_client(_ERRORS), "errors"),
+    Query(_of_client(_WAITING), "waiting"),
     columns={
-        "instance": Column("Client"),
-        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
-        "mount_target_id": Column(None),
+        "instance": Column("Client", url=TO_CLIENT),
+        "mount_target": Column("Mount target"),
         "address": Column("Address", width=130),
         "iops": Column("IOPS", unit="iops", width=120),
         "peak": Column("Highest second", unit="iops", width=140),
@@ -143,7 +146,7 @@ _WHAT = Section(
             "The operation table of the kernel has no locks. This estimate counts four I/O operations for each POSIX lock. High: an application that "
             "locks in a loop. local_lock=all keeps locks on the client, if only one client uses the file.",
             Query(
-                'topk(10, sum by (address) (address:fss_client_estimated_lock_iops:rate5m{address=~"$address"}))',
+                nearest('address:fss_client_estimated_lock_iops:rate5m{address=~"$address"}', "address"),
                 "{{address}}",
             ),
             unit="iops",
@@ -169,7 +172,7 @@ def clients() -> Json:
         "Alerts of clients",
         "Firing alerts of the chosen mount targets, notes included.",
         'alertname=~"Fss.+", address=~"$address"',
-        width=10,
+        width=12,
         height=9,
     )
     return dashboard(
@@ -202,6 +205,5 @@ def clients() -> Json:
             ),
         ],
         alerts='alertname=~"FssClient.+", address=~"$address"',
-        alert_title="{{alertname}} {{instance}} {{mount_target}}",
         sections=[Section("", [*_STATS, alerts, _TOP, _NOW]), _WHAT, SLOW, EXACT, MOUNTS],
     )

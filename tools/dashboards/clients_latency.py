@@ -3,7 +3,7 @@
 from tools.dashboards.clients_mounts import CHOSEN
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import Panel, Query, graph, heatmap
-from tools.dashboards.words import CLASSES, RETRANSMISSION_STEPS, nearest
+from tools.dashboards.words import CLASSES, RETRANSMISSION_STEPS, largest_now, nearest
 
 _CLIENT = "instance, address, class"
 
@@ -18,9 +18,11 @@ def _mean_time(what: str, by: str, at: str = "") -> str:
 
 
 def _slowest(what: str) -> Query:
-    """The ten that are slowest at the end of the time shown; a plain topk would change its ten at every step."""
-    expr = f"{_mean_time(what, _CLIENT)}\nand on ({_CLIENT})\ntopk(10, {_mean_time(what, _CLIENT, ' @ end()')})"
-    return Query(expr, "{{instance}}, {{address}}, {{class}}")
+    return Query(largest_now(lambda at: _mean_time(what, _CLIENT, at), _CLIENT), "{{instance}}, {{address}}, {{class}}")
+
+
+def _timeouts(at: str) -> str:
+    return f"sum by (instance, address) (rate(fss_client_timeouts_total{{{CHOSEN}}}[$__rate_interval]{at}))"
 
 
 SLOW = Section(
@@ -67,7 +69,7 @@ SLOW = Section(
             "Major timeouts: ten worst clients",
             "Operations per second that got no answer through all retries. Any line above zero: applications hang, and on soft mounts they get errors.",
             Query(
-                f"topk(10, sum by (instance, address) (rate(fss_client_timeouts_total{{{CHOSEN}}}[$__rate_interval])) > 0)",
+                largest_now(_timeouts, "instance, address"),
                 "{{instance}}, {{address}}",
             ),
             unit="ops",

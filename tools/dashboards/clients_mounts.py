@@ -4,8 +4,6 @@ from tools.dashboards.frame import Section
 from tools.dashboards.panels import Query
 from tools.dashboards.tables import Column, table
 
-from fss_exporter.catalogue import CATALOGUE
-
 CHOSEN = 'address=~"$address", instance=~"$client"'
 _MOUNT = "instance, address, server, export"
 _LARGEST_TRANSFER = "1048576"
@@ -53,23 +51,15 @@ _FINDINGS = [
     ('hard="false"', "soft mount: a slow mount target becomes I/O errors in applications"),
     ('nfs_version!~"3|3.0"', "not NFSv3, which OCI File Storage does not support; no estimate is made"),
 ]
-_HEADINGS = {
-    "nfs_version": "NFS",
-    "protocol": "Protocol",
-    "nconnect": "nconnect",
-    "rsize": "rsize",
-    "wsize": "wsize",
-    "hard": "hard",
-    "timeo": "timeo",
-    "retrans": "retrans",
-    "sec": "sec",
-    "local_lock": "local_lock",
+_OPTIONS = {
+    "nfs_version": Column("NFS", width=60),
+    "nconnect": Column("nconnect", width=95),
+    "rsize": Column("rsize", width=90),
+    "wsize": Column("wsize", width=90),
+    "hard": Column("hard", width=65),
+    "sec": Column("sec", width=60),
+    "local_lock": Column("local_lock", width=105),
 }
-_OPTIONS = tuple(
-    label
-    for label in CATALOGUE["fss_client_mount_info"].labels
-    if label not in {"address", "server", "export", "mount_point", "service"}
-)
 MOUNTS = Section(
     "Mounts and their options",
     [
@@ -77,28 +67,29 @@ MOUNTS = Section(
             "Mount options with a finding",
             "Mounts whose options cost performance or safety, and the fix. A finding on an idle mount can wait.",
             Query("\nor\n".join(_finding(selector, text) for selector, text in _FINDINGS), "mounts"),
+            empty="None.",
             columns={
-                "instance": Column("Client", width=180),
-                "server": Column("Server", width=180),
-                "export": Column("Export", width=140),
-                "mount_point": Column("Mount point", width=150),
+                "instance": Column("Client", width=150),
+                "server": Column("Server", width=190),
+                "export": Column("Export", width=110),
+                "mount_point": Column("Mount point", width=190),
                 "finding": Column("Finding and fix"),
             },
             height=8,
         ),
         table(
             "All mounts",
-            "Every NFS mount point with the options that client and server agreed on. rsize and wsize are bytes, timeo is tenths of a second.",
+            "Every NFS mount point with the options that client and server agreed on. rsize and wsize are bytes.",
             Query(
                 f"group by ({_MOUNT}, mount_point, {', '.join(_OPTIONS)}) (fss_client_mount_info{{{CHOSEN}}})",
                 "mounts",
             ),
             columns={
                 "instance": Column("Client", width=150),
-                "server": Column("Server", width=150),
+                "server": Column("Server"),
                 "export": Column("Export", width=110),
-                "mount_point": Column("Mount point", width=120),
-                **{option: Column(_HEADINGS.get(option, option), width=85) for option in _OPTIONS},
+                "mount_point": Column("Mount point", width=190),
+                **_OPTIONS,
             },
             height=10,
         ),

@@ -5,7 +5,7 @@ from tools.dashboards.exporter_polling import POLLED, POLLING, REGIONS, THESE
 from tools.dashboards.frame import Section, dashboard, query_variable
 from tools.dashboards.panels import NOT_ZERO_CRITICAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import DATA_AGE_STEPS, data_age
+from tools.dashboards.words import DATA_AGE_STEPS, data_age, largest_now
 
 _STATS = [
     tally(
@@ -62,6 +62,7 @@ _COLLECTORS = table(
     Query(f"fss_collector_success{{{THESE}}} == 0", "success"),
     Query(f"increase(fss_collector_errors_total{{{THESE}}}[15m]) > 0", "errors"),
     Query(f"time() - fss_collector_last_success_timestamp_seconds{{{THESE}}} > 300", "age"),
+    empty="None.",
     columns={
         "instance": Column("Exporter"),
         "collector": Column("Collector", width=120),
@@ -70,9 +71,17 @@ _COLLECTORS = table(
         "age": Column("Last good round", unit="s", width=150),
     },
     sort_by="Last good round",
-    width=10,
+    width=12,
     height=8,
 )
+
+
+def _ticks(at: str) -> str:
+    return f"sum by (instance) (rate(fss_nfs_ticks_total{{{THESE}}}[$__rate_interval]{at}))"
+
+
+def _skipped(at: str) -> str:
+    return f"sum by (reason) (rate(fss_nfs_records_skipped_total{{{THESE}}}[$__rate_interval]{at}))"
 
 
 _NFS = Section(
@@ -83,7 +92,7 @@ _NFS = Section(
             "Readings of the counters of the kernel. 0: the agent has stopped reading, and its counters stand still. Below one over --nfs.tick: the agent "
             "slowed itself down to spare the host.",
             Query(
-                f"bottomk(10, sum by (instance) (rate(fss_nfs_ticks_total{{{THESE}}}[$__rate_interval])))",
+                largest_now(_ticks, "instance", operator="bottomk"),
                 "{{instance}}",
             ),
             unit="cps",
@@ -93,7 +102,7 @@ _NFS = Section(
             "Records skipped by reason: most frequent",
             "Records of mountstats or mountinfo that the agents could not read, per second. Please report a reason that stays.",
             Query(
-                f"topk(10, sum by (reason) (rate(fss_nfs_records_skipped_total{{{THESE}}}[$__rate_interval])))",
+                largest_now(_skipped, "reason"),
                 "{{reason}}",
             ),
             unit="cps",
@@ -104,6 +113,7 @@ _NFS = Section(
             "Agents with addresses of in-transit TLS forwarders (192.168.255.x) that address_map does not resolve. Their load is counted and joined "
             "with no mount target. An empty table is good.",
             Query(f"sum by (instance) (fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) > 0", "addresses"),
+            empty="None.",
             columns={"instance": Column("Agent"), "addresses": Column("Addresses", unit="none", width=110)},
             sort_by="Addresses",
             width=8,
@@ -114,27 +124,38 @@ _NFS = Section(
 
 
 _OURS = "and on (job, instance) fss_exporter_build_info"
+
+
+def _of_ours(gauge: str) -> str:
+    """A gauge of Prometheus, for the exporters where it is largest."""
+    return largest_now(lambda at: f"({gauge}{{{THESE}}}{at} {_OURS})", "job, instance")
+
+
+def _processor(at: str) -> str:
+    return f"(rate(process_cpu_seconds_total{{{THESE}}}[$__rate_interval]{at}) {_OURS})"
+
+
 _COST = Section(
     "Cost of the exporters",
     [
         graph(
             "Scrape duration: ten slowest",
             "Seconds of a scrape, as Prometheus sees it. Near the scrape timeout, series go missing: raise the interval or split the target.",
-            Query(f"topk(10, scrape_duration_seconds{{{THESE}}} {_OURS})", "{{instance}}"),
+            Query(_of_ours("scrape_duration_seconds"), "{{instance}}"),
             unit="s",
             width=6,
         ),
         graph(
             "Series of a scrape: ten largest",
             "Samples of one scrape, which Prometheus has to store. They grow with mounts and operations.",
-            Query(f"topk(10, scrape_samples_scraped{{{THESE}}} {_OURS})", "{{instance}}"),
+            Query(_of_ours("scrape_samples_scraped"), "{{instance}}"),
             unit="short",
             width=6,
         ),
         graph(
             "Processor time: ten largest",
             "Processor time as share of one core.",
-            Query(f"topk(10, rate(process_cpu_seconds_total{{{THESE}}}[$__rate_interval]) {_OURS})", "{{instance}}"),
+            Query(largest_now(_processor, "job, instance"), "{{instance}}"),
             unit="percentunit",
             decimals=1,
             width=6,
@@ -142,7 +163,7 @@ _COST = Section(
         graph(
             "Resident memory: ten largest",
             "Memory of the process of the exporter. A steady climb over days is a fault: please report it.",
-            Query(f"topk(10, process_resident_memory_bytes{{{THESE}}} {_OURS})", "{{instance}}"),
+            Query(_of_ours("process_resident_memory_bytes"), "{{instance}}"),
             unit="bytes",
             width=6,
         ),
@@ -193,6 +214,5 @@ def exporter() -> Json:
             ),
         ],
         alerts='alertname=~"Fss(Exporter|Oci|Collector|Nfs).+"',
-        alert_title="{{alertname}} {{region}}{{instance}}{{job}}",
         sections=[Section("", [*_STATS, alerts, _COLLECTORS, REGIONS]), POLLING, _NFS, _COST],
     )

@@ -3,7 +3,7 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Query, graph
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import DATA_AGE_STEPS, IN_REGION, THROTTLED_STEPS
+from tools.dashboards.words import DATA_AGE_STEPS, IN_REGION, THROTTLED_STEPS, largest_now
 
 THESE = 'job=~"$job", instance=~"$instance"'
 POLLED = f"{IN_REGION}, {THESE}"
@@ -38,6 +38,15 @@ REGIONS = table(
 )
 
 
+def _request_time(at: str) -> str:
+    """Mean seconds of a request by operation."""
+    rate = f"{{{POLLED}}}[$__rate_interval]{at}"
+    return (
+        f"sum by (operation) (rate(fss_oci_api_request_seconds_total{rate}))"
+        f" / (sum by (operation) (rate({_REQUESTS}{rate})) > 0)"
+    )
+
+
 POLLING = Section(
     "Polling OCI",
     [
@@ -69,11 +78,7 @@ POLLING = Section(
         graph(
             "Time of a request: ten slowest operations",
             "Mean time that OCI takes to answer. A slow operation makes the whole poll slow.",
-            Query(
-                f"topk(10, sum by (operation) (rate(fss_oci_api_request_seconds_total{{{POLLED}}}[$__rate_interval]))\n"
-                f"/ (sum by (operation) (rate({_REQUESTS}{{{POLLED}}}[$__rate_interval])) > 0))",
-                "{{operation}}",
-            ),
+            Query(largest_now(_request_time, "operation"), "{{operation}}"),
             unit="s",
             width=8,
         ),
@@ -125,7 +130,7 @@ POLLING = Section(
             "Streams left out by reason: unknown_resource belongs to a compartment that the inventory does not see. Splits: one answer holds 2,000 "
             "streams at most. Refused: the poll before was still running.",
             Query(
-                f"topk(8, sum by (reason) (rate(fss_oci_streams_skipped_total{{{POLLED}}}[$__rate_interval])))",
+                f"sum by (reason) (rate(fss_oci_streams_skipped_total{{{POLLED}}}[$__rate_interval])) > 0",
                 "left out: {{reason}}",
             ),
             Query(f"sum(rate(fss_oci_query_splits_total{{{POLLED}}}[$__rate_interval]))", "queries split"),

@@ -107,7 +107,7 @@ _NEAREST = graph(
     Query(nearest(f"mount_target:fss_utilisation:max{{{IN_REGION}}}", "region, mount_target_id"), "{{mount_target}}"),
     unit="percentunit",
     steps=CEILING_STEPS,
-    width=10,
+    width=12,
 )
 
 
@@ -243,14 +243,13 @@ _GROWTH = graph(
 def fleet() -> Json:
     """The dashboard."""
     alerts = firing_alerts(
-        "Firing alerts", "Critical alerts and warnings of the chosen regions.", _ALERTS, width=14, height=9
+        "Firing alerts", "Critical alerts and warnings of the chosen regions.", _ALERTS, width=12, height=9
     )
     return dashboard(
         uid="fss-fleet",
         title="FSS fleet",
         description="How close every OCI File Storage mount target is to its ceiling. Needs rules/recording.yml and rules/alerts.yml.",
         alerts='alertname=~"FssMountTarget.+|FssReplication.+|FssFileSystem.+"',
-        alert_title="{{alertname}} {{mount_target}}{{file_system}}{{replication}}",
         sections=[
             Section("", [*_STATS, alerts, _NEAREST, _CEILINGS]),
             Section(

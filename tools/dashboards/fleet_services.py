@@ -3,7 +3,7 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Query, graph
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import IN_REGION, REPLICATION_STEPS, nearest
+from tools.dashboards.words import IN_REGION, REPLICATION_STEPS, largest_now, nearest
 
 _REPLICATION = "region, replication_id, replication"
 _FILE_SYSTEM = "region, file_system_id, file_system"
@@ -11,11 +11,24 @@ _KINDS = (("read_bandwidth", "read bandwidth"), ("write_bandwidth", "write bandw
 
 
 def _quota(kind: str) -> Query:
-    counter = f"fss_file_system_{kind}_quota_violations_total{{{IN_REGION}}}"
-    return Query(
-        f"topk(5, sum by ({_FILE_SYSTEM}) (rate({counter}[$__rate_interval])) > 0)",
-        f"{{{{file_system}}}}, {kind} quota",
+    def violations(at: str) -> str:
+        counter = f"fss_file_system_{kind}_quota_violations_total{{{IN_REGION}}}"
+        return f"sum by ({_FILE_SYSTEM}) (rate({counter}[$__rate_interval]{at}))"
+
+    return Query(largest_now(violations, "region, file_system_id", count=5), f"{{{{file_system}}}}, {kind} quota")
+
+
+def _recovery_point(at: str) -> str:
+    """Age of the recovery point in intervals of the replication."""
+    return (
+        f"max by ({_REPLICATION}) (fss_replication_recovery_point_age_seconds{{{IN_REGION}}}{at})"
+        f" / max by ({_REPLICATION}) (fss_replication_interval_seconds{{{IN_REGION}}}{at})"
     )
+
+
+def _throttled(at: str) -> str:
+    counter = f"fss_service_throttled_operations_total{{{IN_REGION}}}"
+    return f"max by (region, service, resource_id, resource) (rate({counter}[$__rate_interval]{at}))"
 
 
 FILE_SYSTEMS = Section(
@@ -26,8 +39,7 @@ FILE_SYSTEMS = Section(
             "Age of the last complete copy of each replication, in units of its interval: ten oldest. 1 is normal. Above 2 the copy falls behind, "
             "and a disaster would lose that much work.",
             Query(
-                f"topk(10, max by ({_REPLICATION}) (fss_replication_recovery_point_age_seconds{{{IN_REGION}}})\n"
-                f"/ max by ({_REPLICATION}) (fss_replication_interval_seconds{{{IN_REGION}}}))",
+                largest_now(_recovery_point, "region, replication_id"),
                 "{{replication}}",
             ),
             unit="none",
@@ -100,8 +112,7 @@ SERVICES = Section(
             "Block volumes: ten most throttled",
             "I/O operations per second that had to wait because the volume was at its guaranteed figures. An empty panel is good.",
             Query(
-                "topk(10, max by (region, service, resource_id, resource)"
-                f" (rate(fss_service_throttled_operations_total{{{IN_REGION}}}[$__rate_interval])))",
+                largest_now(_throttled, "region, resource_id"),
                 "{{resource}}",
             ),
             unit="iops",

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from tools.dashboards.alerts import marks
 from tools.dashboards.panels import DATASOURCE, Json, Panel
 
 TAG = "fss"
@@ -83,18 +84,16 @@ def dashboard(
     description: str,
     sections: Iterable[Section],
     alerts: str,
-    alert_title: str,
     variables: Sequence[Json] = (),
 ) -> Json:
     """A whole dashboard.
 
     Args:
         alerts: label matchers of the alerts that are marked in its graphs.
-        alert_title: text of such a mark; labels in double braces.
         variables: its own, behind data source and region.
     """
     return {
-        "annotations": {"list": [_marks(alerts, alert_title)]},
+        "annotations": {"list": [_marks(alerts)]},
         "description": description,
         "editable": False,
         "graphTooltip": 1,
@@ -127,15 +126,15 @@ _LINK: Json = {
 }
 
 
-def _marks(alerts: str, title: str) -> Json:
+def _marks(alerts: str) -> Json:
     return {
         "datasource": DATASOURCE,
         "enable": True,
-        "expr": f'ALERTS{{{alerts}, alertstate="firing"}}',
+        "expr": marks(alerts),
         "hide": False,
         "iconColor": "red",
         "name": "Alerts",
-        "titleFormat": title,
+        "titleFormat": "{{alertname}} {{subject}}",
     }
 
 

@@ -98,7 +98,7 @@ _IOPS = graph(
         *band(*_BOUNDS[_FROM_CLIENTS], "green"),
         *ceiling_lines(),
     ],
-    width=14,
+    width=12,
 )
 
 
@@ -133,7 +133,11 @@ _WHO = [
 ]
 
 
-_SLO_LABELS = "slo, class, source"
+def _by_objective(operator: str, selector: str) -> str:
+    """A row for each objective; an objective for all requests has no class."""
+    return f'label_replace({operator} by (slo, class, source) ({selector}), "class", "all", "class", "")'
+
+
 _SLO = Section(
     "Error budget",
     [
@@ -141,9 +145,9 @@ _SLO = Section(
             "Objectives and their budgets",
             "Each objective of this mount target: the part of the error budget of 30 days that is left, and how fast it is being spent. A burn of 16 "
             "over one hour pages. A burn of 6 over six hours is a ticket.",
-            Query(f"min by ({_SLO_LABELS}) (slo:fss_error_budget_left:ratio{{{THIS}}})", "left"),
+            Query(_by_objective("min", f"slo:fss_error_budget_left:ratio{{{THIS}}}"), "left"),
             *(
-                Query(f'max by ({_SLO_LABELS}) (slo:fss_error_budget_burn:ratio{{window="{window}", {THIS}}})', window)
+                Query(_by_objective("max", f'slo:fss_error_budget_burn:ratio{{window="{window}", {THIS}}}'), window)
                 for window in ("1h", "6h", "3d")
             ),
             columns={
@@ -181,7 +185,7 @@ def mount_target() -> Json:
         "Alerts of this mount target",
         "Every firing alert, notes included.",
         f'alertname=~"Fss.+", {THIS}',
-        width=10,
+        width=12,
         height=9,
     )
     return dashboard(
@@ -207,7 +211,6 @@ def mount_target() -> Json:
             ),
         ],
         alerts=f'alertname=~"Fss.+", {THIS}',
-        alert_title="{{alertname}} {{mount_target}}{{instance}}",
         sections=[
             Section("", [*_STATS, alerts, _IOPS, *_WHO]),
             Section("What costs", [busiest_operations(ADDRESS, width=24, height=10)]),

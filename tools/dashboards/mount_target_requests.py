@@ -4,7 +4,7 @@ from tools.dashboards.frame import Section
 from tools.dashboards.mount_target_load import ADDRESS, THIS
 from tools.dashboards.panels import Panel, Query, graph, line
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import CLASSES, SIZES
+from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, largest_now
 
 _OBJECTIVE = line("^objective", "orange", dashed=True, regex=True)
 
@@ -15,7 +15,7 @@ def _latency(kind: str, label: str, rate: str) -> Panel:
     by_size = label == "size"
     objective = f'min by (size) (fss_mount_target_latency_objective_seconds{{kind="{kind}", {THIS}}})'
     return graph(
-        f"{kind.capitalize()} latency by {label}, against the objective",
+        f"{kind.capitalize()} latency by {label}",
         f"Mean {kind} latency as OCI measures it, weighted by the requests of the file systems behind this mount target. Dashed: the objective. No "
         "line means no requests. Above the objective near a ceiling: treat the ceiling. Above the objective far from a ceiling: the status page "
         "of OCI, clones that hydrate, the way to the clients.",
@@ -48,7 +48,10 @@ _CLIENT_LATENCY = graph(
 
 
 def _error_rate(counter: str, legend: str, by: str) -> Query:
-    return Query(f"topk(4, sum by ({by}) (rate({counter}{{{THIS}}}[$__rate_interval])))", legend)
+    def errors(at: str) -> str:
+        return f"sum by ({by}) (rate({counter}{{{THIS}}}[$__rate_interval]{at}))"
+
+    return Query(largest_now(errors, by, count=4), legend)
 
 
 ERRORS = Section(
@@ -59,6 +62,7 @@ ERRORS = Section(
             "Share of NFS requests that failed, as OCI counts them. Above 1 % for some minutes: the status page of OCI, and the errors of the clients.",
             Query(f"1 - min(fss_mount_target_success_ratio{{{THIS}}})", "failed"),
             unit="percentunit",
+            steps=FAILED_STEPS,
             decimals=2,
             width=8,
         ),
@@ -125,6 +129,7 @@ BEHIND = Section(
             "Exports that cannot be mounted",
             "Exports of this mount target in another state than ACTIVE. An empty table is good.",
             Query(f'group by (file_system, export, state) (fss_export_info{{state!="ACTIVE", {THIS}}})', "info"),
+            empty="None.",
             columns={
                 "export": Column("Export"),
                 "file_system": Column("File system", width=120),

@@ -39,12 +39,18 @@ DECIMALS = {
     "iops": 1,
     "none": 0,
     "ops": 1,
-    "percentunit": 0,
+    "percentunit": 1,
     "reqps": 2,
     "s": 1,
     "short": 1,
 }
-"""Digits after the point by unit, where a panel does not say otherwise."""
+"""Digits after the point by unit, where a panel does not say otherwise.
+
+Not 0 for a graph of shares: Grafana would round its axis to whole ones, which is 100 %.
+"""
+
+NUMBER_DECIMALS = DECIMALS | {"percentunit": 0}
+"""The same for a single number or a cell."""
 
 MINIMUM_STEP = "1m"
 """Minimum step of every rate: the window is then four minutes or more. A shorter window is empty at a scrape of 60 s where the data
@@ -113,7 +119,7 @@ def stat(
         "fieldConfig": {
             "defaults": {
                 "color": {"mode": "thresholds"},
-                "decimals": DECIMALS[unit] if decimals is None else decimals,
+                "decimals": NUMBER_DECIMALS[unit] if decimals is None else decimals,
                 "mappings": [NO_DATA],
                 "noValue": "no data",
                 "thresholds": thresholds(steps),
@@ -198,7 +204,7 @@ def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
         "stacking": {"group": "A", "mode": "normal" if stacked else "none"},
         "thresholdsStyle": {"mode": "dashed" if steps else "off"},
     }
-    if unit == "percentunit" and steps and steps[-1][0]:
+    if steps and steps[-1][0]:
         custom["axisSoftMax"] = round(1.05 * steps[-1][0], 4)
     elif unit in {"iops", "ops", "reqps", "cps"}:
         custom["axisSoftMax"] = 1  # an axis without values would reach 100

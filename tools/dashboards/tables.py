@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tools.dashboards.panels import DECIMALS, NEUTRAL_STEPS, Json, Panel, Query, Steps, targets, thresholds
+from tools.dashboards.panels import NEUTRAL_STEPS, NUMBER_DECIMALS, Json, Panel, Query, Steps, targets, thresholds
 
 _DEFAULTS: Json = {
     "color": {"mode": "thresholds"},
     "custom": {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False, "inspect": False},
-    "noValue": "-",
     "thresholds": thresholds(NEUTRAL_STEPS),
     "unit": "string",
 }
@@ -49,6 +48,7 @@ def table(
     columns: Mapping[str, Column],
     sort_by: str | None = None,
     ascending: bool = False,
+    empty: str = "No data.",
     width: int = 24,
     height: int = 10,
 ) -> Panel:
@@ -56,6 +56,7 @@ def table(
 
     Args:
         columns: by label name or by the name of a query, in the order they are shown.
+        empty: text of a table without rows.
         sort_by: heading, largest first unless `ascending`.
     """
     fields = {query.name: _value_field(position, queries) for position, query in enumerate(queries)}
@@ -67,7 +68,7 @@ def table(
         "targets": targets(queries, instant=True, form="table"),
         "transformations": _transformations(names, merge=len(queries) > 1),
         "fieldConfig": {
-            "defaults": _DEFAULTS,
+            "defaults": _DEFAULTS | {"noValue": empty},
             "overrides": [_column_override(name, column) for name, column in zip(names, columns.values(), strict=True)],
         },
         "options": {
@@ -120,8 +121,8 @@ def _sight(column: Column) -> Json:
 
 
 def _value(column: Column) -> Json:
-    decimals = DECIMALS.get(column.unit or "") if column.decimals is None else column.decimals
-    mappings = [_MISSING] if column.steps else []
+    decimals = NUMBER_DECIMALS.get(column.unit or "") if column.decimals is None else column.decimals
+    mappings = [_MISSING] if column.unit else []
     if column.words:
         options = {
             raw: {"color": color, "index": at, "text": text}

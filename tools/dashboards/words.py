@@ -1,5 +1,7 @@
 """Selectors, links, names and steps that several dashboards share."""
 
+from collections.abc import Callable
+
 from tools.dashboards.panels import Query, Steps
 
 IN_REGION = 'region=~"$region"'
@@ -9,6 +11,7 @@ MOUNT_TARGET = "region, mount_target_id, mount_target"
 DATA_AGE_STEPS: Steps = ((None, "green"), (600, "red"))
 THROTTLED_STEPS: Steps = ((None, "green"), (0.05, "orange"))
 RETRANSMISSION_STEPS: Steps = ((None, "green"), (0.01, "orange"))
+FAILED_STEPS: Steps = ((None, "green"), (0.01, "red"))
 IMBALANCE_STEPS: Steps = ((None, "green"), (1.5, "orange"))
 REPLICATION_STEPS: Steps = ((None, "green"), (2, "orange"), (3, "red"))
 BURN_STEPS: Steps = ((None, "green"), (1, "orange"), (16, "red"))
@@ -45,6 +48,16 @@ CLASS_WORDS = {
 def nearest(expr: str, by: str) -> str:
     """The ten largest over the time shown; `expr` is a selector. A plain topk would change its ten at every step."""
     return f"{expr}\nand on ({by})\ntopk(10, max_over_time({expr}[$__range] @ end()))"
+
+
+def largest_now(expr: Callable[[str], str], by: str, *, operator: str = "topk", count: int = 10) -> str:
+    """The largest at the end of the time shown, over all of the time.
+
+    Args:
+        expr: gives the expression with this modifier behind each selector; ` @ end()` stands for the end of the time shown.
+        by: the labels that tell the series apart.
+    """
+    return f"{expr('')}\nand on ({by})\n{operator}({count}, {expr(' @ end()')})"
 
 
 def named(expr: str) -> str:

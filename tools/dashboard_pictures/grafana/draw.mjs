@@ -1,4 +1,4 @@
-// Draws dashboards in a headless Chromium: node draw.mjs SCENES.json FOLDER '{"widths": [1600], "themes": ["dark"], "open": [true]}'
+// Draws dashboards in a headless Chromium: node draw.mjs SCENES.json FOLDER OPTIONS, as tools/dashboard_pictures/drawing.py writes them
 import { createServer } from 'node:http';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,14 +29,24 @@ async function bundle(folder) {
   );
 }
 
+const WEIGHTS = { Regular: 400, Medium: 500 };
+
+/** Where a path of the page is on disk: Grafana's styles ask for icons and fonts at the paths of a Grafana server. */
+function fileOf(path, folder) {
+  const icon = /\/(img\/.*)$/.exec(path);
+  if (icon) return join(HERE, 'node_modules/@grafana/ui/dist/public', icon[1]);
+  const font = /\/fonts\/inter\/Inter-(\w+)\.woff2$/.exec(path);
+  if (font) return join(HERE, `node_modules/@fontsource/inter/files/inter-latin-${WEIGHTS[font[1]] ?? 400}-normal.woff2`);
+  return join(folder, path === '/' ? 'index.html' : path);
+}
+
 /** A web server on loopback: the bundle, and the icons of Grafana's component library. */
 async function serve(folder) {
-  const icons = join(HERE, 'node_modules/@grafana/ui/dist/public');
   const server = createServer(async (request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
-    const icon = /\/(img\/.*)$/.exec(path);
+    if (path === '/favicon.ico') return void response.writeHead(204).end();
     try {
-      const body = await readFile(icon ? join(icons, icon[1]) : join(folder, path === '/' ? 'index.html' : path));
+      const body = await readFile(fileOf(path, folder));
       response.writeHead(200, { 'Content-Type': TYPES[extname(path)] ?? 'text/html' }).end(body);
     } catch {
       response.writeHead(404).end();
@@ -50,21 +60,24 @@ async function drawn(browser, url, scene, choice, out) {
   const page = await browser.newPage();
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(`${message.text()} ${message.location().url ?? ''}`));
   const name = `${scene.dashboard.uid}-${choice.width}-${choice.theme}${choice.open ? '-open' : ''}`;
   await page.setViewport({ width: choice.width, height: 1000 });
   await page.goto(url, { waitUntil: 'load' });
   const report = await page.evaluate((what, how) => window.draw(what, how), scene, { width: choice.width, dark: choice.theme === 'dark', open: choice.open });
   if (choice.pictures) {
+    await page.waitForNetworkIdle({ idleTime: 200 });
     await page.setViewport({ width: choice.width, height: report.height });
-    await page.screenshot({ path: join(out, `${name}.png`), clip: { x: 0, y: 0, width: choice.width, height: report.height } });
+    const clip = { x: 0, y: 0, width: choice.width, height: report.height, scale: choice.scale };
+    const quality = choice.kind === 'webp' ? { quality: 85 } : {};
+    await page.screenshot({ path: join(out, `${name}.${choice.kind}`), type: choice.kind, ...quality, clip });
   }
   await writeFile(join(out, `${name}.json`), `${JSON.stringify({ ...report, ...choice, uid: scene.dashboard.uid, complaints }, null, 1)}\n`);
   await page.close();
 }
 
 async function main([scenesFile, out, options]) {
-  const { widths, themes, open, pictures, chromium } = JSON.parse(options);
+  const { widths, themes, open, chromium, ...picture } = JSON.parse(options);
   const scenes = JSON.parse(await readFile(scenesFile, 'utf8'));
   const folder = await mkdtemp(join(tmpdir(), 'dashboard-pictures-'));
   await mkdir(out, { recursive: true });
@@ -73,7 +86,7 @@ async function main([scenesFile, out, options]) {
   const browser = await puppeteer.launch({ executablePath: chromium, args: FLAGS, userDataDir: join(folder, 'profile') });
   try {
     for (const scene of scenes) for (const width of widths) for (const theme of themes) for (const one of open) {
-      await drawn(browser, `http://127.0.0.1:${server.address().port}/`, scene, { width, theme, open: one, pictures }, out);
+      await drawn(browser, `http://127.0.0.1:${server.address().port}/`, scene, { width, theme, open: one, ...picture }, out);
     }
   } finally {
     await browser.close();

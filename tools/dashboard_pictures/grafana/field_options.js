@@ -25,7 +25,7 @@ const CUSTOM = {
     'axisSoftMax', 'axisSoftMin', 'axisLabel', 'axisPlacement', 'drawStyle', 'fillBelowTo', 'fillOpacity', 'gradientMode', 'hideFrom',
     'lineInterpolation', 'lineStyle', 'lineWidth', 'pointSize', 'scaleDistribution', 'showPoints', 'spanNulls', 'stacking', 'thresholdsStyle',
   ],
-  table: ['align', 'cellOptions', 'filterable', 'hidden', 'inspect', 'minWidth', 'width', 'wrapText'],
+  table: ['align', 'cellOptions', 'filterable', 'hidden', 'hideFrom', 'inspect', 'minWidth', 'width', 'wrapText'],
   stat: [],
   heatmap: ['hideFrom', 'scaleDistribution'],
 };
@@ -42,7 +42,7 @@ export function optionsOf(type) {
 }
 
 standardTransformersRegistry.setInit(() =>
-  Object.values(standardTransformers).map((transformation) => ({
+  [...new Set(Object.values(standardTransformers))].map((transformation) => ({
     id: transformation.id, name: transformation.name, transformation: async () => transformation, editor: () => null, aliasIds: [],
   })),
 );

@@ -1,7 +1,7 @@
 // A page with one dashboard on it: header, rows and the grid of 24 columns are stand-ins, what is in the panels is Grafana's.
-import '@fontsource/inter/400.css';
-import '@fontsource/inter/500.css';
-import '@fontsource/roboto-mono/400.css';
+import '@fontsource/inter/latin-400.css';
+import '@fontsource/inter/latin-500.css';
+import '@fontsource/roboto-mono/latin-400.css';
 import { createRoot } from 'react-dom/client';
 import { createTheme, setTimeZoneResolver } from '@grafana/data';
 import { GlobalStyles, PanelChrome, ThemeContext } from '@grafana/ui';
@@ -99,6 +99,27 @@ function layoutDrawn(holder) {
   };
 }
 
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+const isDrawn = (panel, data, holder) => {
+  if (!data.frames.length) return true;
+  if (panel.type === 'table') return !data.frames[0].length || holder.querySelector('[role="gridcell"]') !== null;
+  return panel.type === 'stat' || holder.querySelector('canvas') !== null;
+};
+
+/** Waits until every panel shows its content, and two pauses for what is drawn after the layout. */
+async function settled(placed, data) {
+  const panels = placed.flatMap(({ panel }, at) => (panel.type === 'row' ? [] : [[panel, data[at], at]]));
+  const missing = () => panels.filter(([panel, of, at]) => {
+    const holder = document.querySelector(`[data-panel="${at}"]`);
+    return !holder || !isDrawn(panel, of, holder);
+  });
+  for (let tries = 0; missing().length && tries < 200; tries += 1) await pause(100);
+  if (missing().length) throw new Error(`not drawn: ${missing().map(([{ title }]) => title).join(', ')}`);
+  await pause(200);
+  await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 3000 }));
+}
+
 let root;
 
 /** Draws a dashboard and says what was drawn. */
@@ -118,8 +139,7 @@ window.draw = async (scene, { width, dark, open }) => {
     <Page key={Math.random()} scene={scene} placed={placed} data={data} replaceVariables={replaceVariables} theme={theme} width={width} open={open} />,
   );
   await document.fonts.ready;
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 3000 }));
+  await settled(placed, data);
   const panels = placed.flatMap(({ panel, row }, at) => {
     if (panel.type === 'row') return [];
     const holder = document.querySelector(`[data-panel="${at}"]`);
@@ -128,6 +148,6 @@ window.draw = async (scene, { width, dark, open }) => {
       ...contentDrawn(panel, data[at], replaceVariables, theme),
     }];
   });
-  return { height: Math.ceil(bottom + MARGIN), panels, annotations: scene.annotations };
+  return { height: Math.ceil(bottom + MARGIN), green: theme.visualization.getColorByName('green'), panels, annotations: scene.annotations };
 };
 window.ready = true;

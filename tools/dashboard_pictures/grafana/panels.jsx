@@ -1,7 +1,7 @@
 // The types of panels our dashboards have, drawn by Grafana's own components where its libraries have them.
 import { useEffect, useRef } from 'react';
 import {
-  FieldType, applyFieldOverrides, dateTime, fieldMatchers, formattedValueToString, getFieldDisplayName, getFieldDisplayValues, reduceField,
+  FieldType, applyFieldOverrides, cacheFieldDisplayNames, dateTime, fieldMatchers, formattedValueToString, getFieldDisplayName, getFieldDisplayValues, reduceField,
   transformDataFrame,
 } from '@grafana/data';
 import { BigValue, TimeSeries, useTheme2 } from '@grafana/ui';
@@ -21,6 +21,7 @@ export async function dataOf(panel, answers, replaceVariables, theme) {
   const applied = applyFieldOverrides({
     data: transformed, fieldConfig, fieldConfigRegistry: registry, replaceVariables, theme, timeZone: 'utc',
   });
+  cacheFieldDisplayNames(applied);
   return { frames: applied, rawFrames: transformed, registry, fieldConfig };
 }
 

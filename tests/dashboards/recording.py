@@ -1,0 +1,108 @@
+"""Pictures of the dashboards over the demo: `make dashboard-pictures` records answers of real servers, then draws them.
+
+ARGS="--minutes 60" waits for more history, ARGS="--drawn-only" draws the recorded answers again.
+"""
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.processes import demo, prometheus
+from tools.dashboard_pictures.answers import Prometheus, Recorder, Recording
+from tools.dashboard_pictures.drawing import Drawing, draw
+from tools.dashboard_pictures.scenes import Json, scenes
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "fixtures" / "dashboards"
+PICTURES = ROOT / "docs" / "images" / "dashboards"
+BUILT = ROOT / "build" / "dashboard-pictures"
+DATA_SOURCE_S = 15
+"""What the data source of Grafana says of every scrape, true or not."""
+
+SCRAPES = {"scraped-15s": "15s", "scraped-60s": "60s"}
+"""Recordings by the scrape interval of their Prometheus."""
+
+_CONFIGURATION = """
+global: {{scrape_interval: {interval}, evaluation_interval: {interval}}}
+rule_files: ['{root}/rules/recording.yml', '{root}/rules/alerts.yml']
+scrape_configs:
+- job_name: fss
+  static_configs: [{{targets: ['{target}']}}]
+"""
+
+
+def dashboards() -> list[Json]:
+    """Every shipped dashboard."""
+    return [json.loads(path.read_text("utf-8")) for path in sorted((ROOT / "dashboards").glob("*.json"))]
+
+
+def recorded(name: str) -> list[Json]:
+    """The shipped dashboards with the recorded answers of one Prometheus."""
+    recording = Recording.read(FIXTURES / f"{name}.json.xz")
+    return scenes(recording, dashboards(), start=recording.start, end=recording.end)
+
+
+def record(server: Prometheus, minutes: float) -> Recording:
+    """Answers of a running server to every query of every dashboard, over the last minutes."""
+    end = float(int(time.time()) - 5)
+    recorder = Recorder(server)
+    scenes(recorder, dashboards(), start=end - 60 * minutes, end=end)
+    return Recording(end - 60 * minutes, end, server.scrape_s, recorder.kept)
+
+
+def record_the_demo(minutes: float) -> None:
+    """Start the demo and a Prometheus for each scrape interval, wait for history, and write the recordings."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        target = stack.enter_context(demo(folder)).removeprefix("http://")
+        servers = {
+            name: stack.enter_context(
+                prometheus(_CONFIGURATION.format(interval=interval, root=ROOT, target=target), folder / name)
+            )
+            for name, interval in SCRAPES.items()
+        }
+        print(
+            f"{minutes:g} minutes of history: wait until {time.strftime('%H:%M', time.localtime(time.time() + 60 * minutes))}"
+        )
+        time.sleep(60 * minutes)
+        for name, server in servers.items():
+            write(name, record(Prometheus(server.url, DATA_SOURCE_S), minutes))
+
+
+def write(name: str, recording: Recording) -> None:
+    """Keep a recording as a fixture."""
+    FIXTURES.mkdir(parents=True, exist_ok=True)
+    recording.write(FIXTURES / f"{name}.json.xz")
+
+
+def draw_all() -> None:
+    """Every picture into build/, and the small ones that the pages show into docs/."""
+    shutil.rmtree(BUILT, ignore_errors=True)
+    every = Drawing(widths=(1600, 1280), themes=("dark", "light"), open=(False, True), pictures=True)
+    for name in SCRAPES:
+        draw(recorded(name), BUILT / name, every, timeout_s=1800)
+    shown = Drawing(widths=(1280,), themes=("dark", "light"), open=(False,), pictures=True, kind="webp", scale=0.75)
+    with tempfile.TemporaryDirectory() as folder:
+        draw(recorded("scraped-15s"), Path(folder), shown)
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        for picture in Path(folder).glob("*.webp"):
+            shutil.copy(picture, PICTURES / picture.name.replace("-1280", ""))
+    print(BUILT, PICTURES, sep="\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=35)
+    parser.add_argument("--drawn-only", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.drawn_only:
+        record_the_demo(arguments.minutes)
+    draw_all()
+
+
+if __name__ == "__main__":
+    main()

@@ -18,7 +18,7 @@ demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI 
 test: .venv/dev tools-present ## all tests, with a real prometheus and promtool
 	@$(BIN)/python -m pytest $(ARGS)
 
-check: .venv/dev format lint types contracts deploy-check test ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests
+check: .venv/dev format lint types contracts deploy-check dashboard-check test ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)
 	@$(BIN)/ruff format --check --quiet . || { echo 'not formatted; run: .venv/bin/ruff format'; exit 1; }
@@ -109,6 +109,16 @@ alerts-tried: .venv/dev ## run every incident through both promtools and write d
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies
 	@$(RUN) -m tools.dashboards
 	@$(BIN)/python tools/chart.py fill
+
+dashboard-check: .venv/dev ## draw every dashboard over recorded answers and judge what it shows (needs node)
+	@tools/node-libraries || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
+	  tools/ensure-tools chromium && $(BIN)/python -m pytest -p no:randomly tests/dashboards/with_node.py $(ARGS)
+
+dashboard-pictures: .venv/dev ## record the demo for 35 minutes (ARGS="--minutes 60"), draw every dashboard into build/, small pictures into docs/
+	@tools/node-libraries && tools/ensure-tools chromium prometheus && $(RUN) -m tests.dashboards.recording $(ARGS)
+
+dashboards-grafana-com: .venv/dev ## write the dashboards with __inputs into build/, for an upload to grafana.com
+	@$(RUN) -m tools.dashboards grafana-com
 
 pages: .venv/dev ## put the output of the commands into docs/
 	@$(RUN) -m tools.command_pages

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
-from tests.artefacts.promql import ROOT, Dimension, dimension_of_unit, selectors
+from tests.artefacts.promql import ROOT, Dimension, dimension_of_unit
 from tests.artefacts.shipped_dashboards import EVERY_PANEL, NAMES, QUERIES, Panel, parsed
 
 from fss_exporter.model.thresholds import (
@@ -34,13 +35,16 @@ UNITS: dict[str, set[Dimension]] = {
 
 # Steps that are neither of a ceiling nor of an objective equal the numbers of these alerts.
 STEPS_OF_ALERTS = {
-    (600,): "FssOciDataStale",
+    (600,): "FssOciPollerDown",
+    (300, 1200): "FssOciDataLate",
     (0.05,): "FssOciThrottled",
     (0.01,): "FssClientRetransmissions",
     (1.5,): "FssFileSystemLoadUneven",
-    (0.95, 0.99): "FssMountTargetUnhealthy",
-    (2, 3): "FssReplicationBehind",
+    (2,): "FssReplicationBehind",
 }
+STEPS_OF_BURN = (1, 14.4)  # the slowest burn that is a ticket, and the burn that pages
+STEPS_OF_BUDGET = (0, 0.25)
+_RULES = (ROOT / "rules" / "recording.yml").read_text("utf-8")
 COUNT_STEPS = {(), (1,), (2,)}  # none; one is too many; more than one
 
 
@@ -51,7 +55,7 @@ COUNT_STEPS = {(), (1,), (2,)}  # none; one is too many; more than one
         ('fss_mount_target_iops{adress="10.80.1.10"}', "no label adress"),
         ("sum by (operation) (fss_mount_target_iops)", "no such label"),
         ("fss_mount_target_iops * on (address) group_left (fqdn) fss_mount_target_info", "not on the left side"),
-        ("histogram_quantile(0.9, fss_mount_target_iops)", "is not known here"),
+        ("deriv(fss_mount_target_iops[5m])", "is not known here"),
     ],
 )
 def test_a_query_for_what_does_not_exist_would_be_found(expr: str, complaint: str) -> None:
@@ -91,7 +95,7 @@ def test_a_query_parses_and_asks_only_for_names_and_labels_that_exist(
 @pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
 def test_the_unit_of_a_query_is_the_unit_that_is_shown(panel: Panel, ref: str, expr: str, legend: str) -> None:
     dimension = NAMES.series(parsed(expr)).dimension
-    unit = panel.body["fieldConfig"]["defaults"]["unit"]
+    unit = "ops" if panel.body["type"] == "heatmap" else panel.body["fieldConfig"]["defaults"]["unit"]
     if panel.body["type"] == "table":
         field = "Value" if len(panel.body["targets"]) == 1 else f"Value #{ref}"
         unit = next(
@@ -105,7 +109,7 @@ def test_the_unit_of_a_query_is_the_unit_that_is_shown(panel: Panel, ref: str, e
             None,
         )
     if unit is None:
-        assert legend in {"info", "finding", "firing"}, "a value that is shown has a unit"
+        assert legend in {"info", "mounts"}, "a value that is shown has a unit"
     else:
         assert dimension in UNITS[unit], f"{legend} is {dimension}, shown as {unit}"
 
@@ -114,12 +118,33 @@ def test_the_unit_of_a_query_is_the_unit_that_is_shown(panel: Panel, ref: str, e
 def test_counters_are_only_seen_as_rates_over_the_interval_grafana_chooses(
     panel: Panel, ref: str, expr: str, legend: str
 ) -> None:
-    assert all(window == "$__rate_interval" for window in re.findall(r"\bi?rate\([^\[]*\[([^\]]*)\]", expr)), (
-        f"{panel} {ref} {legend}"
-    )
-    bare = re.sub(r"\b(i?rate|increase)\([^()]*(?:\{[^}]*\})?[^()]*\)", "", expr)
-    for selector in selectors(parsed(bare)) if bare.count("(") == bare.count(")") and "_total" in bare else ():
-        assert not str(selector.name).endswith("_total")
+    windows = re.findall(r"\bi?rate\([^\[]*\[([^\]]*)\]", expr)
+
+    assert set(windows) <= {"$__rate_interval"}, f"{panel} {ref} {legend}"
+    assert [name for name in _outside_of_ranges(parsed(expr)) if name.endswith("_total")] == []
+
+
+def _outside_of_ranges(node: Any) -> Iterator[str]:
+    """Names of the series whose values are taken as they are."""
+    if isinstance(node, promql_parser.VectorSelector):
+        yield str(node.name)
+    if isinstance(node, promql_parser.MatrixSelector):
+        return
+    for part in ("lhs", "rhs", "expr"):
+        child = getattr(node, part, None)
+        if isinstance(child, promql_parser.Expr):
+            yield from _outside_of_ranges(child)
+    for argument in getattr(node, "args", None) or ():
+        yield from _outside_of_ranges(argument)
+
+
+@pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
+def test_a_rate_has_data_at_a_scrape_of_a_minute_whatever_the_data_source_says(
+    panel: Panel, ref: str, expr: str, legend: str
+) -> None:
+    (target,) = (target for target in panel.body["targets"] if target["refId"] == ref)
+
+    assert (target.get("interval") == "1m") == ("$__rate_interval" in expr), legend
 
 
 @EVERY_PANEL
@@ -149,7 +174,7 @@ def coloured(panel: Panel) -> Iterator[tuple[str, tuple[float, ...], tuple[str, 
     """Expression, steps and colours of everything in a panel that has steps."""
     defaults = panel.body["fieldConfig"]["defaults"]
     if panel.body["type"] != "table":
-        for _, expr, _ in panel.queries():
+        for _, expr, _ in panel.queries() if "thresholds" in defaults else ():
             yield expr, steps_of(defaults["thresholds"]), _colours(defaults["thresholds"])
         return
     by_field = {f"Value #{ref}": expr for ref, expr, _ in panel.queries()} | {"Value": panel.body["targets"][0]["expr"]}
@@ -167,7 +192,12 @@ def _colours(thresholds: dict[str, Any]) -> tuple[str, ...]:
 def test_colours_change_where_the_model_and_the_alerts_say(panel: Panel) -> None:
     alerts = alert_expressions()
     for expr, steps, colours in coloured(panel):
-        if ":fss_latency_objective:ratio" in expr:
+        if "slo:fss_error_budget_burn" in expr and steps:
+            assert steps == STEPS_OF_BURN
+            assert re.search(rf"burn:ratio[^>]*> {steps[1]}\b", _RULES)
+        elif "slo:fss_error_budget_left" in expr:
+            assert (steps, colours) == (STEPS_OF_BUDGET, ("red", "orange", "green"))
+        elif ":fss_latency_objective:ratio" in expr:
             assert (steps, colours) == ((LATENCY_WARNING_RATIO, LATENCY_CRITICAL_RATIO), ("green", "orange", "red"))
         elif re.search(r":fss_(client_peak_)?utilisation:(ratio|max|forecast|busiest)", expr) and "count(" not in expr:
             assert (steps, colours) == ((WARNING_RATIO, CRITICAL_RATIO), ("green", "orange", "red"))
@@ -186,5 +216,6 @@ def alert_expressions() -> dict[str, str]:
     found: dict[str, str] = {}
     for group in yaml.safe_load((ROOT / "rules" / "alerts.yml").read_text("utf-8"))["groups"]:
         for rule in group["rules"]:
-            found[rule["alert"]] = f"{found.get(rule['alert'], '')} {rule['expr']}"
+            if "alert" in rule:
+                found[rule["alert"]] = f"{found.get(rule['alert'], '')} {rule['expr']}"
     return found

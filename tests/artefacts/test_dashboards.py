@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -22,6 +24,7 @@ from tests.artefacts.shipped_dashboards import (
     variables,
 )
 from tools.dashboards.__main__ import texts
+from tools.dashboards.sharing import for_grafana_com
 
 
 def test_the_committed_files_are_what_the_generator_writes() -> None:
@@ -52,7 +55,7 @@ def test_a_dashboard_can_be_imported_anywhere_and_keeps_its_address(name: str) -
     assert content["id"] is None
     assert content["schemaVersion"] == 39
     assert content["tags"] == ["fss"]
-    assert content["refresh"] == ""
+    assert content["refresh"] == "1m"
     assert content["editable"] is False
     assert content["graphTooltip"] == 1
     assert (content["time"]["from"], content["time"]["to"]) == ("now-3h", "now")
@@ -89,8 +92,18 @@ def test_everything_asks_the_data_source_the_reader_chose(name: str) -> None:
 
 @EVERY_DASHBOARD
 def test_panels_have_ids_titles_and_places_of_their_own(name: str) -> None:
-    panels = DASHBOARDS[name]["panels"]
-    titles = [panel["title"] for panel in panels if panel["type"] != "row"]
+    outer = DASHBOARDS[name]["panels"]
+    every = [one for panel in outer for one in (panel, *panel.get("panels", ()))]
+    titles = [panel["title"] for panel in every if panel["type"] != "row"]
+
+    assert [panel["id"] for panel in every] == list(range(1, len(every) + 1))
+    assert len(titles) == len(set(titles))
+    for panels in (outer, *(panel["panels"] for panel in outer if panel["type"] == "row")):
+        assert_side_by_side(panels)
+
+
+def assert_side_by_side(panels: Sequence[dict[str, Any]]) -> None:
+    """No panel lies on another one or leaves the screen."""
     taken: set[tuple[int, int]] = set()
     for panel in panels:
         place = panel["gridPos"]
@@ -103,8 +116,16 @@ def test_panels_have_ids_titles_and_places_of_their_own(name: str) -> None:
         assert place["x"] + place["w"] <= 24, f"{panel['title']} is wider than the screen"
         taken |= cells
 
-    assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
-    assert len(titles) == len(set(titles))
+
+@EVERY_DASHBOARD
+def test_only_the_first_screen_is_open(name: str) -> None:
+    outer = DASHBOARDS[name]["panels"]
+    first = [panel for panel in outer if panel["type"] != "row"]
+    rows = outer[len(first) :]
+
+    assert all(panel["type"] == "row" and panel["collapsed"] and panel["panels"] for panel in rows)
+    assert 4 < len(first) < 14
+    assert max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in first) <= 22, "a screen has no more room"
 
 
 @EVERY_DASHBOARD
@@ -176,7 +197,7 @@ def test_a_panel_of_the_first_few_says_so(panel: Panel) -> None:
 @EVERY_PANEL
 def test_shares_start_at_zero(panel: Panel) -> None:
     defaults = panel.body["fieldConfig"]["defaults"]
-    if defaults["unit"] == "percentunit":
+    if panel.body["type"] == "timeseries" and defaults["unit"] == "percentunit":
         assert defaults["min"] == 0
 
 
@@ -188,3 +209,26 @@ def test_alerts_link_to_dashboards_and_variables_that_exist(path: Path) -> None:
     assert links
     for uid, parameters in links:
         assert set(re.findall(r"var-(\w+)=", parameters)) <= set(variables(files[uid]))
+
+
+@EVERY_DASHBOARD
+def test_the_variant_for_grafana_com_asks_for_its_data_source_at_the_import(name: str) -> None:
+    shared = for_grafana_com(DASHBOARDS[name])
+    sources = [one["datasource"] for one in objects(shared) if "datasource" in one]
+    required = {one["id"] for one in shared["__requires"] if one["type"] == "panel"}
+
+    assert [one["name"] for one in shared["__inputs"]] == ["DS_PROMETHEUS"]
+    assert {source["uid"] for source in sources} == {"${DS_PROMETHEUS}"}
+    assert "datasource" not in {variable["name"] for variable in shared["templating"]["list"]}
+    assert "${datasource" not in json.dumps(shared)
+    assert required == {panel.body["type"] for panel in PANELS if panel.file == name}
+
+
+def test_the_lint_file_excludes_rules_with_reasons_and_for_what_exists() -> None:
+    exclusions = yaml.safe_load((FOLDER / ".lint").read_text("utf-8"))["exclusions"]
+    titles = {content["title"] for content in DASHBOARDS.values()}
+
+    assert exclusions
+    for rule in exclusions.values():
+        assert len(rule["reason"]) > 30
+        assert {entry["dashboard"] for entry in rule.get("entries", ())} <= titles

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
-from grafana_foundation_sdk.models import common, dashboard, units
+from grafana_foundation_sdk.models import common, dashboard, heatmap, units
 from tests.artefacts.promql import ROOT
 from tests.artefacts.shipped_dashboards import objects
 
@@ -86,6 +86,7 @@ def test_every_mode_is_one_grafana_knows() -> None:
         common.BarGaugeDisplayMode,
         dashboard.FieldColorModeId,
         dashboard.ThresholdsMode,
+        heatmap.HeatmapColorMode,
     )
     known = {str(mode) for enumeration in enumerations for mode in enumeration}
     for path in FILES:

@@ -1,7 +1,7 @@
-"""Write the dashboards."""
+"""Write the dashboards: into dashboards/, or with the argument grafana-com into build/, as grafana.com takes them."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tools.dashboards.clients import clients
@@ -9,21 +9,36 @@ from tools.dashboards.exporter import exporter
 from tools.dashboards.fleet import fleet
 from tools.dashboards.frame import as_text
 from tools.dashboards.mount_target import mount_target
+from tools.dashboards.panels import Json
+from tools.dashboards.sharing import for_grafana_com
 
-FOLDER = Path(__file__).parents[2] / "dashboards"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "dashboards"
+GRAFANA_COM = ROOT / "build" / "dashboards-grafana-com"
+
+
+def contents() -> Mapping[str, Json]:
+    """Every dashboard by file name."""
+    made = {"clients": clients(), "exporter": exporter(), "fleet": fleet(), "mount-target": mount_target()}
+    return {f"{name}.json": content for name, content in made.items()}
 
 
 def texts() -> Mapping[str, str]:
-    """Every dashboard by file name."""
-    made = {"clients": clients(), "exporter": exporter(), "fleet": fleet(), "mount-target": mount_target()}
-    return {f"{name}.json": as_text(content) for name, content in made.items()}
+    """Every dashboard as it is committed, by file name."""
+    return {name: as_text(content) for name, content in contents().items()}
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
+    if list(arguments) == ["grafana-com"]:
+        GRAFANA_COM.mkdir(parents=True, exist_ok=True)
+        for name, content in contents().items():
+            (GRAFANA_COM / name).write_text(as_text(for_grafana_com(content)), encoding="utf-8")
+        print(GRAFANA_COM)
+        return 0
     for name, text in texts().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

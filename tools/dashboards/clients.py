@@ -65,8 +65,8 @@ _STATS = [
     ),
     tally(
         "Stalled clients",
-        "Clients whose requests have waited two minutes or more without any reply. One: that client. Most: the mount target or the network.",
-        f"count({_WAITING} >= 120) or vector(0)",
+        "Clients whose requests have waited five minutes or more without any reply. One: that client. Most: the mount target or the network.",
+        f"count({_WAITING} >= 300) or vector(0)",
         steps=NOT_ZERO_STEPS,
         width=4,
     ),
@@ -142,7 +142,7 @@ _WHAT = Section(
             width=8,
         ),
         graph(
-            "Estimated IOPS of file locks",
+            "File locks: ten highest",
             "The operation table of the kernel has no locks. This estimate counts four I/O operations for each POSIX lock. High: an application that "
             "locks in a loop. local_lock=all keeps locks on the client, if only one client uses the file.",
             Query(

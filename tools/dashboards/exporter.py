@@ -185,12 +185,12 @@ _COST = Section(
 
 def exporter() -> Json:
     """The dashboard."""
-    selector = 'alertname=~"Fss(Exporter|Oci|Collector|Nfs|Address|Forwarder|Rules|Client(Data|Address)).*"'
+    selector = 'alertname=~"Fss(Exporter|Oci|Poller|Collector|Nfs|Scrape|MountTargetData|ClientData).*"'
     alerts = firing_alerts(
         "Alerts of the monitoring",
         "Firing alerts of exporters and polls, notes included.",
         selector,
-        width=14,
+        width=12,
         height=8,
     )
     return dashboard(
@@ -213,6 +213,6 @@ def exporter() -> Json:
                 description="One agent or poller, or all.",
             ),
         ],
-        alerts='alertname=~"Fss(Exporter|Oci|Collector|Nfs).+"',
+        alerts='alertname=~"Fss(Exporter|Oci|Poller|Collector|Nfs|Scrape).+"',
         sections=[Section("", [*_STATS, alerts, _COLLECTORS, REGIONS]), POLLING, _NFS, _COST],
     )

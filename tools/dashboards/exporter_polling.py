@@ -3,7 +3,7 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Query, graph
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import DATA_AGE_STEPS, IN_REGION, THROTTLED_STEPS, largest_now
+from tools.dashboards.words import IN_REGION, POLL_AGE_STEPS, THROTTLED_STEPS, largest_now
 
 THESE = 'job=~"$job", instance=~"$instance"'
 POLLED = f"{IN_REGION}, {THESE}"
@@ -27,7 +27,7 @@ REGIONS = table(
     ),
     columns={
         "region": Column("Region"),
-        "age": Column("Last poll", unit="s", steps=DATA_AGE_STEPS, width=120),
+        "age": Column("Last poll", unit="s", steps=POLL_AGE_STEPS, width=120),
         "complete": Column("Complete", unit="bool_yes_no", steps=((None, "orange"), (1, "green")), width=100),
         "duration": Column("Took", unit="s", width=110),
         "inventory": Column("Inventory", unit="s", width=120),

@@ -249,7 +249,7 @@ def fleet() -> Json:
         uid="fss-fleet",
         title="FSS fleet",
         description="How close every OCI File Storage mount target is to its ceiling. Needs rules/recording.yml and rules/alerts.yml.",
-        alerts='alertname=~"FssMountTarget.+|FssReplication.+|FssFileSystem.+"',
+        alerts='alertname=~"Fss(Region|MountTarget|Replication|FileSystem).+"',
         sections=[
             Section("", [*_STATS, alerts, _NEAREST, _CEILINGS]),
             Section(

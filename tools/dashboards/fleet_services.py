@@ -35,8 +35,8 @@ FILE_SYSTEMS = Section(
     "Replication, space and quota",
     [
         graph(
-            "Age of the recovery point in intervals",
-            "Age of the last complete copy of each replication, in units of its interval: ten oldest. 1 is normal. Above 2 the copy falls behind, "
+            "Recovery points: ten oldest",
+            "Age of the last complete copy of each replication, in units of its interval. 1 is normal. Above 2 the copy falls behind, "
             "and a disaster would lose that much work.",
             Query(
                 largest_now(_recovery_point, "region, replication_id"),
@@ -77,8 +77,8 @@ SERVICES = Section(
     "Other services",
     [
         graph(
-            "Lustre: shares of throughput and space",
-            "Throughput of each file system of File Storage with Lustre as share of its ceiling, and how full it is: ten nearest. Above the orange "
+            "Lustre: ten nearest to a ceiling",
+            "Throughput of each file system of File Storage with Lustre as share of its ceiling, and how full it is. Above the orange "
             "line: a higher tier or more capacity. Empty: the poller does not ask for Lustre (oci.services).",
             Query(
                 nearest(

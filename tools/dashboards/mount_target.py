@@ -59,7 +59,7 @@ _STATS = [
     ),
     stat(
         "Burn, 1 hour",
-        "How fast the error budget was spent in the last hour: 1 spends it in exactly 30 days, 16 in two days and pages.",
+        "How fast the error budget was spent in the last hour: 1 spends it in exactly 30 days, 14.4 in two days and pages.",
         Query(f'max(slo:fss_error_budget_burn:ratio{{window="1h", {THIS}}})'),
         unit="none",
         steps=BURN_STEPS,
@@ -143,7 +143,7 @@ _SLO = Section(
     [
         table(
             "Objectives and their budgets",
-            "Each objective of this mount target: the part of the error budget of 30 days that is left, and how fast it is being spent. A burn of 16 "
+            "Each objective of this mount target: the part of the error budget of 30 days that is left, and how fast it is being spent. A burn of 14.4 "
             "over one hour pages. A burn of 6 over six hours is a ticket.",
             Query(_by_objective("min", f"slo:fss_error_budget_left:ratio{{{THIS}}}"), "left"),
             *(

@@ -14,7 +14,7 @@ def ceiling_lines() -> list[Json]:
     """Colours of a ceiling and its warning line."""
     return [
         line("ceiling", "red", dashed=True),
-        line(f"{100 * WARNING_RATIO:.0f} % of the ceiling", "orange", dashed=True),
+        line(f"{100 * WARNING_RATIO:.0f} % of the ceiling", "orange", dashed=True, legend=False),
     ]
 
 

@@ -6,7 +6,7 @@ from tools.dashboards.panels import Panel, Query, graph, line
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, largest_now
 
-_OBJECTIVE = line("^objective", "orange", dashed=True, regex=True)
+_OBJECTIVE = line("^objective", "orange", dashed=True, regex=True, legend=False)
 
 
 def _latency(kind: str, label: str, rate: str) -> Panel:

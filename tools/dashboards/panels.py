@@ -254,11 +254,13 @@ def override(name: str, *, regex: bool = False, **properties: Any) -> Json:  # G
     }
 
 
-def line(name: str, color: str, *, dashed: bool = False, regex: bool = False) -> Json:
-    """A series in a colour of its own; a dashed one is a limit and has no fill."""
+def line(name: str, color: str, *, dashed: bool = False, regex: bool = False, legend: bool = True) -> Json:
+    """A series in a colour of its own; a dashed one is a limit and has no fill. A legend has room for three rows."""
     properties: Json = {"color": {"fixedColor": color, "mode": "fixed"}}
     if dashed:
         properties |= {"custom__lineStyle": {"dash": [8, 6], "fill": "dash"}, "custom__fillOpacity": 0}
+    if not legend:
+        properties["custom__hideFrom"] = {"legend": True, "tooltip": False, "viz": False}
     return override(name, regex=regex, **properties)
 
 

@@ -7,16 +7,20 @@ from tools.dashboards.panels import Query, Steps
 IN_REGION = 'region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
 
-# These equal the numbers in rules/alerts.yml; a test compares.
-DATA_AGE_STEPS: Steps = ((None, "green"), (600, "red"))
+# These equal the numbers in rules/; a test compares.
+DATA_AGE_STEPS: Steps = ((None, "green"), (300, "orange"), (1200, "red"))
+POLL_AGE_STEPS: Steps = ((None, "green"), (600, "red"))
 THROTTLED_STEPS: Steps = ((None, "green"), (0.05, "orange"))
 RETRANSMISSION_STEPS: Steps = ((None, "green"), (0.01, "orange"))
 FAILED_STEPS: Steps = ((None, "green"), (0.01, "red"))
 IMBALANCE_STEPS: Steps = ((None, "green"), (1.5, "orange"))
-REPLICATION_STEPS: Steps = ((None, "green"), (2, "orange"), (3, "red"))
-BURN_STEPS: Steps = ((None, "green"), (1, "orange"), (16, "red"))
-BUDGET_STEPS: Steps = ((None, "red"), (0, "orange"), (0.25, "green"))
-"""Spent, nearly spent, enough; a budget has no alert of its own."""
+REPLICATION_STEPS: Steps = ((None, "green"), (2, "orange"))
+BURN_STEPS: Steps = ((None, "green"), (1, "orange"), (14.4, "red"))
+BUDGET_STEPS: Steps = (
+    (None, "red"),
+    (0, "orange"),
+    (0.25, "green"),
+)  # spent, nearly spent, enough: a budget has no alert of its own
 
 KEEP = "${datasource:queryparam}&${__url_time_range}"
 TO_MOUNT_TARGET = (

@@ -42,8 +42,8 @@ STEPS_OF_ALERTS = {
     (1.5,): "FssFileSystemLoadUneven",
     (2,): "FssReplicationBehind",
 }
-STEPS_OF_BURN = (1, 14.4)  # the slowest burn that is a ticket, and the burn that pages
-STEPS_OF_BUDGET = (0, 0.25)
+STEPS_OF_BURN: tuple[float, ...] = (1, 14.4)  # the slowest burn that is a ticket, and the burn that pages
+STEPS_OF_BUDGET: tuple[float, ...] = (0, 0.25)
 _RULES = (ROOT / "rules" / "recording.yml").read_text("utf-8")
 COUNT_STEPS = {(), (1,), (2,)}  # none; one is too many; more than one
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import RECORDINGS, ask, ask_process
+from tests.cli.prompt import RECORDINGS, ROOT, ask, ask_process
 
 MIXED = (RECORDINGS / "k_mixed/before.txt", RECORDINGS / "k_mixed/after.txt")
 
@@ -347,3 +347,35 @@ def test_a_long_round_trip_is_called_what_it_is(rtt: str, said: str) -> None:
     out = " ".join(ask("plan", "--reads", "5", "--clients", "1", "--network-rtt", rtt).out.split())
     assert said in out
     assert bool(said) == ("White paper:" in out)
+
+
+NFS_UTILS = ROOT / "tests/fixtures/nfs-utils"
+
+
+@pytest.mark.parametrize("scenario", ["k_mixed", "d4_randwrite_36k"])
+def test_saved_output_of_nfsiostat_is_a_workload_with_bounds(scenario: str) -> None:
+    files = (RECORDINGS / scenario / "before.txt", RECORDINGS / scenario / "after.txt")
+    found, recorded = planned("--nfsiostat", NFS_UTILS / scenario / "nfsiostat.txt"), planned("--mountstats", *files)
+    assert found["address"] == recorded["address"] == "10.80.1.10"
+    for name in {"READ", "WRITE"} & recorded["operations"].keys():
+        seen, real = found["operations"][name], recorded["operations"][name]
+        assert seen["per_second"] == pytest.approx(real["per_second"], rel=0.01)
+        assert seen["iops"]["lower"] * 0.99 <= real["iops"]["point"] <= seen["iops"]["upper"] * 1.01
+    assert found["read_bytes_per_second"] == pytest.approx(recorded["read_bytes_per_second"], rel=0.02)
+    assert "note: " in ask("plan", "--nfsiostat", NFS_UTILS / scenario / "nfsiostat.txt").err
+
+
+def test_two_outputs_of_the_tool_mountstats_are_a_workload(tmp_path: Path) -> None:
+    later = NFS_UTILS / "k_mixed/mountstats.txt"
+    earlier = tmp_path / "earlier.txt"
+    text = later.read_text().replace("NFS mount age: 0:01:05", "NFS mount age: 0:00:05")
+    earlier.write_text(re.sub(r"(?m)^\t(\d+) ops", lambda found: f"\t{int(found[1]) // 2} ops", text))
+    found = planned("--mountstats", earlier, later)
+    assert found["operations"]["CREATE"]["per_second"] == pytest.approx(3681 / 2 / 60, rel=0.01)
+
+
+@pytest.mark.parametrize("file", ["k_mixed/mountstats.txt", "../fio/normal.txt"])
+def test_another_file_than_nfsiostats_is_refused_with_what_to_give(file: str) -> None:
+    answer = ask("plan", "--nfsiostat", NFS_UTILS / file)
+    assert answer.code == 2
+    assert "not the output of nfsiostat; give two looks at mountstats with --mountstats" in answer.err

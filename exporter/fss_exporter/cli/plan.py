@@ -19,6 +19,7 @@ from fss_exporter.fetch import check_url, get
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.storage_service import Service, ServiceChoice
 from fss_exporter.model.traffic import Traffic, together
+from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.rates import traffic as traffic_between
 from fss_exporter.plan.answer_json import case_document
 from fss_exporter.plan.answer_tables import show_case
@@ -101,6 +102,8 @@ def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]
     """The workload by address; a stated workload has none."""
     if inputs.mountstats is not None:
         loads = _recorded(inputs.mountstats, inputs, ceilings)
+    elif inputs.nfsiostat is not None:
+        loads = _of_nfsiostat(inputs.nfsiostat)
     elif inputs.scrapes is not None:
         before, after = inputs.scrapes
         loads = between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
@@ -144,6 +147,20 @@ def _recorded(
         mounts.setdefault(key.address, []).append(load)
     source = f"{files[0]} to {files[1]}, {between.seconds:g} s"
     return {name: Load(source, together(loads)) for name, loads in mounts.items()}
+
+
+def _of_nfsiostat(file: Path) -> dict[str, Load]:
+    """By address, from the last report of a saved output."""
+    text = text_of(file)
+    if not is_nfsiostat_output(text):
+        raise UsageError(f"{file}: not the output of nfsiostat; give two looks at mountstats with --mountstats")
+    report = parse_nfsiostat_output(str(file), text)
+    for line in report.notes:
+        tables.note(line)
+    mounts: dict[str, list[Traffic]] = {}
+    for key, traffic in report.traffic.items():
+        mounts.setdefault(key.address or key.server, []).append(traffic)
+    return {name: Load(str(file), together(loads)) for name, loads in mounts.items()}
 
 
 def _api(url: str) -> Callable[[str], str]:

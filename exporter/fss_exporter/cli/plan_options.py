@@ -64,7 +64,14 @@ _WORKLOAD = (
     ),
 )
 _RECORDED = (
-    _option("--mountstats", nargs=2, type=_PATH, metavar="BEFORE AFTER", help="A recorded load."),
+    _option(
+        "--mountstats",
+        nargs=2,
+        type=_PATH,
+        metavar="BEFORE AFTER",
+        help="A recorded load: /proc/1/mountstats or output of the tool mountstats, saved twice.",
+    ),
+    _option("--nfsiostat", type=_PATH, metavar="FILE", help="Saved output of nfsiostat; its last report counts."),
     _option("--mountinfo", multiple=True, type=_PATH, help="The mountinfo saved with --mountstats."),
     seconds_option,
     _option("--scrapes", nargs=2, type=_PATH, metavar="BEFORE AFTER", help="/metrics of an agent, saved twice."),

@@ -7,7 +7,7 @@ from pathlib import Path
 from fss_exporter.errors import UsageError
 from fss_exporter.model.capacity import ClientHosts
 
-_RECORDED = "--mountstats, --scrapes or --prometheus"
+_RECORDED = "--mountstats, --nfsiostat, --scrapes or --prometheus"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,7 @@ class PlanInputs:
     mountstats: tuple[Path, Path] | None
     mountinfo: tuple[Path, ...]
     seconds: float | None
+    nfsiostat: Path | None
     scrapes: tuple[Path, Path] | None
     prometheus: str | None
     address: str | None
@@ -88,7 +89,7 @@ def check_inputs(inputs: PlanInputs) -> None:
 
 
 def _conflicts(inputs: PlanInputs) -> tuple[tuple[bool, str], ...]:
-    recorded = sum(one is not None for one in (inputs.mountstats, inputs.scrapes, inputs.prometheus))
+    recorded = sum(one is not None for one in (inputs.mountstats, inputs.nfsiostat, inputs.scrapes, inputs.prometheus))
     no_interval = inputs.mountstats is None and inputs.scrapes is None
     return (
         (

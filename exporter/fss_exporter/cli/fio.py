@@ -21,8 +21,8 @@ from fss_exporter.model.benchmark_verdict import Storage, judge
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.storage_service import Ceilings, ServiceChoice
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
-from fss_exporter.plan.purchase_answer import service_title
 from fss_exporter.plan.scenario import MOST_CLIENTS, MOST_MOUNT_TARGETS
+from fss_exporter.plan.service_case import service_title
 
 _STANDARD_INPUT = "-"
 SCHEMA = {"schema": "fio", "version": 1}

@@ -84,3 +84,11 @@ def test_metadata_are_asked_for_on_an_instance_of_oci_only(
         path.write_text(tag)
     assert is_oci_instance(tmp_path) is (tag is not None and tag.startswith("Oracle"))
     assert metadata_url(NfsFlags(sysfs=tmp_path, metadata_url=given)) == url
+
+
+def test_a_stated_bandwidth_needs_no_metadata(tmp_path: Path) -> None:
+    flags = NfsFlags(procfs=tmp_path, network_bandwidth=1.25e9, metadata_url="http://127.0.0.1:1/")
+    assert metadata_url(flags) == ""
+    agent = NfsAgent(flags, {}, BY_NAME)
+    (found,) = [one for one in agent.collector.collect() if one.name == NAME]
+    assert found.samples[0].value == 1.25e9

@@ -255,7 +255,7 @@ CLIENT = (
         (),
         "bytes_per_second",
         "Bandwidth of the network of this instance in each direction.",
-        "shapeConfig.networkingBandwidthInGbps of the instance metadata of OCI",
-        detail="Absent outside of OCI and where the metadata lack the field.",
+        "shapeConfig.networkingBandwidthInGbps of the instance metadata of OCI, or --nfs.network-bandwidth",
+        detail="Absent outside of OCI, where the metadata lack the field, and where a sandbox without network keeps the agent from asking.",
     ),
 )

@@ -36,7 +36,7 @@ class NfsAgent:
         if self._exact is not None:
             self._exact.reader.interval_s = lambda: self.ticker.wanted_interval_s
             self.loops.append(self._exact.reader.loop)
-        self.network = InstanceNetwork(metadata_url(flags))
+        self.network = InstanceNetwork(metadata_url(flags), flags.network_bandwidth)
         self.collector = NfsCollector(
             self.ticker,
             by_operation=flags.operations == "all",
@@ -59,7 +59,9 @@ class NfsAgent:
 
 
 def metadata_url(flags: NfsFlags) -> str:
-    """URL of the instance metadata; empty where nothing is to be asked: outside of OCI, unless the flag names a URL."""
+    """URL of the instance metadata; empty where nothing is to be asked: outside of OCI without a flag, and where the bandwidth is stated."""
+    if flags.network_bandwidth is not None:
+        return ""
     if flags.metadata_url is not None:
         return flags.metadata_url
     return METADATA_URL if is_oci_instance(flags.sysfs) else ""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from fss_exporter import units
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.host_flags import PROCFS, Command, exact_options, procfs_options
 from fss_exporter.errors import UsageError
@@ -33,6 +34,7 @@ class NfsFlags:
     max_mounts: int = MAX_MOUNTS
     scrapers: int = 1
     metadata_url: str | None = None
+    network_bandwidth: float | None = None
 
     @classmethod
     def taken_from(cls, flags: dict[str, Any]) -> "NfsFlags":
@@ -117,6 +119,13 @@ _SERVED: Final = (
         "metadata_url",
         metavar="URL",
         help="Instance metadata, for the bandwidth of the network; empty: do not ask.  [default: OCI's, on an instance of OCI]",
+    ),
+    click.option(
+        "--nfs.network-bandwidth",
+        "network_bandwidth",
+        type=units.bandwidth,
+        metavar="RATE",
+        help="Bandwidth of this host's network, e.g. 10Gbit/s, where the metadata cannot be asked.",
     ),
 )
 

@@ -16,11 +16,12 @@ class InstanceNetwork:
 
     Args:
         url: of the metadata; empty to ask nothing.
+        stated: bytes per second, as the operator states them; None to take the answer.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, stated: float | None = None) -> None:
         self._url = url
-        self._bytes_per_second: float | None = None
+        self._bytes_per_second = stated
         self._thread = threading.Thread(target=self._read, name="instance-metadata", daemon=True)
 
     def start(self) -> None:

@@ -60,7 +60,6 @@ def test_every_family_is_of_the_catalogue_and_none_comes_twice(worlds: Callable[
     unseen = {metric.name for metric in CLOUD} - set(names)
     assert unseen == {
         "fss_oci_query_splits_total",  # nothing is large enough to be split
-        "fss_oci_mount_targets_limit",  # the region has no Limits API
         "fss_mount_target_pending_shape_info",  # no shape is about to change
     }
 

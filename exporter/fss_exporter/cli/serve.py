@@ -181,7 +181,13 @@ def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
 
 
 def _oci(options: ServeFlags) -> Part:
-    from fss_exporter.cli import cloud  # noqa: PLC0415  # an agent has no OCI SDK
+    try:
+        from fss_exporter.cli import cloud  # noqa: PLC0415  # an agent has no OCI SDK
+    except ModuleNotFoundError as missing:
+        raise UsageError(
+            f"--collector.oci needs the Python module {missing.name}, which is not installed: "
+            "pip install 'fss-exporter[oci]'"
+        ) from missing
     from fss_exporter.config import load  # noqa: PLC0415
 
     return cloud.part(lambda: load(options.config_file, options.oci))

@@ -12,10 +12,12 @@ from fss_exporter.demo.region.messages import (
     FileSystems,
     InCompartment,
     InZone,
+    LimitValues,
     Listed,
     Message,
     MountTargets,
     Page,
+    PrivateIps,
     Replications,
 )
 from fss_exporter.demo.region.resource_bodies import Body, ResourceBody, etag
@@ -23,6 +25,7 @@ from fss_exporter.demo.region.tenancy import Compartment, Link
 from fss_exporter.demo.region.wire import Answer, ApiOperation, Call, paged
 
 _REGION_KEYS = {"eu-frankfurt-1": "FRA", "eu-zurich-1": "ZRH", "us-ashburn-1": "IAD", "us-phoenix-1": "PHX"}
+_MOUNT_TARGET_LIMIT = "mount-target-count"
 _NOT_FILTERS = {"limit", "page", "sortBy", "sortOrder", "compartmentIdInSubtree", "accessLevel"}
 Resources = Callable[[], Iterable[ResourceBody]]
 
@@ -62,12 +65,14 @@ class InventoryApi:
             ("GetTenancy", "tenancies/{id}", self._get_tenancy, Message),
             ("ListRegionSubscriptions", "tenancies/{id}/regionSubscriptions", self._list_regions, Message),
             ("GetPrivateIp", "privateIps/{id}", self._getter(self._private_ips), Message),
+            ("ListPrivateIps", "privateIps", self._list_private_ips, PrivateIps),
             ("GetSubnet", "subnets/{id}", self._getter(self._subnets), Message),
             ("ListVolumes", "volumes", self._lister(lambda: self._volumes(boot=False)), Listed),
             ("ListBootVolumes", "bootVolumes", self._lister(lambda: self._volumes(boot=True)), Listed),
         )
         for name, path, handle, model in identity:
             yield ApiOperation(name, "GET", f"/20160918/{path}", handle, model)
+        yield ApiOperation("ListLimitValues", "GET", "/20190729/limitValues", self._list_limits, LimitValues)
         yield ApiOperation("ListLustreFileSystems", "GET", "/20250228/lustreFileSystems", self._list_lustre, Listed)
 
     # -- resources that exist
@@ -170,6 +175,27 @@ class InventoryApi:
         """The page is wrapped, as in the newer APIs."""
         answer = self._lister(self._lustre)(call)
         return Answer({"items": answer.body}, headers=answer.headers)
+
+    def _list_private_ips(self, call: Call) -> Answer:
+        subnet_id = call.query.subnet_id
+        if all(subnet.id != subnet_id for subnet in self.activity.tenancy.subnets):
+            raise refusal.not_authorized_or_not_found("subnet")
+        found = [one.summary for one in self._private_ips() if one.summary["subnetId"] == subnet_id]
+        return paged(found, call.query, self.largest_page)
+
+    def _list_limits(self, call: Call) -> Answer:
+        """Mount targets by availability domain; a tenancy of more than 100 has a raised limit."""
+        tenancy = self.activity.tenancy
+        if call.query.compartment_id != tenancy.id:
+            raise refusal.not_authorized_or_not_found("tenancy")
+        if (call.query.service_name, call.query.name or _MOUNT_TARGET_LIMIT) != ("filesystem", _MOUNT_TARGET_LIMIT):
+            return Answer([])
+        value = 100 if len(tenancy.mount_targets) <= 100 else 2 * len(tenancy.mount_targets)
+        rows = [
+            {"name": _MOUNT_TARGET_LIMIT, "scopeType": "AD", "availabilityDomain": zone, "value": value}
+            for zone in tenancy.availability_domains
+        ]
+        return paged(rows, call.query, self.largest_page)
 
     def _list_zones(self, call: Call) -> Answer:
         tenancy = self.activity.tenancy

@@ -114,6 +114,20 @@ class Exports(Page):
     sort_order: Order | None = None
 
 
+class PrivateIps(Page):
+    """Query of ListPrivateIps, of one subnet."""
+
+    subnet_id: str
+
+
+class LimitValues(Page):
+    """Query of ListLimitValues."""
+
+    compartment_id: str
+    service_name: str
+    name: str | None = None
+
+
 class Subtree(Message):
     """Query of SummarizeMetricsData."""
 

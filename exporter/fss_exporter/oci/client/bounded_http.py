@@ -136,17 +136,18 @@ def _body(raw: Any) -> bytes:
         raise ContentDecodingError(error) from error
     except ProtocolError as error:
         raise ChunkedEncodingError(error) from error
-    if decoder is not None and body and not decoder.eof:
-        raise ContentDecodingError("the compressed answer has no end")
     return body
 
 
 def _read(raw: Any, decoder: Any) -> bytes:
-    pieces, size = [], 0
-    while chunk := raw.read(_CHUNK_BYTES, decode_content=False):
+    pieces, size, chunk = [], 0, b""
+    while received := raw.read(_CHUNK_BYTES, decode_content=False):
+        chunk = received
         piece = chunk if decoder is None else decoder.decompress(chunk, LARGEST_ANSWER_BYTES + 1 - size)
         size += len(piece)
         if size > LARGEST_ANSWER_BYTES:
             raise AnswerTooLarge(f"the answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB")
         pieces.append(piece)
+    if decoder is not None and chunk and not decoder.eof:
+        raise zlib.error("the compressed answer has no end")
     return b"".join(pieces)

@@ -1,0 +1,127 @@
+"""The cloud client in memory: a region whose resources, figures and failures a test writes down."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from fss_exporter.errors import CloudError
+from fss_exporter.oci import mql
+from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, PrivateIp
+from fss_exporter.oci.oci_inventory import ExportSet, MountTarget, ServiceResource
+from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.streams import Point, Stream
+
+TENANCY = "ocid1.tenancy.oc1..t"
+DOMAIN = "AD-1"
+
+
+def mount_target(name: str) -> MountTarget:
+    """A mount target with an address and an export set of its own."""
+    return MountTarget(
+        id=f"ocid1.mounttarget.oc1..{name}",
+        name=name,
+        compartment_id=TENANCY,
+        availability_domain=DOMAIN,
+        state="ACTIVE",
+        export_set_id=f"set-{name}",
+        subnet_id="subnet",
+        private_ip_id=f"ip-{name}",
+    )
+
+
+def stamp(seconds: int) -> str:
+    """A time stamp as OCI writes it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+@dataclass
+class FakeCloud:
+    """See `cloud_client.CloudClient`.
+
+    Attributes:
+        targets: mount targets of the tenancy.
+        figure: value of a metric and mount target in a minute (its end); None for no point.
+        refuse: the error of an API operation, None where it is answered.
+        spoil: changes the streams of an answer.
+        calls: API operations in the order they were called.
+    """
+
+    targets: Sequence[MountTarget] = ()
+    figure: Callable[[str, str, int], float | None] = lambda *_: 1.0
+    refuse: Callable[[str], CloudError | None] = lambda _: None
+    spoil: Callable[[list[Stream | None]], list[Stream | None]] = lambda streams: streams
+    names: Sequence[str] = ("MountTargetReadThroughput", "MountTargetConnections")
+    calls: list[str] = field(default_factory=list)
+    region: str = "eu-frankfurt-1"
+    tenancy_id: str = TENANCY
+    clock_skew_seconds: float | None = 0.0
+    limits: Mapping[str, float] = field(default_factory=lambda: {DOMAIN: 2.0})
+
+    def _call(self, operation: str) -> None:
+        self.calls.append(operation)
+        error = self.refuse(operation)
+        if error is not None:
+            raise error
+
+    def availability_domains(self) -> tuple[str, ...]:
+        self._call("ListAvailabilityDomains")
+        return (DOMAIN,)
+
+    def compartments(self) -> tuple[Compartment, ...]:
+        self._call("ListCompartments")
+        return ()
+
+    def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
+        self._call(f"List{record.__name__}s")
+        found: dict[type, Sequence[Any]] = {
+            MountTarget: self.targets,
+            ExportSet: [ExportSet(id=one.export_set_id, vcn_id="vcn") for one in self.targets],
+        }
+        del compartment_id, availability_domain
+        return Listing(tuple(found.get(record, ())))
+
+    def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
+        self._call(operation)
+        del compartment_id
+        return Listing(())
+
+    def private_ip(self, ocid: str) -> PrivateIp:
+        self._call("GetPrivateIp")
+        return PrivateIp(ocid, f"10.0.0.{len(self.calls) % 250}", "host")
+
+    def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
+        self._call("ListPrivateIps")
+        del subnet_id
+        return tuple(
+            PrivateIp(one.private_ip_id, f"10.1.{at // 250}.{at % 250}", "") for at, one in enumerate(self.targets)
+        )
+
+    def subnet_domain(self, subnet_id: str) -> str:
+        self._call("GetSubnet")
+        return f"{subnet_id}.example.com"
+
+    def mount_target_limits(self) -> Mapping[str, float]:
+        self._call("ListLimitValues")
+        return self.limits
+
+    def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
+        self._call("ListMetrics")
+        del scope, namespace
+        return tuple(self.names)
+
+    def summarize(self, request: MetricRequest) -> list[Stream | None]:
+        self._call("SummarizeMetricsData")
+        (metric,) = mql.metrics(mql.parse(request.query))
+        streams: list[Stream | None] = []
+        for target in self.targets:
+            minutes = range(request.start, request.end, 60)
+            figures = ((minute, self.figure(metric.name, target.name, minute)) for minute in minutes)
+            points = [Point(stamp(minute), value) for minute, value in figures if value is not None]
+            streams.append(Stream({"resourceId": target.id}, points))
+        return self.spoil(streams)
+
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        self._call("PostMetricData")
+        del data
+        return ()

@@ -1,0 +1,126 @@
+"""Answers that are slow without end, large without measure, or repeat themselves: each ends with an error, in time and in little memory."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.oci.hostile_server import Respond, cut_gzip, drip_body, drip_headers, gzip_bomb, hostile_server, same_page
+from tests.oci.world import World, reach
+from tests.region import Account
+
+from fss_exporter.errors import BrokenAnswer, FssError, Unreachable
+from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.client import Access, SdkClient, Session, read_credentials
+from fss_exporter.oci.cloud_client import MetricRequest
+from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.scopes import Scope
+
+TENANCY = "ocid1.tenancy.oc1..t"
+REQUEST = MetricRequest(Scope(TENANCY), "oci_filestorage", "MountTargetConnections[1m].sum()", 0, 60)
+
+
+def client(url: str, account: Account, folder: Path, **seconds: float) -> SdkClient:
+    services = ("monitoring", "file_storage", "identity")
+    held = read_credentials(Access(config_file=account.write_config(folder, "eu-frankfurt-1")))
+    budget = CallBudget(1000, clock=time.monotonic, wait=lambda _: False)
+    return SdkClient(Session(held, "eu-frankfurt-1", reach(dict.fromkeys(services, url), **seconds), budget=budget))
+
+
+@pytest.mark.parametrize("respond", [drip_body, drip_headers])
+def test_an_answer_of_a_byte_now_and_then_ends_at_the_deadline(
+    respond: Respond, account: Account, tmp_path: Path
+) -> None:
+    with hostile_server(respond) as url:
+        calls = client(url, account, tmp_path, read_timeout_seconds=1.0, answer_timeout_seconds=2.0)
+        began = time.monotonic()
+        with pytest.raises(Unreachable, match="no answer"):
+            calls.summarize(REQUEST)
+        assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("respond", [gzip_bomb, cut_gzip])
+def test_an_answer_that_unpacks_without_measure_or_end_is_a_broken_answer(
+    respond: Respond, account: Account, tmp_path: Path
+) -> None:
+    with hostile_server(respond) as url, pytest.raises(BrokenAnswer, match=r"larger than 32 MiB|no end"):
+        client(url, account, tmp_path).summarize(REQUEST)
+
+
+def test_a_page_token_that_repeats_ends_the_listing(account: Account, tmp_path: Path) -> None:
+    with hostile_server(same_page) as url, pytest.raises(BrokenAnswer, match="does not end"):
+        client(url, account, tmp_path).resources(MountTarget, TENANCY, "AD-1")
+
+
+def test_a_poll_of_dripping_answers_fails_and_is_not_a_success(worlds: Callable[..., World]) -> None:
+    world = worlds()
+    world.poll()
+    assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
+    with hostile_server(drip_body) as url:
+        for session in world.polling._sessions.values():
+            session._reach = reach({"monitoring": url}, read_timeout_seconds=1.0, answer_timeout_seconds=1.0)
+            session._clients.clear()
+        world.pass_minutes()
+        world.poll()
+    assert not world.poller.success
+    assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
+
+
+class TestRotatedKey:
+    """The API key is exchanged while the exporter runs."""
+
+    def test_a_changed_key_file_is_read_without_a_reload(self, worlds: Callable[..., World]) -> None:
+        world = worlds()
+        world.poll()
+        held = world.polling.account._held
+        assert held
+        config = next(path for path in held.files if path.name == "config")
+        config.write_text(config.read_text() + "\n# changed\n")
+        world.pass_minutes()
+        world.poll()
+        assert world.polling.account._held is not held
+        assert world.poller.success
+        assert (world.value("fss_mount_target_read_bytes_total", mount_target="mt-home") or 0) > 0, "counters go on"
+
+    def test_a_key_file_that_breaks_leaves_the_old_key_in_use(
+        self, worlds: Callable[..., World], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        world = worlds()
+        world.poll()
+        held = world.polling.account._held
+        assert held
+        config = next(path for path in held.files if path.name == "config")
+        text = config.read_text()
+        config.write_text("[DEFAULT]\nuser = nobody\n")
+        for _ in range(3):
+            world.pass_minutes()
+            world.poll()
+            assert world.poller.success
+        assert caplog.text.count("the credentials read before stay in use") == 1
+        config.write_text(text)
+        world.pass_minutes()
+        world.poll()
+        assert world.polling.account._held is not held
+
+    def test_a_reload_reads_the_credentials_again(self, worlds: Callable[..., World]) -> None:
+        world = worlds()
+        world.poll()
+        held = world.polling.account._held
+        world.polling.account.read_credentials_again()
+        world.poll()
+        assert world.polling.account._held is not held
+
+
+def test_failed_instance_principals_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    import oci
+
+    def refuse() -> None:
+        raise oci.exceptions.ServiceError(404, "x", {"a": "b" * 500}, "{'target_service': None, 'status': 404}")
+
+    monkeypatch.setattr(oci.auth.signers, "InstancePrincipalsSecurityTokenSigner", refuse)
+    with pytest.raises(FssError) as caught:
+        read_credentials(Access(auth="instance_principal"))
+    text = str(caught.value)
+    assert "Run this on an OCI compute instance" in text
+    assert "{" not in text
+    assert len(text) < 350

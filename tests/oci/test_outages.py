@@ -1,0 +1,205 @@
+"""After an outage no stream loses its backlog, and a round that fails is a failure that others can see. In memory."""
+
+import logging
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+from tests.oci.fake_cloud import FakeCloud, mount_target
+
+from fss_exporter.background import Worker
+from fss_exporter.errors import FssError, NotAuthorized, Unreachable
+from fss_exporter.oci.account import Account, MonitoredRegion
+from fss_exporter.oci.address_lookup import AddressLookup
+from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.inventory_loop import InventoryLoop
+from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
+from fss_exporter.oci.metric_poller import MetricPoller
+from fss_exporter.oci.metric_queries import MetricQueries
+from fss_exporter.oci.region_poller import PollTimes, RegionPoller
+from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.snapshot import SnapshotBoard
+
+NOON = 1_795_003_200
+
+
+class Held:
+    """Credentials that never change."""
+
+    are_outdated = False
+
+
+@dataclass
+class Poll:
+    """One region on a fake cloud, on a clock that is turned by hand."""
+
+    cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target("a"), mount_target("b")]))
+    now: float = NOON + 20.0
+
+    def __post_init__(self) -> None:
+        log = logging.getLogger()
+        client = self.cloud
+        self.board = SnapshotBoard()
+        self.failures = FailureLog("eu", log)
+        self.inventory = InventoryRefresh(
+            client,
+            InventorySelection(),
+            now=self.clock,
+            report=self.failures.report,
+            publish=lambda state: self.board.publish_inventory("eu", state),
+        )
+        queries = MetricQueries(client, start=NOON, now=self.clock, self_metrics=SelfMetrics(), failures=self.failures)
+        times = PollTimes(600.0, 360.0)
+        poller = RegionPoller(client, queries, self.failures, times=times, now=self.clock, clock=self.clock)
+        region = MonitoredRegion("eu", self.inventory, self.failures, poller)
+        account = Account(Held, lambda _: [region], lambda _: None)
+        self.inventories = InventoryLoop(account, interval=600.0, clock=self.clock)
+        self.polls = MetricPoller(account, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)
+
+    def clock(self) -> float:
+        return self.now
+
+    def minute(self, minutes: int = 1) -> None:
+        """Time passes, and one poll."""
+        self.now += 60.0 * minutes
+        for loop in (self.inventories, self.polls):
+            try:
+                loop.run_round()
+            except FssError:
+                continue
+
+    def counted(self) -> dict[str, float]:
+        """Bytes read so far by mount target."""
+        (region,) = self.board.regions
+        assert region.poll
+        column = region.poll.sums["fss_mount_target_read_bytes_total"]
+        return {series.labels[2]: value for series, value in zip(column.series, column.values, strict=True)}
+
+
+def test_a_counter_counts_every_minute_of_an_outage_of_an_hour() -> None:
+    poll = Poll()
+    poll.minute(2)
+    poll.cloud.refuse = lambda _: Unreachable("down", operation="SummarizeMetricsData")
+    for _ in range(60):
+        poll.minute()
+    poll.cloud.refuse = lambda _: None
+    poll.minute()
+    poll.minute()
+    assert poll.counted() == {"a": 64 * 60.0, "b": 64 * 60.0}
+
+
+@pytest.mark.parametrize("missing_polls", [1, 2, 4])
+def test_a_stream_that_is_missing_after_an_outage_brings_its_backlog_later(missing_polls: int) -> None:
+    poll = Poll()
+    poll.minute(2)
+    poll.cloud.refuse = lambda _: Unreachable("down", operation="SummarizeMetricsData")
+    poll.minute(60)
+    poll.cloud.refuse = lambda _: None
+    poll.cloud.spoil = lambda streams: streams[:1]
+    for _ in range(missing_polls):
+        poll.minute()
+    poll.cloud.spoil = lambda streams: streams
+    poll.minute()
+    assert poll.counted()["a"] == poll.counted()["b"] == (63 + missing_polls) * 60.0
+
+
+def test_one_bad_point_after_an_outage_costs_one_minute_until_it_is_mended() -> None:
+    poll = Poll()
+    bad = NOON + 30 * 60
+    poll.cloud.figure = lambda _, __, minute: -7.0 if minute == bad else 1.0
+    poll.minute(2)
+    poll.minute(60)
+    assert poll.counted() == {"a": 61 * 60.0, "b": 61 * 60.0}, "all minutes but the bad one"
+    poll.cloud.figure = lambda *_: 1.0
+    poll.minute()
+    assert poll.counted() == {"a": 63 * 60.0, "b": 63 * 60.0}
+
+
+def test_many_addresses_of_one_subnet_are_one_listing_and_few_are_looked_up_one_by_one() -> None:
+    few, many = (
+        FakeCloud([mount_target(str(at)) for at in range(3)]),
+        FakeCloud([mount_target(str(at)) for at in range(300)]),
+    )
+    for cloud in (few, many):
+        lookup = AddressLookup(cloud, lambda *_: None)
+        lookup.look_up(cloud.targets, lambda: None)
+        assert all(lookup.located(one).address for one in cloud.targets)
+    assert few.calls == ["GetSubnet", "GetPrivateIp", "GetPrivateIp", "GetPrivateIp"]
+    assert many.calls == ["GetSubnet", "ListPrivateIps"]
+
+
+def test_a_limit_that_may_not_be_read_is_no_failure_and_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    poll = Poll()
+    denied = NotAuthorized("no", operation="ListLimitValues", status=404)
+    poll.cloud.refuse = lambda operation: denied if operation == "ListLimitValues" else None
+    for _ in range(25):
+        poll.minute()
+    state = poll.inventory.state
+    assert state.inventory
+    assert (dict(state.inventory.mount_target_limits), all(state.succeeded.values())) == ({}, True)
+    assert state.inventory.mount_target_counts == {"AD-1": 2}
+    assert caplog.text.count("service limit of mount targets is not watched") == 1
+    poll.cloud.refuse = lambda _: None
+    poll.minute(11)
+    assert poll.inventory.state.inventory
+    assert poll.inventory.state.inventory.mount_target_limits == {"AD-1": 2.0}
+
+
+STAGES = (
+    "ListAvailabilityDomains",
+    "ListCompartments",
+    "ListMountTargets",
+    "ListExports",
+    "GetPrivateIp",
+    "ListMetrics",
+    "SummarizeMetricsData",
+)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_unexpected_exception_costs_one_round_is_counted_and_the_loop_goes_on(
+    stage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    poll = Poll()
+    poll.cloud.names = ("MountTargetReadThroughput",)
+
+    def explode(operation: str) -> None:
+        if operation == stage:
+            raise ZeroDivisionError(stage)
+
+    loops = {"oci_inventory": poll.inventories.run_round, "oci": poll.polls.run_round}
+    workers = [Worker(name, run, interval=lambda: 60.0) for name, run in loops.items()]
+    poll.cloud.refuse = explode
+    for worker in workers:
+        worker.run_once()
+    broken = next(one for one in workers if one.heartbeat.errors)
+    assert (broken.heartbeat.success, broken.heartbeat.last_success_timestamp) == (False, None)
+    assert caplog.text.count("ZeroDivisionError") >= 1, "with its traceback"
+    poll.cloud.refuse = lambda _: None
+    poll.now += 1000.0
+    for worker in workers:
+        worker.run_once()
+    assert [worker.heartbeat.success for worker in workers] == [True, True]
+    assert poll.counted().keys() == {"a", "b"}
+
+
+def test_regions_do_not_wait_for_each_other() -> None:
+    """A region that answers nothing, and one that is polled meanwhile."""
+    from fss_exporter.oci.each_region import each_region
+
+    done, leave = threading.Event(), threading.Event()
+
+    def work(name: str) -> None:
+        if name == "slow":
+            assert leave.wait(60)
+        else:
+            done.set()
+
+    thread = threading.Thread(target=each_region, args=(["slow", "fast"], work), daemon=True)
+    thread.start()
+    assert done.wait(60)
+    assert thread.is_alive()
+    leave.set()
+    thread.join(60)
+    assert not thread.is_alive()

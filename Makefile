@@ -123,6 +123,9 @@ dashboards-grafana-com: .venv/dev ## write the dashboards with __inputs into bui
 pages: .venv/dev ## put the output of the commands into docs/
 	@$(RUN) -m tools.command_pages
 
+alarms: .venv/dev ## write mql/alarms and mql/other-services from mql/templates
+	@$(RUN) -m tools.alarm_files
+
 dependencies: .venv/dev ## write docs/dependencies.md: versions and licences of what agent and poller install
 	@$(RUN) -m tools.dependencies
 

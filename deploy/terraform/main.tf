@@ -59,6 +59,7 @@ resource "oci_monitoring_alarm" "pack" {
   query                                         = each.value.query
   resolution                                    = each.value.resolution
   pending_duration                              = each.value.pendingDuration
+  evaluation_slack_duration                     = each.value.evaluationSlackDuration
   severity                                      = each.value.severity
   body                                          = each.value.body
   notification_title                            = each.value.notificationTitle

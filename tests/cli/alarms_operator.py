@@ -23,8 +23,8 @@ class Operator:
         self.config = directory / "fss-exporter.yml"
         self.pack = directory / "pack"
         self.pack.mkdir()
-        for name in ("fss-mount-target-iops-standard.json", "fss-kerberos-errors.json"):
-            shutil.copy(MQL / "alarms" / name, self.pack)
+        for name in ("fss-mount-target-iops-peak.json", "fss-kerberos-errors.json"):
+            shutil.copy(MQL / "templates" / "alarms" / name, self.pack)
         self.configure("")
 
     def configure(self, more: str) -> None:

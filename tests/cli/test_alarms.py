@@ -29,7 +29,7 @@ class TestTheWayOfWork:
 
     def test_the_pack_of_other_services_stands_beside_the_first(self, operator: Operator) -> None:
         operator.alarms("apply")
-        operator.pack = MQL / "other-services"
+        operator.pack = MQL / "templates" / "other-services"
         first = operator.alarms("apply", "--name", "fss-other")
         assert first.code == 0
         assert "fss-other-volume-iops-30000" in first.out
@@ -106,7 +106,9 @@ class TestWhatIsThereDecides:
     def test_the_high_performance_mount_target_is_left_out_of_the_standard_alarm(self, operator: Operator) -> None:
         operator.alarms("apply")
         (summary,) = (
-            clients(operator.region).monitoring.list_alarms(STORAGE, display_name="fss-mount-target-iops-standard").data
+            clients(operator.region)
+            .monitoring.list_alarms(STORAGE, display_name="fss-mount-target-iops-peak-standard")
+            .data
         )
         named = summary.query.split('"')[1].split("|")
         assert HOME in named
@@ -116,12 +118,12 @@ class TestWhatIsThereDecides:
         operator.alarms("apply")
         operator.configure("limits: {mount_targets: {mt-home: {iops: 80000}}}")
         planned = operator.alarms("plan").out.splitlines()
-        assert any(line.startswith("  + fss-mount-target-iops-standard-80000") for line in planned)
-        assert any(line.startswith("  ~ fss-mount-target-iops-standard ") for line in planned)
+        assert any(line.startswith("  + fss-mount-target-iops-peak-standard-80000") for line in planned)
+        assert any(line.startswith("  ~ fss-mount-target-iops-peak-standard ") for line in planned)
         assert operator.alarms("apply").code == 0
         operator.region.delete("mt-home")
         after = operator.alarms("plan").out
-        assert "  - fss-mount-target-iops-standard-80000" in after
+        assert "  - fss-mount-target-iops-peak-standard-80000" in after
 
     def test_a_tenancy_without_the_undocumented_metric_is_told_that_its_alarm_is_blind(
         self, operator: Operator, monkeypatch: pytest.MonkeyPatch
@@ -131,7 +133,7 @@ class TestWhatIsThereDecides:
             "fss_exporter.cli.alarm_options.spellings", lambda *_, **__: {"kerberoserrors": "KerberosErrors"}
         )
         blind = operator.alarms("plan")
-        assert "fss-mount-target-iops-standard: this compartment has no metric MountTargetIOPS" in blind.err
+        assert "fss-mount-target-iops-peak-standard: this compartment has no metric MountTargetIOPS" in blind.err
 
     def test_a_clash_of_names_is_told_and_exits_with_1(self, operator: Operator) -> None:
         body = pack.fill(

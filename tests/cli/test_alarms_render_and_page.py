@@ -13,8 +13,9 @@ from tests.demo.test_command import running
 
 class TestRender:
     def test_without_an_account_the_shipped_files_come_out_as_they_are(self, tmp_path: Path) -> None:
-        answer = ask("alarms", "render", "--published", "--output", tmp_path)
+        answer = ask("alarms", "render", "--output", tmp_path)
         assert answer.code == 0
+        assert ask("alarms", "render", "--published", "--output", tmp_path).code == 0
         for file in tmp_path.iterdir():
             rendered, shipped = json.loads(file.read_text()), json.loads((MQL / "alarms" / file.name).read_text())
             assert rendered.pop("overrides") == shipped.pop("overrides", [])
@@ -27,7 +28,7 @@ class TestRender:
         answer = ask("alarms", "render", "--mount-target", f"{HOME}=standard", "--mount-target", f"{other}=hpmt-40")
         names = [alarm["displayName"] for alarm in answer.document]
         assert "fss-mount-target-read-hpmt-40" in names
-        assert "fss-mount-target-iops-hpmt-40" not in names
+        assert "fss-mount-target-iops-mean-hpmt-40" not in names
 
     def test_from_the_inventory_it_is_what_apply_would_create(self, operator: Operator) -> None:
         rendered = operator.alarms("render", "--from-inventory").document

@@ -5,9 +5,9 @@ from pathlib import Path
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.alarms.desired import Scope, Target
-from fss_exporter.oci.alarms.subjects import CEILINGS
+from fss_exporter.oci.alarms.figures import CEILING_ALARMS
 
-PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
+PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")
 SCOPE = Scope("ocid1.compartment.oc1..alarms", "ocid1.compartment.oc1..storage", ("ocid1.onstopic.oc1.fra.ops",))
 FIRST = "ocid1.mounttarget.oc1_fra.first"
 SECOND = "ocid1.mounttarget.oc1_fra.second"
@@ -15,5 +15,5 @@ SECOND = "ocid1.mounttarget.oc1_fra.second"
 
 def target(ocid: str, shape: str = "standard", **limits: float) -> Target:
     own = SHAPES[shape].limits
-    kept = {ceiling.kind: limits.get(ceiling.kind, ceiling.of(own)) for ceiling in CEILINGS}
+    kept = {ceiling.kind: limits.get(ceiling.kind, ceiling.of(own)) for ceiling in CEILING_ALARMS.values()}
     return Target(ocid, shape, Limits(**kept))

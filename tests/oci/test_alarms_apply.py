@@ -104,12 +104,14 @@ def test_a_stream_as_destination_leads_to_no_endless_updates(service: Alarms) ->
 
 def test_what_is_stored_is_what_the_pack_says(service: Alarms, by_hand: Clients) -> None:
     apply(planned(service, WANTED), service)
-    stored = alarm_called(by_hand, "fss-mount-target-iops-standard")
+    stored = alarm_called(by_hand, "fss-mount-target-iops-peak-standard")
     assert stored.query == "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000"
     assert stored.pending_duration == "PT10M"
-    assert [(rule.severity, rule.query) for rule in stored.overrides] == [
-        ("CRITICAL", "MountTargetIOPS[5m].groupBy(resourceId).max() >= 47500")
-    ]
+    assert stored.evaluation_slack_duration == "PT5M"
+    failing = alarm_called(by_hand, "fss-mount-target-failing")
+    assert failing.is_notifications_per_metric_dimension_enabled
+    health = 'MountTargetHealth[5m]{healthItem = "SuccessRate"}.groupBy(resourceId).mean()'
+    assert [(rule.severity, rule.query) for rule in failing.overrides] == [("CRITICAL", f"{health} < 95")]
 
 
 def test_an_edit_by_hand_is_put_right_and_what_was_added_by_hand_stays(service: Alarms, by_hand: Clients) -> None:
@@ -298,10 +300,10 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
     apply(planned(service, wanted), service)
     clock.pass_minutes(45)
     states = {one.display_name: one.status for one in by_hand.monitoring.list_alarms_status(STORAGE).data}
-    assert states["fss-mount-target-iops-standard"] == "FIRING"
+    assert states["fss-mount-target-iops-mean-standard"] == "FIRING"
     assert states["fss-mount-target-write-standard"] == "OK"
     assert states["fss-mount-target-connections"] == "OK"
-    assert states["fss-mount-target-health"] == "FIRING"  # mt-media: 97.5 %
+    assert states["fss-mount-target-failing"] == "FIRING"  # mt-media: 97.5 %
 
 
 def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
@@ -309,7 +311,7 @@ def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
     with Region(small(), account=account(), calls_per_second={}, now=clock, wall=time.time) as region:
         service = Alarms(session_in(region), "config_file")
         scope = replace(SCOPE, metric_compartment=next(one.id for one in small().compartments if one.name == "batch"))
-        absent = tuple(alarm for alarm in desired(PACK, scope, Estate()) if alarm.key == "mount-target-absent")
+        absent = tuple(alarm for alarm in desired(PACK, scope, Estate()) if alarm.key == "mount-target-data-missing")
         apply(planned(service, absent), service)
 
         def status() -> str:
@@ -320,8 +322,8 @@ def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
         region.delete("mt-idle")
         clock.pass_minutes(25)
         assert status() == "FIRING"
-        clock.pass_minutes(180)  # after the absence detection period OCI lets go of it
-        assert status() == "OK"
+        clock.pass_minutes(180)
+        assert status() == "FIRING", "two hours without data are no all-clear"
 
 
 class TestTwoRunsAtTheSameTime:
@@ -347,7 +349,8 @@ class TestTwoRunsAtTheSameTime:
         (ocids,) = doubles(service, STORAGE, "fss").values()
         assert other in ocids
         assert len(ocids) == 2
-        (step,) = planned(service).changes
-        assert (step.kind, step.name) == ("delete", FEW[1].name)
+        (step,) = planned(service).of("delete")
+        assert step.name == FEW[1].name
+        assert "a second one beside" in step.reason
         apply(planned(service), service)
         assert doubles(service, STORAGE, "fss") == {}

@@ -57,8 +57,8 @@ class TestPlan:
             {"repeatNotificationDuration": "PT120M"},
             {"resolution": None},
             {"metricCompartmentIdInSubtree": None},
-            {"query": PACK[0].body["query"].replace(", ", ",").replace(" =~ ", "=~")},
-            {"evaluationSlackDuration": "PT180S"},
+            {"query": alarms[0].body["query"].replace(", ", ",").replace(" =~ ", "=~")},
+            {"evaluationSlackDuration": "PT300S"},
             {"ruleName": "BASE"},
             {"definedTags": {"Oracle-Tags": {"CreatedBy": "someone"}}, "systemTags": {}, "notificationVersion": "1.X"},
             {"freeformTags": {**dict(alarms[0].body["freeformTags"]), "team": "storage"}},
@@ -78,6 +78,7 @@ class TestPlan:
             ("severity", "INFO"),
             ("isEnabled", False),
             ("body", None),
+            ("evaluationSlackDuration", "PT2H"),
             ("alarmSummary", None),
             ("notificationTitle", "all is well"),
             ("metricCompartmentId", "ocid1.compartment.oc1..other"),
@@ -99,7 +100,6 @@ class TestPlan:
         ("field", "value", "default"),
         [
             ("resourceGroup", "none-of-ours", None),
-            ("evaluationSlackDuration", "PT2H", "PT3M"),
             ("ruleName", "MINE", "BASE"),
         ],
     )
@@ -182,20 +182,20 @@ class TestShowing:
     alarms = desired(PACK, SCOPE, Estate([target(FIRST)]))
 
     def test_a_plan_reads_as_a_diff(self) -> None:
-        iops = next(alarm for alarm in self.alarms if alarm.key == "mount-target-iops-standard")
-        there = stored([iops])[0]
-        rules = [{**iops.body["overrides"][0], "query": iops.body["query"]}]
+        failing = next(alarm for alarm in self.alarms if alarm.key == "mount-target-failing")
+        there = stored([failing])[0]
+        rules = [{**failing.body["overrides"][0], "query": failing.body["query"]}]
         now = [edited(there, pendingDuration="PT1M", severity="INFO", overrides=rules), *stored(self.alarms[:1])]
-        text = "\n".join(show.plan_lines(plan([iops, self.alarms[1]], now, {})))
+        text = "\n".join(show.plan_lines(plan([failing, self.alarms[1]], now, {})))
         assert text.splitlines() == [
-            "  + fss-latency-metadata                         create",
-            "  ~ fss-mount-target-iops-standard               update",
-            "      pendingDuration: PT1M -> PT10M",
+            "  + fss-ldap-errors                              create",
+            "  ~ fss-mount-target-failing                     update",
+            "      pendingDuration: PT1M -> PT3M",
             "      severity: INFO -> WARNING",
             "      overrides:",
             "        CRITICAL.query:",
-            "          - MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000",
-            "          + MountTargetIOPS[5m].groupBy(resourceId).max() >= 47500",
+            f"          - {failing.body['query']}",
+            f"          + {failing.body['overrides'][0]['query']}",
             "  - fss-kerberos-errors                          delete: no longer wanted here",
             "Plan: 1 to create, 1 to update, 1 to delete, 0 unchanged.",
         ]

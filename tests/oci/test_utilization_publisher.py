@@ -27,7 +27,7 @@ from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.utilization_publisher import MOST_STREAMS, UTILIZATION, Publisher
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
-PACK = pack.load(Path(__file__).parents[2] / "mql" / "alarms")
+PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")
 
 
 @cache
@@ -180,7 +180,7 @@ def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, c
         "fss-utilization-read": "OK",
         "fss-utilization-write": "OK",
         "fss-utilization-connections": "OK",
-        "fss-utilization-absent": "OK",
+        "fss-poller-down": "OK",
     }
 
 

@@ -17,7 +17,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.alarms.desired import Estate, Scope, Target
-from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
+from fss_exporter.oci.alarms.pack import RUNBOOK, Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
 from fss_exporter.oci.oci_inventory import MountTarget
@@ -37,6 +37,7 @@ class Options:
     stream: str | None
     name: str
     published: bool
+    runbook_url: str
     pack_folder: Path | None
 
 
@@ -61,10 +62,17 @@ _SCOPE: Final = (
     ),
     click.option("--published", is_flag=True, help="Include the alarms on what serve --oci.publish publishes."),
     click.option(
+        "--runbook-url",
+        metavar="BASE",
+        default=RUNBOOK,
+        show_default=True,
+        help="Link to the runbook in the texts.",
+    ),
+    click.option(
         "--pack",
         "pack_folder",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="Alarms of your own in place of the shipped ones.",
+        help="Templates of your own in place of the shipped ones, or mql/templates/other-services.",
     ),
 )
 
@@ -90,7 +98,7 @@ def settings_of(options: Options) -> Settings:
 
 def pack_of(options: Options) -> tuple[Alarm, ...]:
     """The shipped pack, or the operator's own."""
-    shipped = resources.files("fss_exporter") / "assets" / "mql" / "alarms"
+    shipped = resources.files("fss_exporter") / "assets" / "mql" / "templates" / "alarms"
     return load_pack(options.pack_folder or shipped)
 
 
@@ -119,7 +127,7 @@ def scope_of(options: Options, region: str) -> Scope:
     _check_destination("--topic", "onstopic", options.topic, region)
     _check_destination("--stream", "stream", options.stream, region)
     alarms_in = options.alarm_compartment or compartment
-    return Scope(alarms_in, compartment, destinations, options.in_subtree, options.name)
+    return Scope(alarms_in, compartment, destinations, options.in_subtree, options.name, options.runbook_url)
 
 
 def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> None:

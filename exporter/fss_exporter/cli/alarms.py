@@ -226,7 +226,7 @@ def _scope_or_placeholders(options: Options) -> Scope:
     compartment = options.compartment or "${METRIC_COMPARTMENT_OCID}"
     alarms_in = options.alarm_compartment or options.compartment or "${ALARM_COMPARTMENT_OCID}"
     destinations = tuple(filter(None, (options.topic, options.stream))) or ("${TOPIC_OCID}",)
-    return Scope(alarms_in, compartment, destinations, options.in_subtree, options.name)
+    return Scope(alarms_in, compartment, destinations, options.in_subtree, options.name, options.runbook_url)
 
 
 def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -> None:

@@ -1,35 +1,20 @@
-"""What alarms there should be: the pack, fitted to the mount targets that exist and the ceilings they have.
+"""The alarms there should be: each template of the pack, filled in for the mount targets and ceilings that exist.
 
-The pack's files state ceilings and objectives as published. MQL can neither divide by a limit nor select by shape, so
-where ceilings differ the alarm of a ceiling is made once for each: same text, other literals, and the mount targets it
-is for named by OCID. Where one ceiling holds for all, no mount target is named and future ones are covered as well.
+MQL can neither divide by a ceiling nor select by shape. So where ceilings differ, a template gives one alarm for each ceiling, which
+names its mount targets by OCID. Where one ceiling holds for all, no mount target is named, and future ones are covered as well.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
 
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
-from fss_exporter.model.thresholds import (
-    CRITICAL_RATIO,
-    LATENCY_CRITICAL_RATIO,
-    LATENCY_OBJECTIVES,
-    LATENCY_WARNING_RATIO,
-    REPLICATION_CRITICAL_INTERVALS,
-    REPLICATION_DEFAULT_INTERVAL_SECONDS,
-    REPLICATION_WARNING_INTERVALS,
-    WARNING_RATIO,
-)
-from fss_exporter.oci.alarms.fit import narrowed, rekey, rescale, respell, widen
-from fss_exporter.oci.alarms.other_services import OTHER_CEILINGS, of_other_services
-from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm, fill
-from fss_exporter.oci.alarms.subjects import (
-    CEILINGS,
-    LATENCIES,
-    REPLICATION,
-    Ceiling,
-    spell_interval,
-    spell_latency,
-)
+from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, REPLICATION_DEFAULT_INTERVAL_SECONDS
+from fss_exporter.oci import mql
+from fss_exporter.oci.alarms import figures
+from fss_exporter.oci.alarms.figures import CEILING_ALARMS, MOST_IDS, REPLICATION, SERVICE_CEILING_ALARMS, Figures
+from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, RUNBOOK, Alarm, fill
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.oci_inventory import ServiceResource
@@ -37,7 +22,7 @@ from fss_exporter.oci.oci_inventory import ServiceResource
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A mount target as far as alarms care: its OCID, the name of its shape, its ceilings, configuration included."""
+    """A mount target: its OCID, the name of its shape, its ceilings, configuration included."""
 
     ocid: str
     shape: str
@@ -46,7 +31,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where alarms live, what they look at and whom they tell.
+    """Where alarms live, what they look at and whom they notify.
 
     Attributes:
         alarm_compartment: OCID of the compartment the alarms are in.
@@ -54,6 +39,7 @@ class Scope:
         destinations: at most one topic and one stream.
         in_subtree: whether compartments below count; OCI allows it for the tenancy only.
         name: first word of every display name, and value of the tag that says whose alarm it is.
+        runbook: path or URL of the runbook in texts.
     """
 
     alarm_compartment: str
@@ -61,19 +47,20 @@ class Scope:
     destinations: tuple[str, ...]
     in_subtree: bool = False
     name: str = "fss"
+    runbook: str = RUNBOOK
 
 
 @dataclass(frozen=True, slots=True)
 class Estate:
-    """What the alarms are fitted to.
+    """The resources the alarms are fitted to.
 
     Attributes:
-        targets: the mount targets there are; none: the standard shape's alarms, for whatever comes.
-        stores: file systems and volumes of other services; None where nobody looked, which leaves their alarms as they are.
+        targets: the mount targets that exist; none: the standard shape's alarms, for whatever comes.
+        stores: file systems and volumes of other services; None if they were not listed: the alarms of the shipped files.
         replications: interval in seconds of each replication by its OCID; none: the default interval's alarm.
         shape_limits: ceilings of each shape, configuration included.
-        objectives: latency objectives in seconds by kind and size; what is not named keeps its default.
-        published: whether the exporter publishes utilization, so that the alarms on it have something to look at.
+        objectives: latency objectives in seconds by kind and size class; the others keep the default.
+        published: whether the exporter publishes utilization. Its alarms then replace those on the same ceilings.
         spellings: how the tenancy spells a metric, by its name in lower case; the documented spelling otherwise.
         error_types: event types a metric has been seen with, by its documented name, successes included.
     """
@@ -89,73 +76,89 @@ class Estate:
 
 
 def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm, ...]:
-    """The alarms there should be, by key."""
-    models = {alarm.key: alarm for alarm in pack}
-    alarms: list[Alarm] = []
-    for ceiling in CEILINGS:
-        if ceiling.key in models:
-            alarms += _of_ceiling(models[ceiling.key], ceiling, estate)
-    if REPLICATION in models:
-        alarms += _of_replications(models[REPLICATION], estate.replications)
-    derived = {f"{ceiling.stem}-{shape}" for ceiling in CEILINGS if ceiling.key in models for shape in SHAPES}
-    derived |= {REPLICATION, *(ceiling.key for ceiling in CEILINGS)}
-    if estate.stores is not None:
-        alarms += of_other_services(models, estate.stores)
-        derived |= {ceiling.key for ceiling in OTHER_CEILINGS}
-    others = (alarm for alarm in pack if alarm.key not in derived)
-    alarms += (
-        _with_failures(_for_objective(alarm, estate.objectives), estate.error_types)
-        for alarm in others
-        if estate.published or alarm.body["namespace"] != PUBLISHED
-    )
-    placed = (_placed(respell(alarm, estate.spellings), scope) for alarm in alarms)
-    return tuple(sorted(placed, key=lambda alarm: alarm.key))
+    """The alarms there should be, by key.
+
+    Args:
+        pack: the templates.
+        scope: where they go.
+        estate: what they are fitted to.
+    """
+    fitted = (alarm for template in pack for alarm in _fitted(template, estate))
+    return tuple(sorted((_placed(alarm, scope, estate.spellings) for alarm in fitted), key=lambda alarm: alarm.key))
 
 
-def _of_ceiling(model: Alarm, ceiling: Ceiling, estate: Estate) -> Iterator[Alarm]:
-    stated = ceiling.of(STANDARD.limits)
-    if stated is None:
-        return
+def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
+    if template.key in CEILING_ALARMS:
+        if not estate.published:  # one incident, one alarm: those on utilization watch the same ceilings
+            yield from _of_ceiling(template, estate)
+    elif template.key in SERVICE_CEILING_ALARMS:
+        yield from _of_service_ceiling(template, estate.stores)
+    elif template.key == REPLICATION:
+        yield from _of_replications(template, estate.replications)
+    elif template.body["namespace"] != PUBLISHED:
+        yield fill(template, _common(template, estate))
+    elif estate.published:
+        yield fill(template, figures.utilization_figures())
+
+
+def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
+    ceiling = CEILING_ALARMS[template.key]
     targets = estate.targets or [Target("", STANDARD.name, _limits_of(STANDARD.name, estate.shape_limits))]
-    for (shape, value), ocids in sorted(_by_value(ceiling, targets).items()):
-        words = {f"({STANDARD.name})": f"({shape})"} if shape else {}
-        fitted = rescale(
-            model, old=stated, new=value, ratios=(WARNING_RATIO, CRITICAL_RATIO), spell=ceiling.spell, words=words
-        )
-        usual = ceiling.of(_limits_of(shape or STANDARD.name, estate.shape_limits))
-        key = "-".join(filter(None, (ceiling.stem, shape, "" if value == usual else f"{value:.0f}")))
-        if len(ocids) == len(targets):
-            yield rekey(fitted, key)
-        else:
-            yield from narrowed(fitted, key, sorted(ocids))
-
-
-def _by_value(ceiling: Ceiling, targets: Sequence[Target]) -> dict[tuple[str, float], list[str]]:
-    """Mount targets by shape and ceiling; those without this ceiling are in none."""
     groups: dict[tuple[str, float], list[str]] = {}
     for target in targets:
         value = ceiling.of(target.limits)
         if value is not None:
             groups.setdefault((target.shape if ceiling.per_shape else "", value), []).append(target.ocid)
-    return groups
+    for (shape, value), ocids in sorted(groups.items()):
+        usual = ceiling.of(_limits_of(shape or STANDARD.name, estate.shape_limits))
+        key = "-".join(filter(None, (template.key, shape, "" if value == usual else f"{value:.0f}")))
+        named = [] if len(ocids) == len(targets) else ocids
+        yield from _for_resources(template, key, ceiling.figures(shape, value), named)
 
 
-def _of_replications(model: Alarm, intervals: Mapping[str, float]) -> Iterator[Alarm]:
+def _of_service_ceiling(template: Alarm, stores: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
+    """One alarm for each ceiling; each names its file systems or volumes, because the next may be larger."""
+    ceiling = SERVICE_CEILING_ALARMS[template.key]
+    if stores is None:
+        yield fill(template, {**ceiling.figures(ceiling.stated, ()), **figures.resources(())})
+        return
+    groups: dict[float, list[str]] = {}
+    for one in stores:
+        value = ceiling.of(one) if one.service == ceiling.service else None
+        if value is not None:
+            groups.setdefault(value, []).append(one.id)
+    for value, ocids in sorted(groups.items()):
+        key = template.key if value == ceiling.stated else f"{template.key}-{value:.0f}"
+        for part, ids in _parts(key, ocids, ceiling.most_ids):
+            yield _filled(template, part, {**ceiling.figures(value, ids), **figures.resources(ids)})
+
+
+def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterator[Alarm]:
     """One alarm for each interval: two hours without a copy are late for one replication and early for another."""
-    by_interval: dict[float, list[str]] = {}
-    for ocid, interval in intervals.items():
-        by_interval.setdefault(interval, []).append(ocid)
     usual = REPLICATION_DEFAULT_INTERVAL_SECONDS
-    for interval, ocids in sorted(by_interval.items()):
-        ratios = (REPLICATION_WARNING_INTERVALS, REPLICATION_CRITICAL_INTERVALS)
-        fitted = rescale(model, old=usual, new=interval, ratios=ratios, spell=spell_interval)
+    groups: dict[float, list[str]] = {}
+    for ocid, interval in intervals.items():
+        groups.setdefault(interval, []).append(ocid)
+    for interval, ocids in sorted(groups.items() or [(usual, [])]):
         key = REPLICATION if interval == usual else f"{REPLICATION}-{interval / 60:.0f}m"
-        if len(by_interval) == 1:
-            yield rekey(fitted, key)
-        else:
-            yield from narrowed(fitted, key, sorted(ocids))
-    if not intervals:
-        yield model
+        named = [] if len(groups) < 2 else ocids
+        yield from _for_resources(template, key, figures.replication_figures(interval), named)
+
+
+def _for_resources(template: Alarm, key: str, values: Figures, ocids: Sequence[str]) -> Iterator[Alarm]:
+    """The alarm for some resources, as many times as it takes to name them; for no OCIDs, for every resource."""
+    for part, ids in _parts(key, ocids, MOST_IDS):
+        yield _filled(template, part, {**values, **figures.resources(ids)})
+
+
+def _parts(key: str, ocids: Sequence[str], most: int) -> Iterator[tuple[str, Sequence[str]]]:
+    ordered = sorted(ocids)
+    for number, start in enumerate(range(0, max(len(ordered), 1), most), 1):
+        yield key if number == 1 else f"{key}-part-{number}", ordered[start : start + most]
+
+
+def _filled(template: Alarm, key: str, values: Figures) -> Alarm:
+    return Alarm(key, fill(template, values).body)
 
 
 def _limits_of(shape: str, configured: Mapping[str, Limits]) -> Limits:
@@ -164,21 +167,37 @@ def _limits_of(shape: str, configured: Mapping[str, Limits]) -> Limits:
     return SHAPES[shape].limits if shape in SHAPES else Limits()
 
 
-def _for_objective(alarm: Alarm, objectives: Mapping[tuple[str, str], float]) -> Alarm:
-    which = LATENCIES.get(alarm.key)
-    if which is None or which not in objectives:
-        return alarm
-    ratios = (LATENCY_WARNING_RATIO, LATENCY_CRITICAL_RATIO)
-    old = LATENCY_OBJECTIVES[which].seconds
-    return rescale(alarm, old=old, new=objectives[which], ratios=ratios, spell=spell_latency)
+def _common(template: Alarm, estate: Estate) -> Figures:
+    """The figures of templates that do not depend on single resources."""
+    values: dict[str, str] = {}
+    if template.key == "mount-target-failing":
+        values |= figures.success_figures()
+    if template.key == "mount-target-slow":
+        values |= figures.latency_figures({**DEFAULT_LATENCY_SECONDS, **estate.objectives})
+    for metric, placeholder in (("KerberosErrors", "KERBEROS_FAILURES"), ("LdapConnectionErrors", "LDAP_FAILURES")):
+        values[placeholder] = _missed(template, metric, placeholder, estate.error_types.get(metric, ()))
+    return values
 
 
-def _with_failures(alarm: Alarm, error_types: Mapping[str, Sequence[str]]) -> Alarm:
-    """The alarm selecting also the failures that have been seen and its patterns miss."""
-    for metric, seen in error_types.items():
-        failures = [_pattern(value) for value in seen if not is_success(value)]
-        alarm = widen(alarm, metric, "errorType", [pattern for pattern in failures if pattern.strip("*")])
-    return alarm
+def _missed(template: Alarm, metric: str, placeholder: str, seen: Sequence[str]) -> str:
+    """`|A|B` for failures that have been seen and that the patterns of the template do not match."""
+    query = str(template.body["query"])
+    if f"${{{placeholder}}}" not in query:
+        return ""
+    plain = fill(template, {"KERBEROS_FAILURES": "", "LDAP_FAILURES": ""}).body["query"]
+    patterns = [
+        pattern
+        for one in mql.metrics(mql.parse(plain))
+        for selector in one.selectors
+        if one.name == metric and selector.dimension == "errorType"
+        for pattern in selector.value.split("|")
+    ]
+    found = [_pattern(value) for value in seen if not is_success(value) and not _matches(value, patterns)]
+    return "".join(f"|{pattern}" for pattern in found if pattern.strip("*"))
+
+
+def _matches(value: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(value, pattern) for pattern in patterns)
 
 
 def _pattern(value: str) -> str:
@@ -186,16 +205,27 @@ def _pattern(value: str) -> str:
     return "".join("*" if one in '|*"$' or not one.isprintable() else one for one in value)
 
 
-def _placed(alarm: Alarm, scope: Scope) -> Alarm:
+def _placed(alarm: Alarm, scope: Scope, spellings: Mapping[str, str]) -> Alarm:
     values = {"ALARM_COMPARTMENT_OCID": scope.alarm_compartment, "METRIC_COMPARTMENT_OCID": scope.metric_compartment}
-    body = {
+    body: dict[str, Any] = {
         **fill(alarm, values).body,
         "displayName": f"{scope.name}-{alarm.key}",
         "destinations": list(scope.destinations),
         "metricCompartmentIdInSubtree": scope.in_subtree,
     }
-    body.setdefault("overrides", [])  # said, so that one made by hand is noticed
+    body = _rule(body, scope.runbook, spellings)
+    body["overrides"] = [_rule(rule, scope.runbook, spellings) for rule in body.get("overrides") or ()]
     if any(".stream." in destination for destination in scope.destinations):
         body["messageFormat"] = "RAW"  # what OCI makes of it for a stream
     body["freeformTags"] = {**(body.get("freeformTags") or {}), PACK_TAG: scope.name, KEY_TAG: alarm.key}
     return Alarm(alarm.key, body)
+
+
+def _rule(rule: Mapping[str, Any], runbook: str, spellings: Mapping[str, str]) -> dict[str, Any]:
+    """A rule with the tenancy's names of metrics and a link to the runbook."""
+    changed = dict(rule)
+    if "query" in rule:
+        changed["query"] = str(mql.respelled(mql.parse(str(rule["query"])), spellings))
+    if runbook != RUNBOOK and "body" in rule:
+        changed["body"] = str(rule["body"]).replace(f" {RUNBOOK}#", f" {runbook}#")
+    return changed

@@ -1,13 +1,14 @@
-"""The alarm pack: the shipped `mql/alarms/*.json`, read and checked.
+"""The alarm pack: the templates in `mql/templates`, read and checked.
 
-A file is one CreateAlarm request body, as the API wants it, with `${PLACEHOLDERS}` where OCIDs go. An alarm is known by
-its freeform tags, because OCI lets many alarms have the same display name:
+A template is the body of one CreateAlarm request with `${PLACEHOLDERS}` for OCIDs and for the figures of `figures.py`. The files in
+`mql/alarms` are the templates filled in for published ceilings. An alarm is known by its freeform tags, because OCI lets many
+alarms have the same display name:
 
     fss-exporter-pack    whose alarm it is; `fss`, or what `--name` says
     fss-exporter-alarm   which of the pack it is
     prometheus-alert     its twin in `rules/alerts.yml`
 
-Nothing here talks to anybody. What is wrong with a file is told with its name, the field, and for MQL the column.
+Nothing here calls OCI. A mistake is reported with the file, the field, and for MQL the column.
 """
 
 import difflib
@@ -28,6 +29,23 @@ from fss_exporter.oci.utilization_publisher import UTILIZATION
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
 TWIN_TAG: Final = "prometheus-alert"
+
+RUNBOOK: Final = "docs/runbook.md"
+"""How the texts of the templates name the runbook."""
+
+_EXAMPLE: Final = {
+    "WARNING": "1",
+    "CRITICAL": "1",
+    "RESOURCES": "",
+    "AND_RESOURCES": "",
+    "KERBEROS_FAILURES": "",
+    "LDAP_FAILURES": "",
+}
+"""Figures that make the queries of a template parse, to check them."""
+
+_LONGEST_TITLE: Final = 250  # characters of an email subject, OCI documentation "Updating Alarm: dynamic variables"
+_SHORT_VARIABLES: Final = re.compile(r"\{\{(severity|status|type)\}\}")
+_ANY_VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     NAMESPACE: tuple(METRICS),
@@ -135,6 +153,16 @@ def check(alarm: Alarm) -> Iterator[str]:
     for name, rule in alarm.rules():
         place = "" if rule is alarm.body else f"overrides[{name}]."
         yield from _check_rule(place, rule, str(alarm.body.get("namespace")))
+    yield from _check_title(str(alarm.body.get("notificationTitle") or ""))
+
+
+def _check_title(title: str) -> Iterator[str]:
+    """OCI documents that a variable which may exceed the length of a title is invalid there: a dimension has 256 characters."""
+    fixed = _SHORT_VARIABLES.sub("CRITICAL", title)
+    if variable := _ANY_VARIABLE.search(fixed):
+        yield f"notificationTitle: {variable[0]} may be too long for a title; put it into body"
+    if len(fixed) > _LONGEST_TITLE:
+        yield f"notificationTitle: longer than {_LONGEST_TITLE} characters"
 
 
 def _check_rule(place: str, rule: Mapping[str, Any], namespace: str) -> Iterator[str]:
@@ -144,8 +172,11 @@ def _check_rule(place: str, rule: Mapping[str, Any], namespace: str) -> Iterator
         yield f"{place}pendingDuration: {rule['pendingDuration']!r} is not PT1M to PT60M"
     if "query" not in rule:
         return
+    query = str(_filled(str(rule["query"]), _EXAMPLE))
+    if _PLACEHOLDER.fullmatch(query):
+        return
     try:
-        expression = mql.parse(str(rule["query"]))
+        expression = mql.parse(query)
     except MqlError as error:
         first, *others = error.lines
         yield f"{place}query: {first}"

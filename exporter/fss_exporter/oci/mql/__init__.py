@@ -15,9 +15,10 @@ from fss_exporter.oci.mql.ast import (
     Statistic,
     is_trigger,
     metrics,
+    number,
     queries,
 )
-from fss_exporter.oci.mql.build import at_least, query, select
+from fss_exporter.oci.mql.build import at_least, query, respelled, select
 from fss_exporter.oci.mql.parser import parse
 
 __all__ = [
@@ -36,8 +37,10 @@ __all__ = [
     "at_least",
     "is_trigger",
     "metrics",
+    "number",
     "parse",
     "queries",
     "query",
+    "respelled",
     "select",
 ]

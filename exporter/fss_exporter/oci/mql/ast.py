@@ -203,7 +203,7 @@ class Comparison:
     def __post_init__(self) -> None:
         expected = 2 if self.operator in RANGES else 1
         if len(self.bounds) != expected:
-            _refuse(f"{self.operator} takes {expected} number{'s'[: expected - 1]}", self.operator)
+            _refuse(f"{self.operator} takes {'two numbers' if expected == 2 else 'one number'}", self.operator)
 
     def __str__(self) -> str:
         bounds = ", ".join(map(number, self.bounds))

@@ -1,9 +1,23 @@
 """Building queries without writing text, so that names from outside cannot change what a query means."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from fss_exporter.errors import MqlError
-from fss_exporter.oci.mql.ast import Comparison, Duration, Grouping, Metric, Query, Selector, Stage, Statistic
+from fss_exporter.oci.mql.ast import (
+    Arithmetic,
+    Comparison,
+    Constant,
+    Duration,
+    Expression,
+    Grouping,
+    Join,
+    Metric,
+    Query,
+    Selector,
+    Stage,
+    Statistic,
+)
 
 
 def query(
@@ -53,3 +67,24 @@ def select(dimension: str, wanted: str | Iterable[str]) -> Selector:
     if not values:
         raise MqlError("no value to select", query=dimension, column=1)
     return Selector(dimension, "=", values[0]) if len(values) == 1 else Selector(dimension, "=~", "|".join(values))
+
+
+def respelled(node: Expression, spellings: Mapping[str, str]) -> Expression:
+    """The expression with the names of its metrics as a tenancy spells them.
+
+    Args:
+        node: the expression.
+        spellings: the tenancy's spelling by the name in lower case; other names stay.
+    """
+    match node:
+        case Comparison(left=left):
+            return replace(node, left=respelled(left, spellings))
+        case Join(left=left, right=right) | Arithmetic(left=left, right=right):
+            return replace(node, left=respelled(left, spellings), right=respelled(right, spellings))
+        case Query(source=Metric() as metric):
+            return replace(node, source=replace(metric, name=spellings.get(metric.name.lower(), metric.name)))
+        case Query(source=source):
+            assert not isinstance(source, Metric)  # noqa: S101  # the case above
+            return replace(node, source=respelled(source, spellings))
+        case Constant():
+            return node

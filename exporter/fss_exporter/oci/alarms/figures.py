@@ -1,0 +1,263 @@
+"""The figures an alarm template has placeholders for: thresholds, ceilings and objectives, as queries and texts write them. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, Literal
+
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.service_table import SERVICES
+from fss_exporter.model.thresholds import (
+    CRITICAL_RATIO,
+    LATENCY_CRITICAL_RATIO,
+    LATENCY_WARNING_RATIO,
+    REPLICATION_WARNING_INTERVALS,
+    SUCCESS_CRITICAL_RATIO,
+    SUCCESS_WARNING_RATIO,
+    WARNING_RATIO,
+)
+from fss_exporter.oci import mql
+from fss_exporter.oci.oci_inventory import ServiceResource
+
+Figures = Mapping[str, str]
+"""Text by placeholder, e.g. `{"WARNING": "40000", "WARNING_TEXT": "40,000 IOPS"}`."""
+
+WINDOW_MINUTES: Final = 5
+REPLICATION: Final = "replication-age"
+_LEAST_REQUESTS: Final = 1.0  # a second; a mean of fewer requests says nothing
+_SIZES: Final = {"0B_to_8KiB": "up to 8 KiB", "8KiB_to_64KiB": "of 8 to 64 KiB", "64KiB_to_1MiB": "of 64 KiB to 1 MiB"}
+_LATENCY_AND_REQUESTS: Final = {
+    "read": ("FileSystemReadAverageLatencybySize", "FileSystemReadRequestsbySize"),
+    "write": ("FileSystemWriteAverageLatencybySize", "FileSystemWriteRequestsbySize"),
+    "metadata": ("MetadataRequestAverageLatency", "MetadataIOPS"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingAlarm:
+    """The template for one kind of ceiling of mount targets.
+
+    Attributes:
+        key: of the template.
+        kind: the field of `Limits`.
+        per_shape: whether shapes differ in this ceiling, as published.
+    """
+
+    key: str
+    kind: Literal["iops", "read_bytes_per_second", "write_bytes_per_second", "connections"]
+    per_shape: bool = True
+
+    def of(self, limits: Limits) -> float | None:
+        """The ceiling of this kind; None if it is not known."""
+        value: float | None = getattr(limits, self.kind)
+        return value
+
+    def spell(self, value: float) -> str:
+        """A figure as texts write it: `40,000 IOPS`, `800 MB/s`, `80,000 connections`."""
+        if self.kind.endswith("bytes_per_second"):
+            return f"{value / 1e6:,.12g} MB/s"
+        return f"{value:,.12g} {'IOPS' if self.kind == 'iops' else 'connections'}"
+
+    def figures(self, shape: str, ceiling: float) -> Figures:
+        """The figures for one shape and ceiling."""
+        return {
+            "WARNING": literal(WARNING_RATIO * ceiling),
+            "WARNING_TEXT": self.spell(WARNING_RATIO * ceiling),
+            "WARNING_PERCENT": percent(WARNING_RATIO),
+            "CEILING_TEXT": self.spell(ceiling),
+            "SHAPE": shape,
+        }
+
+
+CEILING_ALARMS: Final = {
+    alarm.key: alarm
+    for alarm in (
+        CeilingAlarm("mount-target-iops-peak", "iops"),
+        CeilingAlarm("mount-target-iops-mean", "iops"),
+        CeilingAlarm("mount-target-read", "read_bytes_per_second"),
+        CeilingAlarm("mount-target-write", "write_bytes_per_second"),
+        CeilingAlarm("mount-target-connections", "connections", per_shape=False),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCeilingAlarm:
+    """The template for one kind of ceiling of another storage service, whose ceilings grow with the capacity.
+
+    Attributes:
+        key: of the template.
+        service: whose ceiling it is.
+        kind: which ceiling.
+        stated: the ceiling in the shipped file, base units.
+        metrics: the metrics of reads and writes that share the ceiling, amounts a minute; None for a capacity.
+    """
+
+    key: str
+    service: str
+    kind: Literal["bytes_per_second", "iops", "capacity"]
+    stated: float
+    metrics: tuple[str, str] | None = None
+
+    @property
+    def ratio(self) -> float:
+        """The share of the ceiling that triggers; of a capacity, the share that is left."""
+        return round(1 - WARNING_RATIO, 9) if self.kind == "capacity" else WARNING_RATIO
+
+    @property
+    def most_ids(self) -> int:
+        """How many OCIDs a query may name: eight terms repeat them."""
+        return MOST_IDS // 8 if self.metrics else MOST_IDS
+
+    def of(self, one: ServiceResource) -> float | None:
+        """This ceiling of a file system or volume; None if it is not known."""
+        if self.kind == "capacity":
+            return one.capacity_bytes
+        ceilings = SERVICES[one.service].ceilings(one.kind, one.capacity_bytes)
+        return ceilings.iops if self.kind == "iops" else ceilings.bytes_per_second
+
+    def spell(self, value: float) -> str:
+        """A figure as texts write it: `4,000 MB/s`, `20,000 IOPS`, `8,000 GB`."""
+        if self.kind == "capacity":
+            return f"{value / 1e9:,.12g} GB"
+        return f"{value:,.12g} IOPS" if self.kind == "iops" else f"{value / 1e6:,.12g} MB/s"
+
+    def figures(self, ceiling: float, ids: Sequence[str]) -> Figures:
+        """The figures for one ceiling and the resources that have it; no OCIDs for every resource."""
+        threshold = self.ratio * ceiling
+        return {
+            "WARNING": literal(threshold),
+            "WARNING_TEXT": self.spell(threshold),
+            "WARNING_PERCENT": percent(self.ratio),
+            "CEILING_TEXT": self.spell(ceiling),
+            "READS_AND_WRITES": self._reads_and_writes(threshold, ids),
+        }
+
+    def _reads_and_writes(self, threshold: float, ids: Sequence[str]) -> str:
+        return "" if self.metrics is None else _sum_is_at_least(*self.metrics, threshold * 60 * WINDOW_MINUTES, ids)
+
+
+SERVICE_CEILING_ALARMS: Final = {
+    alarm.key: alarm
+    for alarm in (
+        ServiceCeilingAlarm(
+            "lustre-bandwidth", "lustre", "bytes_per_second", 5e9, ("ReadThroughput", "WriteThroughput")
+        ),
+        ServiceCeilingAlarm("lustre-space", "lustre", "capacity", 40e12),
+        ServiceCeilingAlarm("volume-iops", "block-volume", "iops", 25_000.0, ("VolumeReadOps", "VolumeWriteOps")),
+        ServiceCeilingAlarm(
+            "volume-bandwidth",
+            "block-volume",
+            "bytes_per_second",
+            480e6,
+            ("VolumeReadThroughput", "VolumeWriteThroughput"),
+        ),
+    )
+}
+"""The shipped files are for 40 TB of Lustre at 125 MB/s per TB, and for volumes of 10 VPU/GB from 1 TB up."""
+
+MOST_IDS: Final = 50
+"""OCIDs in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
+
+
+def _sum_is_at_least(read: str, write: str, threshold: float, ids: Sequence[str]) -> str:
+    """A query that is true only if reads and writes together reach a threshold.
+
+    MQL documents no sum of two metrics. The sum is at least the threshold if reads reach three quarters and writes one, or each
+    reaches half, or reads one quarter and writes three, or one of them all. An uneven mix may exceed the threshold by up to a
+    quarter before one of these is true.
+    """
+    where = {"resourceId": ids} if ids else {}
+
+    def reaches(metric: str, part: float) -> mql.Comparison:
+        amount = mql.query(metric, WINDOW_MINUTES, "sum", where=where, group_by=("resourceId",))
+        return mql.at_least(amount, round(part * threshold, 9))
+
+    mixed = [mql.Join(reaches(read, part), "&&", reaches(write, 1 - part)) for part in (0.75, 0.5, 0.25)]
+    return _any_of([*mixed, reaches(read, 1), reaches(write, 1)])
+
+
+def _any_of(terms: Sequence[mql.Expression]) -> str:
+    return str(reduce(lambda left, right: mql.Join(left, "||", right), terms))
+
+
+def replication_figures(interval_seconds: float) -> Figures:
+    """The figures for replications of one interval, seconds."""
+    late = REPLICATION_WARNING_INTERVALS * interval_seconds
+    return {
+        "WARNING": literal(late),
+        "WARNING_TEXT": f"{late / 60:.12g} minutes",
+        "WARNING_TIMES": str(REPLICATION_WARNING_INTERVALS),
+        "CEILING_TEXT": f"{interval_seconds / 60:.12g} minutes",
+    }
+
+
+def success_figures() -> Figures:
+    """The figures on the success rate of NFS requests, which OCI publishes in percent."""
+    return {
+        "WARNING": literal(100 * SUCCESS_WARNING_RATIO),
+        "WARNING_PERCENT": percent(SUCCESS_WARNING_RATIO),
+        "CRITICAL": literal(100 * SUCCESS_CRITICAL_RATIO),
+        "CRITICAL_PERCENT": percent(SUCCESS_CRITICAL_RATIO),
+    }
+
+
+def utilization_figures() -> Figures:
+    """The figures on published utilization, where 1 is the ceiling."""
+    return {
+        "WARNING": literal(WARNING_RATIO),
+        "WARNING_PERCENT": percent(WARNING_RATIO),
+        "CRITICAL": literal(CRITICAL_RATIO),
+        "CRITICAL_PERCENT": percent(CRITICAL_RATIO),
+    }
+
+
+def latency_figures(objectives: Mapping[tuple[str, str], float]) -> Figures:
+    """The queries and texts on latency.
+
+    Args:
+        objectives: seconds by kind and size class.
+    """
+    named = (f"{_requests(*which)} {seconds * 1000:.12g} ms" for which, seconds in objectives.items())
+    return {
+        "SLOW_WARNING": _slow(objectives, LATENCY_WARNING_RATIO),
+        "SLOW_CRITICAL": _slow(objectives, LATENCY_CRITICAL_RATIO),
+        "WARNING_PERCENT": percent(LATENCY_WARNING_RATIO),
+        "OBJECTIVES_TEXT": ", ".join(named),
+    }
+
+
+def _requests(kind: str, size: str) -> str:
+    return f"{kind}s {_SIZES[size]}" if size else kind
+
+
+def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
+    """True for a mount target where one kind of request takes `ratio` of its objective, and is not rare."""
+    terms: list[mql.Expression] = []
+    for (kind, size), seconds in objectives.items():
+        latency, requests = _LATENCY_AND_REQUESTS[kind]
+        where = {"size": size} if size else {}
+        mean = mql.query(latency, WINDOW_MINUTES, "mean", where=where, group_by=("mountTargetId",))
+        rate = mql.query(requests, WINDOW_MINUTES, "max", where=where, group_by=("mountTargetId",))
+        slow = mql.at_least(mean, round(ratio * seconds, 9))
+        terms.append(mql.Join(slow, "&&", mql.at_least(rate, _LEAST_REQUESTS)))
+    return _any_of(terms)
+
+
+def resources(ids: Iterable[str]) -> Figures:
+    """Selectors of some resources by OCID, alone and after another selector; none for every resource."""
+    chosen = tuple(ids)
+    if not chosen:
+        return {"RESOURCES": "", "AND_RESOURCES": ""}
+    selector = mql.select("resourceId", chosen)
+    return {"RESOURCES": f"{{{selector}}}", "AND_RESOURCES": f", {selector}"}
+
+
+def literal(value: float) -> str:
+    """A number in a query, without the noise of binary fractions."""
+    return mql.number(round(value, 9))
+
+
+def percent(ratio: float) -> str:
+    """A ratio in a text: `80 %`."""
+    return f"{ratio * 100:.12g} %"

@@ -31,7 +31,8 @@ _BLOCK_LOW: Final = Citation("commonly quoted for lower cost volumes, found in n
 
 
 _EARLIER: Final = {
-    20: "earlier figures: 35,000 IOPS and 480 MB/s (Lustre File System Performance on OCI, before today's levels)"
+    20: "earlier figures are 35,000 IOPS and 480 MB/s (Block Volume Elastic Performance, OCI documentation before Ultra High"
+    " Performance, read 2026-11-22; Lustre File System Performance on OCI)"
 }
 
 

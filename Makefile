@@ -132,6 +132,9 @@ dependencies: .venv/dev ## write docs/dependencies.md: versions and licences of 
 advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the locked versions (needs a network)
 	@.venv-audit/bin/pip-audit --disable-pip --require-hashes -r requirements/poller.txt $(ARGS)
 
+architecture: .venv/dev ## draw the picture of rooms and imports into docs/architecture.md
+	@$(RUN) tools/architecture.py
+
 screenshots: .venv/dev ## pictures of the demo's status page, into docs/images
 	@tools/ensure-tools chromium
 	@$(RUN) -m tests.e2e.screenshots
@@ -144,7 +147,8 @@ clean: ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache exporter/*.egg-info
 
 .PHONY: tools-present
-tools-present:
+tools-present: # the servers that the tests run, and promtool of both generations
+	@tools/promtool3 >/dev/null
 	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv rpmbuild
 
 .venv-cli/bin/oci: requirements/cli.txt

@@ -11,8 +11,8 @@ PAGE = ROOT / "docs/architecture.md"
 PACKAGE = "fss_exporter"
 MARKS = ("<!-- picture: written by make architecture -->\n", "<!-- end of picture -->")
 
-GROUND = ("errors", "log_once", "background", "durations")
-"""Single modules at the ground that every room may import: one box in the picture."""
+CONFIGURATION = ("config", "yaml_lines")
+"""Single modules that read the configuration file: one box in the picture. All further single modules are the ground."""
 
 
 def rooms() -> dict[str, set[str]]:
@@ -32,6 +32,8 @@ def room_of(module: str) -> str:
     name = module.removeprefix(PACKAGE).removeprefix(".").partition(".")[0]
     if name in ("", "__main__"):
         return ""
+    if name in CONFIGURATION:
+        return "config"
     return name if (ROOT / "exporter" / PACKAGE / name).is_dir() else "ground"
 
 

@@ -564,3 +564,278 @@ def _() -> World:
 @incident("more", "alternating minutes of good and bad latency", page_by=40)
 def _() -> World:
     return region({"latency": lambda m: 0.05 if m >= START and m % 3 else 0.004}, minutes=START + 60)
+
+
+@incident("more", "one client of three hangs", page_by=6)
+def _() -> World:
+    return hanging(clients(region(), 2), 1, 2)
+
+
+@incident("more", "total outage that ends all requests, without agents", page_by=7)
+def _() -> World:
+    return region({"success": after(0.0, 1.0), "requests": after(0.0, 300), "iops": after(0.0, 5000)})
+
+
+@incident("more", "a poller without counters: a full ceiling", ticket_by=8)
+def _() -> World:
+    world = region({"iops": after(49_500, 10_000)})
+    for name in [one for one in world.series if "_total{" in one or "datapoint_age" in one]:
+        del world.series[name]
+    return world
+
+
+@incident("more", "10 % of the requests fail, with data that are three minutes old", page_by=10)
+def _() -> World:
+    return region({"success": after(0.9, 1.0)}, arrived=lambda minute: minute - 3)
+
+
+@incident("more", "a new mount target that no client uses", quiet=True)
+def _() -> World:
+    world = region(minutes=START + 60)
+    labels = {
+        "job": "fss",
+        "instance": "poller-1:10949",
+        "region": "eu-1",
+        "mount_target_id": "ocid1.mounttarget.new",
+        "mount_target": "new",
+    }
+    world.add("fss_mount_target_info", {**labels, "address": "10.0.0.9", "state": "ACTIVE"}, after(1, None))
+    return world
+
+
+@incident("more", "a roll-out restarts all agents one after another", quiet=True)
+def _() -> World:
+    world = region()
+    for number in range(20):
+        Client(world, f"web-{number}", scraped=lambda m, n=number: None if m == START + n else 1).add()  # type: ignore[misc]  # the number of this client
+    return world
+
+
+@incident("more", "connections at 95 %", ticket_by=10)
+def _() -> World:
+    return region({"connections": after(96_000, 200)})
+
+
+@incident("more", "all queries of a poller are refused", page_by=25)
+def _() -> World:
+    everything = "MountTargetIOPS MountTargetConnections MountTargetReadThroughput MountTargetWriteThroughput MountTargetHealth FileSystemReadRequestsbySize FileSystemWriteRequestsbySize MetadataIOPS MetadataRequestAverageLatency".split()
+    return region(failing=lambda m: everything if m >= START else (), arrived=lambda m: min(m - 1, START))
+
+
+MT = {
+    "job": "fss",
+    "instance": "poller-1:10949",
+    "region": "eu-1",
+    "mount_target_id": "ocid1.mounttarget.mt-a",
+    "mount_target": "mt-a",
+}
+FS = {
+    "job": "fss",
+    "instance": "poller-1:10949",
+    "region": "eu-1",
+    "file_system_id": "ocid1.filesystem.f",
+    "file_system": "f",
+}
+
+
+@incident("more", "the LDAP server does not answer", ticket_by=15)
+def _() -> World:
+    world = region()
+    world.count(
+        "fss_ldap_connection_errors_total", {**MT, "outbound_connector": "ldap", "error_type": "timeout"}, after(0.1)
+    )
+    return world
+
+
+@incident("more", "a third of the LDAP look-ups fail", ticket_by=20)
+def _() -> World:
+    world = region()
+    world.count("fss_ldap_requests_total", {**MT, "outbound_connector": "ldap", "request_type": "user"}, 0.1)
+    failed = {**MT, "outbound_connector": "ldap", "request_type": "user", "error_type": "bind"}
+    world.count("fss_ldap_request_errors_total", failed, after(0.03))
+    return world
+
+
+@incident("more", "the keytab of a mount target is old", ticket_by=15)
+def _() -> World:
+    world = region()
+    world.count("fss_kerberos_errors_total", {**MT, "error_type": "key_version"}, after(0.1))
+    return world
+
+
+@incident("more", "writes fail at a hard quota", ticket_by=10)
+def _() -> World:
+    world = region()
+    world.count("fss_file_system_hard_quota_violations_total", FS, after(1))
+    return world
+
+
+@incident("more", "writes pass a soft quota", quiet=True)
+def _() -> World:
+    world = region()
+    world.count("fss_file_system_soft_quota_violations_total", FS, after(1))
+    return world
+
+
+@incident("more", "a replication publishes no age", ticket_by=1500)
+def _() -> World:
+    world = World(1600, step=10)
+    world.add("fss_replication_interval_seconds", {"region": "eu-1", "replication_id": "r", "replication": "r"}, 3600)
+    return world
+
+
+@incident("more", "the busiest minutes grow by a tenth of the ceiling each week", ticket_by=31_000)
+def _() -> World:
+    return _weeks(lambda m: 20_000 + 5_000 * (m / 10_080) * (8 <= m // 60 % 24 < 18), 21)
+
+
+@incident("more", "all load of a file system is on one of two mount targets", ticket_by=40)
+def _() -> World:
+    world = region(
+        {"iops": after(30_000, 5_000)}, {"name": "mt-b", "address": "10.0.0.2", "iops": 1_000}, minutes=START + 60
+    )
+    for name in ("mt-a", "mt-b"):
+        export = {**FS, "mount_target_id": f"ocid1.mounttarget.{name}", "mount_target": name, "state": "ACTIVE"}
+        world.add("fss_export_info", export, 1)
+    return world
+
+
+@incident("more", "a mount target stays in UPDATING", ticket_by=65)
+def _() -> World:
+    world = region(minutes=START + 70)
+    world.add("fss_mount_target_info", {**MT, "state": "UPDATING"}, after(1, None))
+    return world
+
+
+@incident("more", "OCI throttles the poller", ticket_by=25)
+def _() -> World:
+    world = region()
+    poller = {"job": "fss", "instance": "poller-1:10949", "region": "eu-1", "operation": "SummarizeMetricsData"}
+    world.count("fss_oci_api_requests_total", {**poller, "outcome": "throttled"}, after(0.2))
+    world.count("fss_oci_api_requests_total", {**poller, "outcome": "ok"}, 0.5)
+    return world
+
+
+@incident("more", "the inventory of a region fails", ticket_by=35)
+def _() -> World:
+    world = region(minutes=START + 40)
+    call = {"job": "fss", "instance": "poller-1:10949", "region": "eu-1", "operation": "ListSubnets"}
+    world.add("fss_oci_inventory_success", call, after(0, 1))
+    return world
+
+
+@incident("more", "no exporter answers, where OCI is not polled", page_by=12)
+def _() -> World:
+    return clients(World(), 5, scraped=dead)
+
+
+@incident("more", "a tenth of the agents cannot read mountstats after a roll-out", ticket_by=12)
+def _() -> World:
+    world = clients(region(), 9)
+    broken = {"job": "fss", "instance": "web-9:10949"}
+    world.add("fss_collector_success", {**broken, "collector": "nfs"}, after(0, 1))
+    return world
+
+
+@incident("more", "a background loop stands still", ticket_by=30)
+def _() -> World:
+    world = clients(region(minutes=START + 40), 3)
+    labels = {"job": "fss", "instance": "web-0:10949", "collector": "nfs"}
+    world.add("fss_collector_last_success_timestamp_seconds", labels, lambda m: min(m, START) * 60)
+    return world
+
+
+@incident("more", "agents skip records of a new kernel", ticket_by=25)
+def _() -> World:
+    world = clients(region(), 3)
+    world.count(
+        "fss_nfs_records_skipped_total", {"job": "fss", "instance": "web-0:10949", "reason": "malformed"}, after(1)
+    )
+    return world
+
+
+@incident("more", "agents are gone from service discovery by day", ticket_by=1500)
+def _() -> World:
+    return clients(World(1500 + 90, step=2), 2, scraped=lambda m: 1 if m < 1500 else None, gone=True)
+
+
+@incident("more", "writes use 95 % of the bandwidth", ticket_by=8)
+def _() -> World:
+    return region({"write_bytes": after(9.5e8, 1e8)})
+
+
+@incident("more", "a client peaks for single seconds", quiet=True)
+def _() -> World:
+    world = clients(region(), 2)
+    world.add(
+        "fss_client_peak_estimated_iops",
+        {"job": "fss", "instance": "web-0:10949", "address": "10.0.0.1"},
+        after(49_000, 5_000),
+    )
+    return world
+
+
+@incident("more", "mounts with small transfers, and clients of an unknown address", quiet=True)
+def _() -> World:
+    world = clients(clients(region(minutes=START + 60), 2), 1, 2, address="10.7.7.7")
+    mount = {
+        "job": "fss",
+        "instance": "web-0:10949",
+        "address": "10.0.0.1",
+        "protocol": "tcp",
+        "rsize": "65536",
+        "wsize": "65536",
+    }
+    world.add("fss_client_mount_info", mount, 1)
+    return world
+
+
+@incident("more", "a service of another provider is at 90 % of its bandwidth", ticket_by=15)
+def _() -> World:
+    world = clients(World(), 1, address="10.8.8.8", service="apsara-nas", operations=after(8_000, 100))
+    world.add(
+        "fss_client_bytes_per_second_limit", {"job": "fss", "instance": "web-0:10949", "address": "10.8.8.8"}, 5.6e8
+    )
+    return world
+
+
+@incident("more", "a block volume is full of work and throttled", ticket_by=10)
+def _() -> World:
+    world = region()
+    volume = {"region": "eu-1", "service": "block-volume", "resource_id": "ocid1.volume.v", "resource": "v"}
+    world.add("fss_service_read_operations_per_second", volume, after(24_000, 1_000))
+    world.add("fss_service_write_operations_per_second", volume, 0)
+    world.add("fss_service_iops_limit", volume, 25_000)
+    world.count("fss_service_throttled_operations_total", volume, after(50))
+    return world
+
+
+@incident("more", "node_exporter cannot parse mountstats", ticket_by=12)
+def _() -> World:
+    world = region()
+    node = {"job": "node", "instance": "web-0:9100", "collector": "mountstats"}
+    world.add("node_scrape_collector_success", node, after(0, 1))
+    return world
+
+
+@incident("more", "all clients hang, seen by node_exporter alone", page_by=16)
+def _() -> World:
+    world = region()
+    for number in range(4):
+        node = {
+            "job": "node",
+            "instance": f"web-{number}:9100",
+            "export": "10.0.0.1:/data",
+            "protocol": "tcp",
+            "mountaddr": "10.0.0.1",
+        }
+        for operation in ("GETATTR", "READ", "WRITE"):
+            labels = {**node, "operation": operation}
+            world.count("node_mountstats_nfs_operations_requests_total", labels, after(0, 50))
+            world.count("node_mountstats_nfs_operations_response_time_seconds_total", labels, after(0, 0.1))
+        for kind in ("read", "write"):
+            world.count(f"node_mountstats_nfs_total_{kind}_bytes_total", node, after(0, 1e6))
+        world.count("node_mountstats_nfs_event_inode_revalidate_total", node, 1)
+        for what, rate in (("sends", 1), ("connect", 0), ("receives", after(0, 150))):
+            world.count(f"node_mountstats_nfs_transport_{what}_total", {**node, "transport": "0"}, rate)
+    return world

@@ -7,6 +7,7 @@ from tests.rules import trial
 from tests.rules.alerts_tried import tried
 from tests.rules.incidents import INCIDENTS, Incident
 from tests.rules.notifications import notifications
+from tests.rules.pack import RULE_FILES, rules_of
 from tests.rules.simulator import START, Client, MountTarget, Poller, World, after
 
 SHORT = [one for one in INCIDENTS if one.build().step == 1]
@@ -39,6 +40,19 @@ def test_the_order_of_groups_changes_messages_by_one_interval_at_most(incident: 
     verdict = tried(incident, path, ORDERS[order], slack=2)
 
     assert not verdict.wrong, f"{verdict.got}: {verdict.wrong}"
+
+
+@pytest.mark.timeout(600)
+def test_every_alert_fires_in_an_incident_with_each_of_its_severities() -> None:
+    (path,) = {path for version, path in trial.promtools().items() if version.startswith("2")}
+    seen = set()
+    for one in INCIDENTS:
+        world = one.build()
+        for alerts in trial.firing(world, path, eval_minutes=world.step).values():
+            seen |= {(dict(alert)["alertname"], dict(alert)["severity"]) for alert in alerts}
+    wanted = {(rule.name, rule.labels["severity"]) for path in RULE_FILES for rule in rules_of(path) if rule.is_alert}
+
+    assert seen == wanted
 
 
 def test_every_incident_has_a_name_of_its_own_and_expects_something() -> None:

@@ -93,8 +93,8 @@ def _labels(sample: str) -> Labels:
 
 
 def _minute(text: str) -> int:
-    units = {"d": 1440, "h": 60, "m": 1, "s": 0}
-    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+)([dhms])", text))
+    units = {"w": 10_080, "d": 1440, "h": 60, "m": 1, "s": 0}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+)([wdhms])", text))
 
 
 def shuffled(seed: int) -> list[Group]:

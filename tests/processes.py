@@ -138,8 +138,12 @@ def demo(directory: Path, *flags: str) -> Iterator[str]:
     command = [require("fss-exporter", "this project"), "demo", "--listen-address=127.0.0.1:0", *flags]
     with process(command, log):
         url = wait_for(lambda: _demo_url(log), f"the demo to say where it is, see {log}")
-        polled = "fss_mount_target_info{"  # comes last, with the addresses
-        wait_for(lambda: polled in get(f"{url}/metrics"), f"the first poll of the demo, see {log}", 2 * PATIENCE_S)
+        polled = ("fss_mount_target_info{", "fss_mount_target_iops{", 'fss_collector_success{collector="oci"} 1.0')
+        wait_for(
+            lambda: all(series in get(f"{url}/metrics") for series in polled),
+            f"the first poll of the demo, see {log}",
+            2 * PATIENCE_S,
+        )
         yield url
 
 

@@ -27,8 +27,8 @@ _FLAGS = (
 )
 _DARK = "--blink-settings=preferredColorScheme=0"
 _MEASURE = """<script>
-window.addEventHttpServer("load", () => {
-  const result = (MEASURE)();
+window.addEventListener("load", async () => {
+  const result = await (MEASURE)();
   const holder = document.createElement("meta");
   holder.name = "measured";
   holder.content = JSON.stringify(result);
@@ -58,13 +58,21 @@ class Browsed:
         return [line for line in self.log.splitlines() if "CONSOLE" in line]
 
 
-def visit(url: str, *, size: tuple[int, int] = (1280, 900), dark: bool = False, picture: Path | None = None) -> Browsed:
-    """Load a page; write a picture of it where one is asked for."""
+def visit(
+    url: str,
+    *,
+    size: tuple[int, int] = (1280, 900),
+    dark: bool = False,
+    picture: Path | None = None,
+    patient: bool = False,
+) -> Browsed:
+    """Load a page; write a picture of it where one is asked for. `patient` waits for scripts that take a while."""
     with tempfile.TemporaryDirectory() as profile:
         command = [
             _browser(),
             *_FLAGS,
             *([_DARK] if dark else []),
+            *(["--virtual-time-budget=20000"] if patient else []),
             f"--user-data-dir={profile}",
             f"--window-size={size[0]},{size[1]}",
             f"--screenshot={picture}" if picture else "--dump-dom",
@@ -77,8 +85,8 @@ def visit(url: str, *, size: tuple[int, int] = (1280, 900), dark: bool = False, 
 def measured(page: str, function: str, directory: Path, *, size: tuple[int, int], dark: bool = False) -> Any:
     """What a JavaScript function says about the laid-out page. The page itself holds no script: ours is put in beside it."""
     copy = directory / "page.html"
-    copy.write_text(page.replace("</head>", _MEASURE.replace("MEASURE", function) + "</head>"), encoding="utf-8")
-    dom = visit(copy.as_uri(), size=size, dark=dark).dom
+    copy.write_text(page.replace("</head>", _MEASURE.replace("MEASURE", function) + "</head>", 1), encoding="utf-8")
+    dom = visit(copy.as_uri(), size=size, dark=dark, patient=True).dom
     found = re.search(r'<meta name="measured" content="([^"]*)"', dom)
     assert found, "the page was not measured"
     return json.loads(html.unescape(found[1]))

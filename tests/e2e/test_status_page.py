@@ -2,6 +2,7 @@
 
 import http.server
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,7 +61,7 @@ def test_a_browser_shows_the_page_as_it_is_meant_and_complains_of_nothing(tmp_pa
 
     text = visible_text(visited.dom)
     assert visited.complaints == []
-    assert "OCI File Storage mount targets" in text
+    assert "OCI File Storage from" in text
     assert "Busiest second of the last minute on this host" in text
     assert "10.80.1.10" in text
     assert "10.80.1.10:/export/a" in text
@@ -92,7 +93,7 @@ def test_a_style_the_policy_does_not_know_would_be_complained_of() -> None:
 def test_a_hostile_export_is_seen_as_it_is_spelt(page: str, tmp_path: Path) -> None:
     seen = measured(page, "() => [document.title, document.body.innerText]", tmp_path, size=DESK)
 
-    assert seen[0] == "fss-exporter"
+    assert seen[0] == f"fss-exporter on {socket.gethostname()}"
     assert "/export/<b>bold</b><script>document.title='owned'</script>&amp;\u202etxt" in seen[1]
 
 

@@ -15,7 +15,7 @@ async def scrapes(_: Request) -> Response:
 
 def application(
     *,
-    page: Callable[[], str] = lambda: "<!doctype html>",
+    page: Callable[[str], str] = lambda _: "<!doctype html>",
     waiting_for: Callable[[], tuple[str, ...]] = tuple,
     stalled: Callable[[], tuple[str, ...]] = tuple,
     reload: Callable[[], None] = lambda: None,
@@ -98,7 +98,7 @@ def test_a_wrong_configuration_is_told_and_logged(caplog: pytest.LogCaptureFixtu
 
 
 def test_a_bug_in_a_page_is_a_500_that_tells_no_more_than_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    def page() -> str:
+    def page(_: str) -> str:
         raise ZeroDivisionError("a bug")
 
     answer = ask(application(page=page), "/")
@@ -111,7 +111,7 @@ def test_many_who_look_at_the_page_take_turns_and_hold_up_no_scrape() -> None:
     go = threading.Event()
     at_work = most = 0
 
-    def page() -> str:
+    def page(_: str) -> str:
         nonlocal at_work, most
         at_work += 1
         most = max(most, at_work)

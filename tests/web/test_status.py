@@ -1,7 +1,7 @@
 """What the status page says of a collection."""
 
 import pytest
-from tests.web.pages import NOW, mount, mount_target, only_row, page_of
+from tests.web.pages import NOW, families, mount, mount_target, only_row, page_of
 
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.web.status.html import render
@@ -12,13 +12,14 @@ from fss_exporter.web.status.rows import (
     Level,
     Quantity,
 )
+from fss_exporter.web.status.view import StatusView
 
 
 def test_nothing_collected_gives_a_page_that_says_so() -> None:
     html = render(page_of())
 
     assert "No collector has reported yet" in html
-    assert "sees no NFS mounts" in html
+    assert "This exporter does not read NFS counters" in html
     assert "How close to the ceiling" not in html
 
 
@@ -87,12 +88,13 @@ def test_each_figure_says_how_old_it_is_whatever_the_case_of_the_metric_name() -
 def test_the_latency_shown_is_the_one_nearest_to_its_own_objective() -> None:
     behind = mount_target()[0][1]
     behind = {key: behind[key] for key in ("region", "mount_target_id", "mount_target")} | {"file_system": "projects"}
-    small, large = {"kind": "read", "size": "0B_to_8KiB"}, {"kind": "read", "size": "64KiB_to_1MiB"}
+    target = {key: behind[key] for key in ("region", "mount_target_id", "mount_target")} | {"kind": "read"}
+    small, large = target | {"size": "0B_to_8KiB"}, target | {"size": "64KiB_to_1MiB"}
     row = only_row(
         page_of(
             *mount_target(),
-            ("fss_latency_objective_seconds", small, 0.010),
-            ("fss_latency_objective_seconds", large, 0.050),
+            ("fss_mount_target_latency_objective_seconds", small, 0.010),
+            ("fss_mount_target_latency_objective_seconds", large, 0.050),
             ("fss_file_system_read_latency_seconds", behind | {"size": "0B_to_8KiB"}, 0.009),
             ("fss_file_system_read_latency_seconds", behind | {"size": "64KiB_to_1MiB"}, 0.020),
         )
@@ -114,15 +116,43 @@ def test_the_mount_target_nearest_to_a_ceiling_comes_first() -> None:
     assert "<title>1 critical - fss-exporter</title>" in render(page)
 
 
-def test_hundreds_of_mount_targets_show_the_nearest_and_fold_the_rest() -> None:
-    rows = [row for n in range(500) for row in mount_target(f"mt-{n}", iops=n * 100, iops_limit=50_000)]
+def test_a_thousand_mount_targets_come_in_pages_the_nearest_to_a_ceiling_first() -> None:
+    rows = [row for n in range(1000) for row in mount_target(f"mt-{n}", iops=n * 10, iops_limit=50_000)]
+    page = page_of(*rows)
 
-    html = render(page_of(*rows))
+    first, last = render(page), render(page, number=40)
 
-    assert "475 more, all at or below 94 % of every ceiling" in html
-    assert html.index("mt-499") < html.index("<details>") < html.index("mt-0<")
-    assert '<strong class="fine">20 %</strong> IOPS, 10,000' in html
-    assert len(html) < 250_000, "a phone on the move loads it too"
+    assert "1000 found, page 1 of 40" in first
+    assert first.index("mt-999<") < first.index("mt-975<")
+    assert "mt-974<" not in first
+    assert 'href="?q=&amp;page=2"' in first
+    assert "mt-0<" in last
+    assert 'rel="next"' not in last
+    assert len(first) < 120_000, "a phone on the move loads it too"
+
+
+@pytest.mark.parametrize(("search", "found"), [("MT-99", 11), ("10.80.1.10", 1000), ("frankfurt", 1000), ("x<y", 0)])
+def test_mount_targets_are_searched_by_any_of_their_names(search: str, found: int) -> None:
+    rows = [row for n in range(1000) for row in mount_target(f"mt-{n}", iops=n * 10, iops_limit=50_000)]
+
+    assert f"<span>{found} found" in render(page_of(*rows), search=search, number=99999)
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"), [("page=0", 1), ("page=-1", 1), ("page=2", 2), ("page=9" * 9, 1), ("page=²", 1)]
+)
+def test_any_page_number_is_a_page(query: str, shown: int) -> None:
+    rows = [row for n in range(30) for row in mount_target(f"mt-{n}", iops=n, iops_limit=50_000)]
+    view = StatusView(lambda: families(rows), now=lambda: NOW)
+
+    assert f"page {shown} of 2" in view.html(query)
+
+
+def test_mount_targets_are_counted_while_they_are_discovered() -> None:
+    complete = ("fss_oci_inventory_last_success_timestamp_seconds", {"region": "eu-frankfurt-1"}, 1.0)
+
+    assert "discovering: 1 so far" in render(page_of(*mount_target()))
+    assert "discovering" not in render(page_of(*mount_target(), complete))
 
 
 def test_rates_are_over_the_time_since_the_earlier_look() -> None:
@@ -159,11 +189,55 @@ def test_an_idle_mount_has_no_latency_and_no_share() -> None:
     assert "None" not in render(page)
 
 
-def test_the_first_look_says_that_rates_need_a_second_one_and_asks_again_soon() -> None:
-    html = render(page_of(*mount(10)))
+def test_the_first_visit_shows_who_loads_the_mounts_since_the_start() -> None:
+    time = [0.0]
+    view = StatusView(lambda: families(mount(1000)), clock=lambda: time[0], now=lambda: NOW)
+    time[0] = 10.0
 
-    assert "Rates need a second look" in html
-    assert '<meta http-equiv="refresh" content="2">' in html
+    html = view.html()
+
+    assert "Means of the last 11 s" in html
+    assert ">91<" in html
+
+
+def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_success() -> None:
+    html = render(
+        page_of(
+            *mount_target(iops=49_000, iops_limit=50_000),
+            ("fss_collector_success", {"collector": "nfs"}, 0.0),
+            ("fss_collector_last_success_timestamp_seconds", {"collector": "nfs"}, NOW.timestamp() - 300),
+        )
+    )
+
+    main = html[html.index("<main") :]
+    assert main.index("Collector <strong>nfs</strong> fails or is stalled; it last worked 5 min ago") < main.index(
+        "1 critical"
+    )
+    assert "The NFS counters of this host cannot be read" in html
+    assert "no NFS mounts" not in html
+
+
+def test_a_healthy_host_without_mounts_says_that() -> None:
+    assert "This host has no NFS mounts" in render(page_of(("fss_collector_success", {"collector": "nfs"}, 1.0)))
+
+
+def test_an_address_of_another_service_is_judged_by_its_own_ceiling_or_by_none() -> None:
+    info = {"address": "10.0.0.9", "server": "x.nas.aliyuncs.com", "export": "/", "service": "apsara-nas"}
+    peak = ("fss_client_peak_estimated_iops", {"address": "10.0.0.9"}, 25_000.0)
+    limit = ("fss_client_iops_limit", {"address": "10.0.0.9"}, 30_000.0)
+
+    (unknown,) = page_of(("fss_client_mount_info", info, 1.0), peak).addresses
+    (known,) = page_of(("fss_client_mount_info", info, 1.0), peak, limit).addresses
+
+    assert unknown.peak.limit is None
+    assert (known.peak.limit, known.peak.note) == (30_000.0, "")
+
+
+def test_a_high_performance_mount_target_without_a_published_ceiling_is_not_judged_as_a_standard_one() -> None:
+    peak = ("fss_client_peak_estimated_iops", {"address": "10.80.1.10"}, 60_000.0)
+    (row,) = page_of(*mount_target(), peak).addresses
+
+    assert (row.mount_target, row.peak.limit) == ("mt-home", None)
 
 
 def test_an_agent_without_oci_compares_its_peak_with_a_standard_mount_target_and_says_so() -> None:
@@ -192,7 +266,7 @@ def test_a_failed_collector_region_and_metric_are_named() -> None:
         )
     )
 
-    assert "fails: see the log" in html
+    assert "fails or is stalled: see the log" in html
     assert "incomplete: see the log" in html
     assert "no answer: MountTargetConnections" in html
     assert "45 s ago" in html

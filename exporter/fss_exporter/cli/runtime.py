@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -152,7 +153,7 @@ def _application(
     application = build(
         telemetry_path=telemetry_path,
         scrapes=Scrapes(one_at_a_time(registry, collecting)),
-        page=StatusView(one_at_a_time(page, collecting), telemetry_path=telemetry_path).html,
+        page=StatusView(one_at_a_time(page, collecting), telemetry_path=telemetry_path, host=socket.gethostname()).html,
         waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
         stalled=lambda: stalled_loops(loops, time.monotonic()),
         reload=reload,

@@ -60,7 +60,7 @@ def build(
     *,
     telemetry_path: str,
     scrapes: Application,
-    page: Callable[[], str],
+    page: Callable[[str], str],
     waiting_for: Callable[[], tuple[str, ...]],
     stalled: Callable[[], tuple[str, ...]] = tuple,
     reload: Callable[[], None],
@@ -70,7 +70,7 @@ def build(
     Args:
         telemetry_path: where `scrapes` is served.
         scrapes: answers with metrics.
-        page: the HTML of `/`; may take a moment.
+        page: from the query of the URL to the HTML of `/`; may take a moment.
         waiting_for: what is not ready yet, in words; empty when ready.
         stalled: the background loops that are stalled, one sentence each; empty when all run.
         reload: re-reads the configuration; raises `FssError` and changes nothing if it is wrong.
@@ -106,12 +106,12 @@ def _readiness(waiting_for: Callable[[], tuple[str, ...]], stalled: Callable[[],
     return say_ready
 
 
-def _page(page: Callable[[], str]) -> Application:
+def _page(page: Callable[[str], str]) -> Application:
     one_at_a_time = asyncio.Lock()
 
-    async def show_page(_: Request) -> Response:
+    async def show_page(request: Request) -> Response:
         async with one_at_a_time:
-            html = await in_thread(page)
+            html = await in_thread(lambda: page(request.query))
         policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return Response(200, html.encode(), content_type=HTML, headers=(policy,))
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from typing import NamedTuple
 
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, READ_CLASS, WRITE, WRITE_CLASS
@@ -146,16 +147,26 @@ def _mount_row(
     )
 
 
-def address_rows(samples: Samples, known: Mapping[str, tuple[str, float | None]]) -> tuple[AddressRow, ...]:
+class KnownAddress(NamedTuple):
+    """What is behind an address: its display name, its IOPS ceiling if one is published, and a note on the ceiling."""
+
+    name: str
+    iops_limit: float | None
+    note: str = ""
+
+
+_UNKNOWN = KnownAddress("", STANDARD.limits.iops, "if it is a standard mount target")
+
+
+def address_rows(samples: Samples, known: Mapping[str, KnownAddress]) -> tuple[AddressRow, ...]:
     """Addresses this host mounts from, the busiest first.
 
     Args:
         samples: of this collection.
-        known: display name and IOPS ceiling of the mount targets in the inventory, by address.
+        known: what is behind an address. Others are judged as standard mount targets, with a note that says so.
     """
     rows = []
     for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items():
-        name, limit = known.get(address, ("", STANDARD.limits.iops))
-        note = "" if address in known else "if it is a standard mount target"
+        name, limit, note = known.get(address, _UNKNOWN)
         rows.append(AddressRow(address, name, Usage(Quantity.IOPS, peak, limit, ESTIMATED_FROM_CLIENTS, note=note)))
     return tuple(sorted(rows, key=lambda row: (-row.peak.value, row.address)))

@@ -1,7 +1,7 @@
 """From the rows of the status page to HTML. The only module that knows Jinja2 and how a number looks to a person.
 
-Everything from outside (display names, export paths) passes through autoescape; the page has no script, no form and
-loads nothing.
+Everything from outside (display names, export paths, the search) passes through autoescape. The page has one script of its
+own, which loads the page again.
 """
 
 import math
@@ -14,12 +14,37 @@ from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.transfers import read_io_operations
 from fss_exporter.web.status.rows import Level, Quantity, StatusPage, Usage
-from fss_exporter.web.status.style import STYLE
+from fss_exporter.web.status.style import SCRIPT, STYLE
+
+_ROWS_ON_A_PAGE = 25
 
 
-def render(page: StatusPage, *, telemetry_path: str = "/metrics") -> str:
-    """The page as one HTML document that links to the metrics at `telemetry_path`."""
-    return _ENVIRONMENT.get_template("status.html").render(page=page, telemetry_path=telemetry_path)
+def render(
+    page: StatusPage, *, telemetry_path: str = "/metrics", host: str = "", search: str = "", number: int = 1
+) -> str:
+    """The page as one HTML document.
+
+    Args:
+        page: what is shown.
+        telemetry_path: where the page links to for the metrics.
+        host: name of this host, for the title.
+        search: text that the shown mount targets have to hold.
+        number: which 25 of them, from 1.
+    """
+    found = page.found(search)
+    pages = max(1, -(-len(found) // _ROWS_ON_A_PAGE))
+    number = min(max(number, 1), pages)
+    return _ENVIRONMENT.get_template("status.html").render(
+        page=page,
+        telemetry_path=telemetry_path,
+        host=host,
+        search=search,
+        found=found,
+        shown=found[(number - 1) * _ROWS_ON_A_PAGE : number * _ROWS_ON_A_PAGE],
+        number=number,
+        pages=pages,
+        rows_on_a_page=_ROWS_ON_A_PAGE,
+    )
 
 
 def count(value: float) -> str:
@@ -90,6 +115,7 @@ _ENVIRONMENT.globals.update(
     Quantity=Quantity,
     bars=(Quantity.IOPS, Quantity.READ, Quantity.WRITE, Quantity.LATENCY),
     style=Markup(STYLE),  # noqa: S704  our own file, not input
+    script=Markup(SCRIPT),  # noqa: S704  as above
     warning=100 * WARNING_RATIO,
     critical=100 * CRITICAL_RATIO,
     rename_cost=NFS3_OPERATIONS["RENAME"].io_operations,

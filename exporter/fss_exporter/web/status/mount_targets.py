@@ -93,14 +93,14 @@ def _usages(samples: Samples) -> dict[str, list[Usage]]:
 
 def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:
     """For each mount target, the latency that is nearest to (or furthest over) its objective."""
-    objectives = samples.by("fss_latency_objective_seconds", "kind", "size")
+    objectives = samples.by("fss_mount_target_latency_objective_seconds", "mount_target_id", "kind", "size")
     worst: dict[str, Usage] = {}
     for kind, detail, name, oci_metric in _LATENCIES:
         for labels, value in samples.all(name):
             usage = Usage(
                 Quantity.LATENCY,
                 value,
-                objectives.get((kind, labels.get("size", ""))),
+                objectives.get((labels["mount_target_id"], kind, labels.get("size", ""))),
                 MEASURED,
                 ages.get((labels["region"], oci_metric.lower())),
                 note=f"{kind} {_SIZES.get(labels[detail], labels[detail])} on {labels['file_system']}",

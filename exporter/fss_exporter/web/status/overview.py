@@ -5,14 +5,11 @@ from datetime import datetime
 
 from prometheus_client.metrics_core import Metric as Family
 
-from fss_exporter.web.status.clients import Look, address_rows, iops_by_address, look, mount_rows
+from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.web.status.clients import KnownAddress, Look, address_rows, iops_by_address, look, mount_rows
 from fss_exporter.web.status.mount_targets import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
 from fss_exporter.web.status.samples import Samples
-
-_REFRESH_SECONDS = 15
-_REFRESH_FOR_RATES_SECONDS = 2
-_LEAST_SECONDS_OF_A_RATE = 1.0
 
 
 def status_page(
@@ -24,41 +21,62 @@ def status_page(
         families: one collection of the registry behind `/metrics`.
         now: time of day of the collection, aware of its zone.
         at: the same moment in seconds of a clock that never goes back.
-        earlier: what a former page returned; rates are over the time since. None where there was none.
+        earlier: what a former page returned at least a second ago, or the start of the exporter, at which all counters are 0;
+            rates are over the time since.
     """
     samples = Samples(families)
     this = look(samples, at)
-    comparable = earlier is not None and at - earlier.at >= _LEAST_SECONDS_OF_A_RATE
-    before = earlier if earlier is not None and comparable else None
-    waiting = bool(this.totals) and before is None
     page = StatusPage(
         version=next((labels["version"] for labels, _ in samples.all("fss_exporter_build_info")), ""),
         now=now,
-        mount_targets=mount_target_rows(samples, iops_by_address(this, before) if before else {}),
+        mount_targets=mount_target_rows(samples, iops_by_address(this, earlier) if earlier else {}),
         addresses=address_rows(samples, _known_addresses(samples)),
-        mounts=mount_rows(samples, this, before) if before else (),
-        collectors=_collectors(samples),
+        mounts=mount_rows(samples, this, earlier) if earlier else (),
+        collectors=_collectors(samples, now.timestamp()),
         regions=_regions(samples, now.timestamp()),
-        rates_over_seconds=at - before.at if before else None,
+        rates_over_seconds=at - earlier.at if earlier else None,
         problems=_problems(samples),
-        refresh_seconds=_REFRESH_FOR_RATES_SECONDS if waiting else _REFRESH_SECONDS,
+        discovering=_discovering(samples),
     )
     return page, this
 
 
-def _known_addresses(samples: Samples) -> dict[str, tuple[str, float | None]]:
-    limits = samples.by("fss_mount_target_iops_limit", "mount_target_id")
-    return {
-        labels["address"]: (labels["mount_target"], limits.get((labels["mount_target_id"],)))
-        for labels, _ in samples.all("fss_mount_target_info")
-        if labels["address"]
+def _known_addresses(samples: Samples) -> dict[str, KnownAddress]:
+    """What is known of the addresses that this host mounts, the best source last."""
+    known = {
+        labels["address"]: KnownAddress(labels["service"], None, "a ceiling that its configuration does not state")
+        for labels, _ in samples.all("fss_client_mount_info")
+        if labels.get("service", OCI_FSS.name) != OCI_FSS.name
     }
+    limits = samples.by("fss_mount_target_iops_limit", "mount_target_id")
+    for labels, _ in samples.all("fss_mount_target_info"):
+        if labels["address"]:
+            known[labels["address"]] = KnownAddress(labels["mount_target"], limits.get((labels["mount_target_id"],)))
+    for (address,), limit in samples.by("fss_client_iops_limit", "address").items():
+        known[address] = KnownAddress(known[address].name if address in known else "", limit)
+    return known
 
 
-def _collectors(samples: Samples) -> tuple[CollectorRow, ...]:
+def _discovering(samples: Samples) -> tuple[str, ...]:
+    complete = samples.by("fss_oci_inventory_last_success_timestamp_seconds", "region")
+    regions = {
+        labels["region"]
+        for name in ("fss_mount_target_info", "fss_oci_poll_success")
+        for labels, _ in samples.all(name)
+    }
+    return tuple(sorted(region for region in regions if (region,) not in complete))
+
+
+def _collectors(samples: Samples, now: float) -> tuple[CollectorRow, ...]:
     durations = samples.by("fss_collector_duration_seconds", "collector")
+    succeeded = samples.by("fss_collector_last_success_timestamp_seconds", "collector")
     return tuple(
-        CollectorRow(name, success == 1, durations.get((name,)))
+        CollectorRow(
+            name,
+            success == 1,
+            durations.get((name,)),
+            max(0.0, now - succeeded[name,]) if (name,) in succeeded else None,
+        )
         for (name,), success in sorted(samples.by("fss_collector_success", "collector").items())
     )
 

@@ -161,11 +161,19 @@ class MountRow:
 
 @dataclass(frozen=True, slots=True)
 class CollectorRow:
-    """One of the exporter's sources."""
+    """One of the exporter's collectors or background loops.
+
+    Attributes:
+        name: value of the `collector` label.
+        success: whether it works: its last round had no error, and it is not stalled.
+        duration_seconds: of its last reading; None where it does not say.
+        succeeded_seconds_ago: time since its last round without an error; None if there was none.
+    """
 
     name: str
     success: bool
-    duration_seconds: float | None
+    duration_seconds: float | None = None
+    succeeded_seconds_ago: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +205,9 @@ class StatusPage:
     Attributes:
         version: of the exporter.
         now: when the numbers were collected.
-        rates_over_seconds: how long the time is that client rates are taken over; None while there is only one look.
+        rates_over_seconds: how long the time is that client rates are taken over; None in the exporter's first second.
         problems: sentences about what the monitoring itself misses.
-        refresh_seconds: after which the browser should ask again.
+        discovering: regions whose first inventory is not complete.
     """
 
     version: str
@@ -211,8 +219,22 @@ class StatusPage:
     regions: tuple[RegionRow, ...]
     rates_over_seconds: float | None
     problems: tuple[str, ...]
-    refresh_seconds: int
+    discovering: tuple[str, ...]
 
     def count(self, level: Level) -> int:
         """How many mount targets are at a level."""
         return sum(row.level is level for row in self.mount_targets)
+
+    @property
+    def failing(self) -> tuple[CollectorRow, ...]:
+        """The collectors that fail or are stalled."""
+        return tuple(row for row in self.collectors if not row.success)
+
+    def found(self, search: str) -> tuple[MountTargetRow, ...]:
+        """The mount targets with this text in their name, region, address, shape or state."""
+        wanted = search.casefold()
+        return tuple(
+            row
+            for row in self.mount_targets
+            if wanted in f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.state}".casefold()
+        )

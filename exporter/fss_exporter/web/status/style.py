@@ -1,15 +1,24 @@
-"""The page's one style sheet, and the header that lets a browser use it and nothing else."""
+"""The page's one style sheet and one script, and the header that lets a browser use these and nothing else."""
 
 import base64
 import hashlib
 from importlib.resources import files
 from typing import Final
 
-STYLE: Final = files("fss_exporter.web").joinpath("templates", "status.css").read_text(encoding="utf-8")
 
-_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+def _read(name: str) -> str:
+    return files("fss_exporter.web").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+STYLE: Final = _read("status.css")
+SCRIPT: Final = _read("status.js")
 
 CONTENT_SECURITY_POLICY: Final = (
-    f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    f"default-src 'none'; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; connect-src 'self'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
 )
 """Value of the header that goes with the page."""

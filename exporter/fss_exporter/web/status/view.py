@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from urllib.parse import parse_qs
 
 from prometheus_client.metrics_core import Metric as Family
 
@@ -12,17 +13,19 @@ from fss_exporter.web.status.overview import status_page
 
 _OLDEST_SECONDS = 60.0
 _SPACING_SECONDS = 15.0
+_LEAST_SECONDS = 1.0
 
 
 class StatusView:
     """The status page of a registry.
 
-    Counters of the last minute's looks are remembered, so that the page shows what clients do now and not since the
-    start; nothing is collected while nobody looks.
+    Counters of the last minute's looks are remembered, so that the page shows what clients do now. The first visit shows means
+    since the start of the exporter. Nothing is collected between visits.
 
     Args:
         collect: all families behind `/metrics`, e.g. `registry.collect`; never waits for the cloud.
         telemetry_path: where `/metrics` is.
+        host: name of this host, for the title.
         clock: seconds that never go back.
         now: time of day, aware of its zone.
     """
@@ -32,31 +35,48 @@ class StatusView:
         collect: Callable[[], Iterable[Family]],
         *,
         telemetry_path: str = "/metrics",
+        host: str = "",
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._collect = collect
         self._telemetry_path = telemetry_path
+        self._host = host
         self._clock = clock
         self._now = now
         self._lock = threading.Lock()
         self._looks: tuple[Look, ...] = ()
+        # The counters of clients begin at 0 with the exporter. A page within its first second counts as one after a second.
+        self._start = Look(clock() - _LEAST_SECONDS)
 
-    def html(self) -> str:
-        """The page, now. May be called from several threads."""
+    def html(self, query: str = "") -> str:
+        """The page, now. May be called from several threads.
+
+        Args:
+            query: the part of the URL after `?`: `q` searches the mount targets, `page` turns their pages.
+        """
         from fss_exporter.web.status.html import render  # noqa: PLC0415  # Jinja2 is for those who look
 
         families = list(self._collect())
         at = self._clock()
         page, look = status_page(families, now=self._now(), at=at, earlier=self._remembered(at))
         self._remember(look)
-        return render(page, telemetry_path=self._telemetry_path)
+        asked = parse_qs(query)
+        number = asked.get("page", ["1"])[0]
+        return render(
+            page,
+            telemetry_path=self._telemetry_path,
+            host=self._host,
+            search=asked.get("q", [""])[0],
+            number=int(number) if number.isascii() and number.isdigit() and len(number) < 6 else 1,
+        )
 
-    def _remembered(self, at: float) -> Look | None:
-        """The oldest look that is not too old."""
+    def _remembered(self, at: float) -> Look:
+        """The oldest look of the last minute that is at least a second old, else the start of the exporter."""
         with self._lock:
             self._looks = tuple(look for look in self._looks if at - look.at <= _OLDEST_SECONDS)
-            return self._looks[0] if self._looks else None
+            oldest = self._looks[0] if self._looks else self._start
+        return oldest if at - oldest.at >= _LEAST_SECONDS else self._start
 
     def _remember(self, look: Look) -> None:
         with self._lock:

@@ -74,6 +74,9 @@ test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered a
 test-terraform: .venv/dev ## the real terraform formats what is rendered and plans the module's alarms
 	@$(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
 
+cost-rules: .venv/dev ## recording rules with the cost_model of a configuration (ARGS="fss-exporter.yml DIRECTORY")
+	@$(RUN) -m tools.cost_rules $(ARGS)
+
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tests.accuracy $(ARGS)
 

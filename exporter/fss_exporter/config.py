@@ -7,6 +7,7 @@ path. Durations are seconds, or text like 500ms, 90s or 1m30s.
 import ipaddress
 import re
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -14,7 +15,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import ConfigError
+from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
 from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
@@ -234,6 +237,46 @@ class ServiceSettings(_Section):
         return self
 
 
+class CostOverrideSettings(_Section):
+    """A measured cost of one operation, with its date and source."""
+
+    io_operations: Annotated[float, Field(ge=0, le=1000)] | None = None
+    factor: Annotated[float, Field(gt=0, le=100)] | None = None
+    date: date
+    source: Name
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if (self.io_operations is None) is (self.factor is None):
+            raise ValueError("give io_operations, or factor for READ and WRITE")
+        return self
+
+
+def _fixed_cost(operations: dict[str, CostOverrideSettings]) -> dict[str, CostOverrideSettings]:
+    for name, given in operations.items():
+        if name not in NFS3_OPERATIONS:
+            raise ValueError(f"{name} is no operation of NFSv3")
+        if (given.factor is not None) is not (NFS3_OPERATIONS[name].io_operations is None):
+            raise ValueError(f"{name} needs {'factor' if given.factor is None else 'io_operations'}")
+    return operations
+
+
+class CostModelSettings(_Section):
+    """Costs that replace the white paper's table, by operation; `fss-exporter calibrate --output config` writes them."""
+
+    operations: Annotated[dict[Name, CostOverrideSettings], AfterValidator(_fixed_cost)] = Field(default_factory=dict)
+
+    @property
+    def overrides(self) -> CostOverrides:
+        """The overrides as the model takes them."""
+        return CostOverrides(
+            tuple(
+                CostOverride(name, one.io_operations, one.factor or 1.0, one.date.isoformat(), one.source)
+                for name, one in self.operations.items()
+            )
+        )
+
+
 class Settings(_Section):
     """The whole configuration.
 
@@ -245,6 +288,7 @@ class Settings(_Section):
         address_map: address a client mounts (a TLS forwarder's, say) to the address of its mount target.
         addresses: OCID of a mount target to the address it is joined by, where two share one.
         services: storage services of mounts that are not OCI File Storage; the first that fits counts.
+        cost_model: measured costs in place of the white paper's table.
     """
 
     oci: Oci = Oci()
@@ -254,6 +298,7 @@ class Settings(_Section):
     address_map: dict[Address, Name] = Field(default_factory=dict)
     addresses: dict[Ocid, Name] = Field(default_factory=dict)
     services: tuple[ServiceSettings, ...] = ()
+    cost_model: CostModelSettings = CostModelSettings()
 
 
 def load(path: Path | None, flags: Mapping[str, object] | None = None) -> Settings:

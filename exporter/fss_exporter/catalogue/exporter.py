@@ -12,6 +12,16 @@ EXPORTER = (
         "the package",
     ),
     Metric(
+        "fss_cost_model_info",
+        "info",
+        ("operation", "io_operations", "factor", "date", "source"),
+        "info",
+        "A measured cost that replaces the white paper's table, value 1.",
+        "the configuration",
+        detail="One series for each operation of cost_model. io_operations is the cost of one call, factor scales the table's cost of "
+        "READ or WRITE; the other of the two is empty. Absent where the white paper's table is in force.",
+    ),
+    Metric(
         "fss_collector_success",
         "gauge",
         ("collector",),

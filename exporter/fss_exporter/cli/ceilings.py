@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fss_exporter.cli.service_claims import services_of
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.storage_service import Ceilings
@@ -33,6 +34,7 @@ class Judge:
         by_address: ceilings of single mount targets.
         address_map: mount-target address by TLS forwarder address.
         services: finds the service of a mount.
+        overrides: measured costs in place of the white paper's table.
     """
 
     shape: str
@@ -40,6 +42,7 @@ class Judge:
     by_address: Mapping[str, Limits] = field(default_factory=dict)
     address_map: Mapping[str, str] = field(default_factory=dict)
     services: Services = BY_NAME
+    overrides: CostOverrides = NO_OVERRIDES
 
     def at(self, address: str) -> Limits:
         """Ceilings of the mount target at an address."""
@@ -71,4 +74,6 @@ def judge(shape: str, config_file: Path | None) -> Judge:
         for name, ceilings in settings.limits.mount_targets.items()
         if name in settings.addresses
     }
-    return Judge(shape, limits, by_address, dict(settings.address_map), services_of(settings))
+    return Judge(
+        shape, limits, by_address, dict(settings.address_map), services_of(settings), settings.cost_model.overrides
+    )

@@ -176,7 +176,10 @@ class Polling:
             optional_services=selection.optional_services,
         )
         times = PollTimes(oci.inventory_interval, oci.stale_after)
-        poller = RegionPoller(client, queries, query_failures, times=times, now=self._now, clock=self._clock)
+        costs = self._settings.cost_model.overrides
+        poller = RegionPoller(
+            client, queries, query_failures, times=times, now=self._now, clock=self._clock, overrides=costs
+        )
         return MonitoredRegion(name, inventory, inventory_failures, poller)
 
 

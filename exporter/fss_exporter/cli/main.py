@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "doctor": "Check this client and this account, and say what to do.",
     "plan": "What a workload costs a mount target, what binds it first, and how many mount targets it needs.",
     "fio": "What the jobs of REPORT (fio --output-format=json) cost a mount target, and which ceiling they met.",
-    "calibrate": "Measure what each NFS request costs a mount target, and compare with the cost table.",
+    "calibrate": "Measure what each NFS request costs a mount target, in a directory on an otherwise idle mount.",
     "discover": "Mount targets with their exports, addresses, shapes and ceilings, asked of OCI.",
 }
 """Name and summary of each command, in the order of the help. `fss_exporter.cli.<name>` holds a click command `<name>`."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
@@ -24,13 +25,20 @@ class NfsAgent:
         flags: of the agent.
         address_map: mount-target address by TLS forwarder address.
         services: tells the service of a mount.
+        overrides: measured costs in place of the white paper's table.
     """
 
-    def __init__(self, flags: NfsFlags, address_map: Mapping[str, str], services: Services) -> None:
+    def __init__(
+        self,
+        flags: NfsFlags,
+        address_map: Mapping[str, str],
+        services: Services,
+        overrides: CostOverrides = NO_OVERRIDES,
+    ) -> None:
         read = Procfs(flags.procfs, flags.pid, address_map, services, wanted_mounts(flags)).read
         self._exact = None if flags.exact == "off" else _exact(flags, read, address_map)
         costs = None if self._exact is None else self._exact.costs
-        accounts = Accounts(costs, flags.series_retention_s, most_mounts=flags.max_mounts)
+        accounts = Accounts(costs, flags.series_retention_s, most_mounts=flags.max_mounts, overrides=overrides)
         self.ticker = Ticker(read if self._exact is None else self._exact.reader.read, flags.tick_s, accounts=accounts)
         self.loops = [self.ticker.loop]
         if self._exact is not None:

@@ -18,6 +18,7 @@ from fss_exporter.cli.nfs_agent import wanted_mounts
 from fss_exporter.cli.nfs_flags import NfsFlags, filter_options
 from fss_exporter.cli.service_claims import services_of
 from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
@@ -74,7 +75,10 @@ class _Run:
         self._source = Procfs(
             flags.procfs, flags.pid, self._address_map, self._services, wanted_mounts(flags), keep_texts=True
         )
-        self._accounts = Accounts(retention_s=flags.series_retention_s, most_mounts=flags.max_mounts)
+        overrides = settings.cost_model.overrides if settings else NO_OVERRIDES
+        self._accounts = Accounts(
+            retention_s=flags.series_retention_s, most_mounts=flags.max_mounts, overrides=overrides
+        )
         self._boot_id = _text_or_empty(_BOOT_ID)
         self._at = 0.0
 

@@ -112,7 +112,7 @@ def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]
         api = Prometheus(_api(inputs.prometheus))
         loads = busiest(api, lambda address, shape: of_shape(shape).at(address), inputs.address)
     else:
-        return {"": stated_load(inputs)}
+        return {"": stated_load(inputs, overrides=ceilings.overrides)}
     return {name: as_job(load, inputs) for name, load in loads.items()} if inputs.is_job else loads
 
 

@@ -32,7 +32,7 @@ def saved_interval(
     told = (ceilings.address_map, ceilings.services)
     earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, *told)
     later = read_saved(str(after), text_of(after), texts[-1] if texts else None, *told)
-    return between(earlier, later, seconds)
+    return between(earlier, later, seconds, ceilings.overrides)
 
 
 def text_of(path: Path) -> str:

@@ -9,6 +9,7 @@ import click
 
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.account_flags import account_options, account_places
+from fss_exporter.cli.cost_model import cost_model_part, overrides_of
 from fss_exporter.cli.flags import CONFIGURATION, duration
 from fss_exporter.cli.nfs_flags import NfsFlags, agent_options
 from fss_exporter.cli.runtime import Part
@@ -140,6 +141,8 @@ def _parts(options: ServeFlags) -> Sequence[Part]:
         parts.append(_nfs(options, settings))
     if options.collect_oci:
         parts.append(_oci(options))
+    if overrides := overrides_of(settings).rows:
+        parts.append(cost_model_part(overrides))
     return parts
 
 
@@ -158,6 +161,7 @@ def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
 
     address_map = settings.address_map if settings else {}
     stated = settings.services if settings else ()
+    stated_costs = settings.cost_model if settings else None
 
     def reload() -> None:
         # A series keeps its address for as long as its mount lives, and joins would break if its info moved on alone.
@@ -166,8 +170,10 @@ def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
             raise UsageError(f"{options.config_file}: address_map has changed, which takes a restart")
         if fresh is not None and fresh.services != stated:
             raise UsageError(f"{options.config_file}: services have changed, which takes a restart")
+        if fresh is not None and fresh.cost_model != stated_costs:
+            raise UsageError(f"{options.config_file}: cost_model has changed, which takes a restart")
 
-    agent = NfsAgent(options.nfs, address_map, services_of(settings))
+    agent = NfsAgent(options.nfs, address_map, services_of(settings), overrides_of(settings))
     return Part(
         name="nfs",
         source=agent.collector,

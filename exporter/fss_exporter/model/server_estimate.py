@@ -60,16 +60,19 @@ def estimate_writes_by_size(rates: Sequence[float], bytes_per_second: float | No
     return Bounds(*(WRITE_FACTOR * value for value in estimate_reads_by_size(rates, bytes_per_second)))
 
 
-def estimate_metadata(rates: Mapping[str, float]) -> Bounds:
+def estimate_metadata(rates: Mapping[str, float], weights: Mapping[str, float] | None = None) -> Bounds:
     """I/O operations a second of metadata requests by operation as OCI names it.
 
     A name that is no NFS procedure may stand for any of them: at least 1, at most 8, and no more is claimed than the least.
+    `weights` are costs by procedure in place of the white paper's.
     """
-    costs = [operation.io_operations for operation in NFS3_OPERATIONS.values() if operation.io_operations]
+    table = weights or {
+        name: one.io_operations for name, one in NFS3_OPERATIONS.items() if one.io_operations is not None
+    }
+    costs = [cost for cost in table.values() if cost]
     lower = upper = 0.0
     for name, rate in rates.items():
-        row = NFS3_OPERATIONS.get(name.upper())
-        known = row.io_operations if row else None
+        known = table.get(name.upper())
         lower += rate * (min(costs) if known is None else known)
         upper += rate * (max(costs) if known is None else known)
     return Bounds(lower, lower, upper)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE, nlm_io_operations
 from fss_exporter.model.traffic import OperationTraffic, Traffic
@@ -48,6 +49,7 @@ def workload(
     writes: Transfers | None,
     operations: Mapping[str, float],
     cap_bytes: int = LARGEST_TRANSFER_BYTES,
+    overrides: CostOverrides = NO_OVERRIDES,
 ) -> Traffic:
     """Traffic of a stated workload.
 
@@ -56,15 +58,16 @@ def workload(
         writes: None for none.
         operations: others per second by name: NFSv3 procedures but READ and WRITE, or `NLM_` and a lock procedure.
         cap_bytes: rsize and wsize.
+        overrides: measured costs in place of the white paper's table.
 
     Raises:
         ValueError: an operation nobody knows the cost of; the message names it.
     """
-    rates = {name: _fixed(name, per_second) for name, per_second in operations.items()}
+    rates = {name: _fixed(name, per_second, overrides) for name, per_second in operations.items()}
     if reads is not None:
-        rates[READ] = _rate(reads.per_second, *read_cost(reads.size_bytes, cap_bytes))
+        rates[READ] = _transferred(READ, reads.per_second, read_cost(reads.size_bytes, cap_bytes), overrides)
     if writes is not None:
-        rates[WRITE] = _rate(writes.per_second, *write_cost(writes.size_bytes, cap_bytes))
+        rates[WRITE] = _transferred(WRITE, writes.per_second, write_cost(writes.size_bytes, cap_bytes), overrides)
     return Traffic(
         operations=rates,
         read_bytes=reads.per_second * reads.size_bytes if reads else 0.0,
@@ -72,7 +75,7 @@ def workload(
     )
 
 
-def _fixed(name: str, per_second: float) -> OperationTraffic:
+def _fixed(name: str, per_second: float, overrides: CostOverrides) -> OperationTraffic:
     procedure = name.removeprefix(NLM_PREFIX)
     if name.startswith(NLM_PREFIX) and procedure in NLM_PROCEDURES:
         return _rate(per_second, 1, nlm_io_operations(procedure))
@@ -81,9 +84,16 @@ def _fixed(name: str, per_second: float) -> OperationTraffic:
         raise ValueError(f"{name} is no operation of NFSv3 and no lock call such as NLM_LOCK")
     if operation.io_operations is None:
         raise ValueError(f"{name} costs by its size: give it as reads or writes")
-    return _rate(per_second, 1, operation.io_operations)
+    return _rate(per_second, 1, overrides.weights[name])
 
 
-def _rate(per_second: float, calls: int, io_operations: int) -> OperationTraffic:
+def _transferred(
+    operation: str, per_second: float, cost: tuple[int, int], overrides: CostOverrides
+) -> OperationTraffic:
+    calls, io_operations = cost
+    return _rate(per_second, calls, io_operations * overrides.factors.get(operation, 1.0))
+
+
+def _rate(per_second: float, calls: int, io_operations: float) -> OperationTraffic:
     exact = per_second * io_operations
     return OperationTraffic(operations=per_second * calls, iops=Bounds(exact, exact, exact))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
 from fss_exporter.nfs.estimated_costs import CostSource, EstimatedCosts, TransferChange
 from fss_exporter.nfs.mount_totals import MOST_OPERATIONS, MountTotals
@@ -53,6 +54,7 @@ class Accounts:
     Args:
         costs: what knows the cost of READs and WRITEs; by default an estimate.
         retention_s: seconds that the totals of a mount are kept after its umount.
+        overrides: measured costs in place of the white paper's table.
         most_mounts: totals of unmounted mounts beyond so many go before that, the longest gone first.
 
     Attributes:
@@ -64,8 +66,13 @@ class Accounts:
     """
 
     def __init__(
-        self, costs: CostSource | None = None, retention_s: float = 3600.0, most_mounts: int | None = None
+        self,
+        costs: CostSource | None = None,
+        retention_s: float = 3600.0,
+        most_mounts: int | None = None,
+        overrides: CostOverrides = NO_OVERRIDES,
     ) -> None:
+        self._overrides = overrides
         self._retention_s = retention_s
         self._most_mounts = most_mounts
         self.mounts: dict[SeriesKey, MountTotals] = {}
@@ -113,7 +120,7 @@ class Accounts:
         now = superblock.record
         totals = self.mounts.setdefault(superblock.key, MountTotals())
         if before is None or not now.operations.keys() <= totals.operations.keys():
-            totals.include(superblock)
+            totals.include(superblock, self._overrides.weights)
         payload = {
             READ: max(0, now.read_bytes - (before.read_bytes if before else 0)),
             WRITE: max(0, now.written_bytes - (before.written_bytes if before else 0)),
@@ -146,6 +153,7 @@ class Accounts:
         if target.estimated is None:
             return 0.0
         cost = self.costs.cost(TransferChange(superblock.number, name, old, now, payload_bytes, record.options))
+        cost = self._overrides.scaled(name, cost)
         target.add_cost(cost)
         return cost.point
 
@@ -158,6 +166,7 @@ class Accounts:
         }
         elapsed = 0.0 if self._last_at is None else at - self._last_at
         for number, operation, cost in self.costs.end(keys, elapsed):
+            cost = self._overrides.scaled(operation, cost)  # noqa: PLW2901
             self.mounts[keys[number]].operations[operation].add_cost(cost)
             if number in costs:
                 costs[number] += cost.point

@@ -4,6 +4,7 @@ Every operation of the kernel's table has totals, at zero, from the first sight 
 sees the zero before the first growth.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -34,7 +35,7 @@ class OperationTotals:
     queue_ms: int = 0
     rtt_ms: int = 0
     execute_ms: int = 0
-    weight: int | None = None
+    weight: float | None = None
     estimated: Bounds | None = None
 
     @property
@@ -104,13 +105,13 @@ class MountTotals:
         locks = None if self.lock_io_operations is None else 0
         return MountTotals(operations, self.counts_errors, self.has_cost, lock_io_operations=locks)
 
-    def include(self, superblock: Superblock) -> None:
-        """Give totals, at zero, to every operation of a superblock."""
+    def include(self, superblock: Superblock, weights: Mapping[str, float] = WEIGHTS) -> None:
+        """Give totals, at zero, to every operation of a superblock; `weights` are costs by operation."""
         rule = superblock.known.cost
         self.has_cost |= rule != "unknown"
         for name, counters in superblock.record.operations.items():
             if name not in self.operations and len(self.operations) < MOST_OPERATIONS:
-                self.operations[name] = _new_totals(name, rule)
+                self.operations[name] = _new_totals(name, rule, weights)
             self.counts_errors |= counters.errors is not None
 
 
@@ -118,9 +119,9 @@ def _at_zero(totals: OperationTotals) -> OperationTotals:
     return OperationTotals(weight=totals.weight, estimated=None if totals.estimated is None else NO_COST)
 
 
-def _new_totals(name: str, rule: CostRule) -> OperationTotals:
+def _new_totals(name: str, rule: CostRule, weights: Mapping[str, float]) -> OperationTotals:
     if rule == "plain":
         return OperationTotals(weight=1 if name in (READ, WRITE) else None)
     if rule == "weighted":
-        return OperationTotals(weight=WEIGHTS.get(name), estimated=NO_COST if name in (READ, WRITE) else None)
+        return OperationTotals(weight=weights.get(name), estimated=NO_COST if name in (READ, WRITE) else None)
     return OperationTotals()

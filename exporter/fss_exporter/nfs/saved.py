@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from statistics import median_low
 
 from fss_exporter.errors import UsageError
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -109,13 +110,16 @@ def _counters(source: str, text: str) -> Mountstats:
     return found
 
 
-def between(before: Saved, after: Saved, seconds: float | None = None) -> Interval:
+def between(
+    before: Saved, after: Saved, seconds: float | None = None, overrides: CostOverrides = NO_OVERRIDES
+) -> Interval:
     """What happened between two saved looks.
 
     Args:
         before: the earlier one.
         after: the later one.
         seconds: time between them, where the operator knows it better than the ages tell.
+        overrides: measured costs in place of the white paper's table.
 
     Raises:
         UsageError: they are not two looks at one host in this order.
@@ -134,7 +138,7 @@ def between(before: Saved, after: Saved, seconds: float | None = None) -> Interv
             raise UsageError(
                 f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}"
             )
-    accounts = Accounts()
+    accounts = Accounts(overrides=overrides)
     accounts.apply(before.reading, 0.0)
     accounts.apply(after.reading, aged + _AGE_SLACK_S)
     return Interval(accounts, after.reading, elapsed, _notes(before, after, pairs, elapsed))

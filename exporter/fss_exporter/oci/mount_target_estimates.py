@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.server_estimate import (
     BUCKETS,
     estimate_metadata,
@@ -43,8 +45,8 @@ class Estimate:
     iops: Bounds
 
 
-def estimate(points_by_metric: PointsByMetric) -> Mapping[str, Estimate]:
-    """Estimates by OCID of the mount target; none for one without traffic figures."""
+def estimate(points_by_metric: PointsByMetric, overrides: CostOverrides = NO_OVERRIDES) -> Mapping[str, Estimate]:
+    """Estimates by OCID of the mount target, by the costs in force; none for a mount target without traffic figures."""
     series: dict[tuple[str, str], dict[tuple[str, str], Points]] = {}
     for name in NEEDED:
         for key, points in points_by_metric.get(name, {}).items():
@@ -54,7 +56,7 @@ def estimate(points_by_metric: PointsByMetric) -> Mapping[str, Estimate]:
         minute = _newest_common(streams.values())
         if minute is not None:
             parts.setdefault(target, []).append(
-                (minute, _of_one({key: points[minute] for key, points in streams.items()}))
+                (minute, _of_one({key: points[minute] for key, points in streams.items()}, overrides))
             )
     return MappingProxyType(
         {
@@ -79,15 +81,15 @@ def complete(answered: Iterable[str], had: Iterable[str]) -> bool:
     return {READS, WRITES} <= known and known.intersection(NEEDED) <= set(answered)
 
 
-def _of_one(values: Mapping[tuple[str, str], float]) -> Bounds:
+def _of_one(values: Mapping[tuple[str, str], float], overrides: CostOverrides) -> Bounds:
     """One file system in one minute; values by metric and dimension."""
     reads = [values.get((READS, bucket), 0.0) for bucket in _BUCKET_NAMES]
     writes = [values.get((WRITES, bucket), 0.0) for bucket in _BUCKET_NAMES]
     metadata = {operation: rate for (name, operation), rate in values.items() if name == METADATA}
     return total_of(
         [
-            estimate_reads_by_size(reads, values.get((READ_BYTES, ""))),
-            estimate_writes_by_size(writes, values.get((WRITE_BYTES, ""))),
-            estimate_metadata(metadata),
+            overrides.scaled(READ, estimate_reads_by_size(reads, values.get((READ_BYTES, "")))),
+            overrides.scaled(WRITE, estimate_writes_by_size(writes, values.get((WRITE_BYTES, "")))),
+            estimate_metadata(metadata, overrides.weights),
         ]
     )

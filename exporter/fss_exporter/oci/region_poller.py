@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.inventory_refresh import InventoryState
@@ -41,6 +42,7 @@ class RegionPoller:
         times: intervals and ages.
         now: epoch seconds.
         clock: seconds that never go back.
+        overrides: measured costs in place of the white paper's table.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class RegionPoller:
         times: PollTimes,
         now: Callable[[], float],
         clock: Callable[[], float],
+        overrides: CostOverrides = NO_OVERRIDES,
     ) -> None:
         self.suspects_changes = False
+        self._overrides = overrides
         self._client = client
         self._queries = queries
         self._failures = failures
@@ -90,7 +94,7 @@ class RegionPoller:
         for store in self._queries.stores.values():
             store.forget(now_minute, self._times.stale_after)
         states = self._queries.states
-        fresh = estimate(points) if complete(points, states) else {}
+        fresh = estimate(points, self._overrides) if complete(points, states) else {}
         oldest = now_minute - self._times.stale_after
         self._estimates = {key: one for key, one in {**self._estimates, **fresh}.items() if one.minute >= oldest}
         self._look_for_changes()

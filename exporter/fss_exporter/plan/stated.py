@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from fss_exporter.errors import UsageError
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, scaled
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES, Transfers, workload
 from fss_exporter.plan.inputs import PlanInputs
@@ -11,19 +12,22 @@ from fss_exporter.plan.load import Load
 _DEFAULT_SIZE = LARGEST_TRANSFER_BYTES
 
 
-def stated_load(inputs: PlanInputs, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> Load:
+def stated_load(
+    inputs: PlanInputs, cap_bytes: int = LARGEST_TRANSFER_BYTES, overrides: CostOverrides = NO_OVERRIDES
+) -> Load:
     """The workload of the flags.
 
     Args:
         inputs: the flags.
         cap_bytes: the largest transfer of the client (rsize and wsize).
+        overrides: measured costs in place of the white paper's table.
 
     Raises:
         UsageError: an operation has no known cost, or a rate is missing.
     """
     reads, writes = _transfers(inputs)
     try:
-        traffic = workload(reads, writes, inputs.operations, cap_bytes)
+        traffic = workload(reads, writes, inputs.operations, cap_bytes, overrides)
     except ValueError as wrong:
         raise UsageError(f"--operation: {wrong}") from wrong
     if inputs.is_job:

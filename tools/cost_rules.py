@@ -1,0 +1,85 @@
+"""The recording rules with the measured costs of a configuration: `python -m tools.cost_rules CONFIGURATION DIRECTORY`.
+
+Writes recording.yml and node_exporter.yml into DIRECTORY. Comments of the shipped files are lost. Without `cost_model` in
+the configuration the rules are those of the repository.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fss_exporter.config import load
+from fss_exporter.errors import FssError
+from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ, READ_CLASS, WRITE, WRITE_CLASS, class_of
+
+RULES = Path(__file__).parents[1] / "rules"
+_RATE = 'sum by (job, instance, mountaddr) (rate(node_mountstats_nfs_operations_requests_total{{operation=~"{}"}}[5m]))'
+_ESTIMATE = "node_class:fss_client_estimated_iops:rate5m"
+_BOUNDS = (
+    "address_class:fss_client_estimated_iops_lower_bound:rate5m",
+    "address_class:fss_client_estimated_iops_upper_bound:rate5m",
+)
+
+
+def rendered(name: str, overrides: CostOverrides) -> str:
+    """A rules file with the costs in force.
+
+    Args:
+        name: of the file in rules/.
+        overrides: measured costs.
+    """
+    document = yaml.safe_load((RULES / name).read_text())
+    for group in document["groups"]:
+        for rule in group["rules"]:
+            rule["expr"] = _expression(rule, overrides)
+    return yaml.safe_dump(document, sort_keys=False, width=10_000)
+
+
+def _expression(rule: Mapping[str, Any], overrides: CostOverrides) -> str:
+    record, kind = rule.get("record", ""), rule.get("labels", {}).get("class", "")
+    expression = str(rule["expr"])
+    if record == "fss_operation_io_operations":
+        rows = (
+            f'label_replace(vector({cost:g}), "operation", "{name}", "", "")'
+            for name, cost in overrides.weights.items()
+        )
+        return " or ".join(rows)
+    if record == _ESTIMATE and kind in (METADATA_READ, METADATA_WRITE):
+        return _metadata(kind, overrides.weights)
+    operation = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(kind)
+    factor = overrides.factors.get(operation or "", 1.0)
+    node_rule = rule.get("labels", {}).get("agent") == "node_exporter"
+    if node_rule and factor != 1.0 and record in (_ESTIMATE, *_BOUNDS):
+        return f"{factor:g} * ({expression})"
+    return expression
+
+
+def _metadata(kind: str, weights: Mapping[str, float]) -> str:
+    """Cost of the operations of a class, operations of one cost together."""
+    by_cost: dict[float, list[str]] = {}
+    for name, cost in sorted(weights.items()):
+        if cost and class_of(name) == kind:
+            by_cost.setdefault(cost, []).append(name)
+    return " + ".join(f"{cost:g} * {_RATE.format('|'.join(names))}" for cost, names in sorted(by_cost.items()))
+
+
+def main() -> None:
+    """Write both files."""
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m tools.cost_rules CONFIGURATION DIRECTORY")
+    try:
+        overrides = load(Path(sys.argv[1])).cost_model.overrides
+    except FssError as error:
+        sys.exit(str(error))
+    target = Path(sys.argv[2])
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ("recording.yml", "node_exporter.yml"):
+        (target / name).write_text(rendered(name, overrides))
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,7 @@ from tests.nfs.exact.host import Host
 from tests.nfs.exact.kernel import Kernel
 
 from fss_exporter.cli import iostat as command
-from fss_exporter.cli.exact import Exact
+from fss_exporter.cli.exact_mode import Exact
 from fss_exporter.cli.iostat_report import Report
 from fss_exporter.nfs.superblocks import Reading
 

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.size_classes import Class, classes_io_operations
+from fss_exporter.model.size_classes import TransferClass, classes_io_operations
 from fss_exporter.model.transfers import read_io_operations, write_io_operations
 
 KIB = 1024
 BOUNDS = [blocks * 32 * KIB for blocks in (1, 2, 4, 8, 16, 32)]
 
 
-def classes(sizes: list[int]) -> list[Class]:
+def classes(sizes: list[int]) -> list[TransferClass]:
     edges = zip([0, *BOUNDS], BOUNDS, strict=False)
-    return [Class(low, high, sum(low < max(1, size) <= high for size in sizes)) for low, high in edges]
+    return [TransferClass(low, high, sum(low < max(1, size) <= high for size in sizes)) for low, high in edges]
 
 
 @given(st.lists(st.integers(0, 1024 * KIB), max_size=30))

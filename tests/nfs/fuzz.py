@@ -15,7 +15,7 @@ from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.escapes import decode
 from fss_exporter.nfs.mountinfo import parse_mountinfo
-from fss_exporter.nfs.mountstats import Parser
+from fss_exporter.nfs.mountstats import MountstatsParser
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import Ticker
 
@@ -78,7 +78,7 @@ class Host:
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
         self.second = 0
-        self._parser = Parser()
+        self._parser = MountstatsParser()
 
     def read(self) -> Reading:
         """The next second's look."""

@@ -15,7 +15,7 @@ from fss_exporter.catalogue.text import plain
 from fss_exporter.cli import runtime, serve
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.nfs.services import BY_NAME
+from fss_exporter.nfs.mount_services import BY_NAME
 
 root, exports, now = Path(sys.argv[1]), int(sys.argv[2]), 0.0
 (root / "1").mkdir(parents=True)

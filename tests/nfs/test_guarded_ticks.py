@@ -16,7 +16,7 @@ from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.mount_totals import MountTotals
-from fss_exporter.nfs.mountstats import Parser
+from fss_exporter.nfs.mountstats import MountstatsParser
 from fss_exporter.nfs.peaks import Peaks
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
@@ -35,7 +35,7 @@ def procfs(tmp_path: Path, reads: int = 5, age: int = 1000) -> Procfs:
 
 
 STAGES: list[tuple[type, str]] = [
-    (Parser, "parse"),
+    (MountstatsParser, "parse"),
     (Procfs, "read"),
     (Accounts, "apply"),
     (MountTotals, "include"),

@@ -12,7 +12,7 @@ from fss_exporter.cli.nfs_agent import NfsAgent, metadata_url
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.instance_network import InstanceNetwork
-from fss_exporter.nfs.services import BY_NAME
+from fss_exporter.nfs.mount_services import BY_NAME
 
 NAME = "fss_client_network_bytes_per_second_limit"
 

@@ -16,7 +16,7 @@ from fss_exporter.nfs.nfs_utils_output import (
     parse_nfsiostat_output,
 )
 from fss_exporter.nfs.rates import traffic
-from fss_exporter.nfs.saved import between, read_saved, since_mount
+from fss_exporter.nfs.saved_readings import between, read_saved, since_mount
 
 OUTPUTS = Path(__file__).parents[1] / "fixtures" / "nfs-utils"
 SCENARIOS = ("k_mixed", "d4_randwrite_36k", "m_nconnect4")

@@ -6,10 +6,10 @@ from tests.nfs.records import mountinfo, mountstats
 from fss_exporter.model.service_table import TB
 from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mount_services import BY_NAME, Claim, Services
 from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.services import BY_NAME, Claim, Services
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, join
 
 NAS = "0a1b2c-xyz.cn-hangzhou.nas.aliyuncs.com"

@@ -11,7 +11,7 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.storage_service import Ceilings
-from fss_exporter.nfs.services import BY_NAME, MountKey, Services
+from fss_exporter.nfs.mount_services import BY_NAME, MountKey, Services
 
 NO_SHAPE = "none"
 

@@ -15,10 +15,10 @@ import click
 from fss_exporter import tables
 from fss_exporter.cli import iostat_report
 from fss_exporter.cli.ceilings import Judge, judge, shape_option
-from fss_exporter.cli.exact import Exact, exact
+from fss_exporter.cli.exact_mode import Exact, exact
 from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.host_flags import exact_options, procfs_options
-from fss_exporter.cli.iostat_report import Layout, MountPoints, Report
+from fss_exporter.cli.iostat_report import MountPoints, Report, ReportOrder
 from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
@@ -28,7 +28,7 @@ from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
-from fss_exporter.nfs.saved import read_saved, since_mount
+from fss_exporter.nfs.saved_readings import read_saved, since_mount
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
 from fss_exporter.units import interval as interval_type
@@ -43,7 +43,7 @@ _COUNT_THEM = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class IostatFlags:
     """The flags of `iostat` that say what is read; times in seconds."""
 
     interval: float | None
@@ -67,13 +67,13 @@ class Options:
     "--from",
     "before",
     type=click.Path(path_type=Path),
-    help="Saved mountstats (file or tool) of any host, the earlier look.",
+    help="SavedReading mountstats (file or tool) of any host, the earlier look.",
 )
 @click.option(
     "--to",
     "after",
     type=click.Path(path_type=Path),
-    help="Saved mountstats, the later look; or saved output of nfsiostat.",
+    help="SavedReading mountstats, the later look; or saved output of nfsiostat.",
 )
 @click.option(
     "--mountinfo",
@@ -98,19 +98,19 @@ def iostat(
 
     Without INTERVAL one report since each mount; with it a report every INTERVAL seconds, COUNT times or until Ctrl-C.
     """
-    options = Options(**flags)  # type: ignore[arg-type]  # click has made the types
+    options = IostatFlags(**flags)  # type: ignore[arg-type]  # click has made the types
     ceilings = judge(shape, config_file)
-    layout = Layout(by, sort, limit)
+    order = ReportOrder(by, sort, limit)
     for report in _reports(options, ceilings):
         for line in report.notes:
             tables.note(line)
         if output == "json":
-            click.echo(tables.as_json(iostat_report.document(report, ceilings, layout), one_line=True))
+            click.echo(tables.as_json(iostat_report.document(report, ceilings, order), one_line=True))
         else:
-            iostat_report.show(tables.console(), report, ceilings, layout)
+            iostat_report.show(tables.console(), report, ceilings, order)
 
 
-def _reports(options: Options, ceilings: Judge) -> Iterator[Report]:
+def _reports(options: IostatFlags, ceilings: Judge) -> Iterator[Report]:
     before, after, interval = options.before, options.after, options.interval
     if before is not None and after is None:
         raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
@@ -164,7 +164,7 @@ def _one_file(path: Path, ceilings: Judge) -> Report:
     return Report(f"{path} (nfsiostat)", None, None, report.traffic, report.mount_points, report.notes)
 
 
-def _files(before: Path, after: Path, options: Options, ceilings: Judge) -> Report:
+def _files(before: Path, after: Path, options: IostatFlags, ceilings: Judge) -> Report:
     between = saved_interval(before, after, options.mountinfo, options.seconds, ceilings)
     rates = traffic({}, between.accounts.mounts, between.seconds)
     source = f"{before} to {after}"

@@ -32,7 +32,7 @@ class Report:
 
     Attributes:
         source: where the figures come from.
-        time: its end, UTC; None where nobody knows.
+        time: its end, UTC; None where it is not known.
         seconds: its length; None where each mount has its own.
         traffic: by mount.
         mount_points: by mount.
@@ -50,7 +50,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ReportOrder:
     """What is shown, in which order: one of `GROUPINGS`, one of `SORTS`, at most `limit` lines for a mount target."""
 
     by: str
@@ -69,7 +69,7 @@ SORTS: Mapping[str, Callable[[str, Traffic], Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ReportLine:
     """One line below a mount target: a mount, an operation or a class."""
 
     name: str
@@ -77,7 +77,7 @@ class _Part:
     traffic: Traffic
 
 
-def show(out: Console, report: Report, ceilings: Judge, layout: Layout) -> None:
+def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> None:
     """Print one report."""
     when = "" if report.time is None else f"{report.time:%Y-%m-%dT%H:%M:%SZ}  "
     length = "" if report.seconds is None else f", {report.seconds:.1f} s"
@@ -86,13 +86,13 @@ def show(out: Console, report: Report, ceilings: Judge, layout: Layout) -> None:
         say(out, "no NFS mounts")
         return
     rows = []
-    targets = _targets(report, layout.sort)
+    targets = _targets(report, order.sort)
     for address, traffic in targets:
         rows.append(_row(address, traffic, _limits(report, ceilings, address), style="bold"))
-        if layout.by != "mount-target":
+        if order.by != "mount-target":
             rows.extend(
                 _row(f"  {part.name}", part.traffic, _limits(report, ceilings, address))
-                for part in _parts(report, address, layout)
+                for part in _parts(report, address, order)
             )
     if len(targets) > 1:
         rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold"))
@@ -173,23 +173,23 @@ def _targets(report: Report, sort: str) -> list[tuple[str, Traffic]]:
     return sorted(targets, key=lambda target: SORTS[sort](*target))
 
 
-def _parts(report: Report, address: str, layout: Layout) -> list[_Part]:
+def _parts(report: Report, address: str, order: ReportOrder) -> list[_ReportLine]:
     mounts = {key: traffic for key, traffic in report.traffic.items() if key.address == address}
-    if layout.by in ("operation", "class"):
-        parts = list(_operations(together(mounts.values()), layout.by))
+    if order.by in ("operation", "class"):
+        parts = list(_operations(together(mounts.values()), order.by))
     else:
-        parts = [_Part(_mount_name(key, report.mount_points), key, traffic) for key, traffic in mounts.items()]
-    parts.sort(key=lambda part: SORTS[layout.sort](part.name, part.traffic))
-    return parts[: layout.limit]
+        parts = [_ReportLine(_mount_name(key, report.mount_points), key, traffic) for key, traffic in mounts.items()]
+    parts.sort(key=lambda part: SORTS[order.sort](part.name, part.traffic))
+    return parts[: order.limit]
 
 
-def _operations(traffic: Traffic, by: str) -> Iterator[_Part]:
+def _operations(traffic: Traffic, by: str) -> Iterator[_ReportLine]:
     for name, rate in (traffic.operations if by == "operation" else traffic.by_class).items():
         if rate.operations:
             operation = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(name, name)
             read = traffic.read_bytes if operation == READ else 0.0
             written = traffic.written_bytes if operation == WRITE else 0.0
-            yield _Part(name, None, Traffic({operation: rate}, read, written))
+            yield _ReportLine(name, None, Traffic({operation: rate}, read, written))
 
 
 def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
@@ -199,7 +199,7 @@ def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
     return f"{server}{key.export}{f' on {points[0]}{more}' if points else ''}"
 
 
-def document(report: Report, ceilings: Judge, layout: Layout) -> dict[str, Any]:
+def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, Any]:
     """One report for programs; every key names its unit, what is not known is null."""
     return {
         "time": report.time and report.time.isoformat(timespec="milliseconds"),
@@ -212,23 +212,19 @@ def document(report: Report, ceilings: Judge, layout: Layout) -> dict[str, Any]:
             {
                 "address": address,
                 **_figures(traffic, _limits(report, ceilings, address)),
-                **(
-                    {}
-                    if layout.by == "mount-target"
-                    else {_LISTS[layout.by]: _listed(report, address, ceilings, layout)}
-                ),
+                **({} if order.by == "mount-target" else {_LISTS[order.by]: _listed(report, address, ceilings, order)}),
             }
-            for address, traffic in _targets(report, layout.sort)
+            for address, traffic in _targets(report, order.sort)
         ],
         "total": _figures(together(report.traffic.values()), None),
     }
 
 
-def _listed(report: Report, address: str, ceilings: Judge, layout: Layout) -> list[dict[str, Any]]:
+def _listed(report: Report, address: str, ceilings: Judge, order: ReportOrder) -> list[dict[str, Any]]:
     return [
         {
             **(
-                {layout.by: part.name}
+                {order.by: part.name}
                 if part.key is None
                 else {
                     "server": part.key.server,
@@ -238,7 +234,7 @@ def _listed(report: Report, address: str, ceilings: Judge, layout: Layout) -> li
             ),
             **_figures(part.traffic, _limits(report, ceilings, address)),
         }
-        for part in _parts(report, address, layout)
+        for part in _parts(report, address, order)
     ]
 
 

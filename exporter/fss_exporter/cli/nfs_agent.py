@@ -9,13 +9,13 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
+from fss_exporter.nfs.mount_services import Services
 from fss_exporter.nfs.mountinfo import MountFilter
 from fss_exporter.nfs.procfs import Procfs
-from fss_exporter.nfs.services import Services
 from fss_exporter.nfs.ticker import Ticker
 
 if TYPE_CHECKING:
-    from fss_exporter.cli.exact import Exact
+    from fss_exporter.cli.exact_mode import Exact
 
 
 class NfsAgent:
@@ -81,6 +81,6 @@ def wanted_mounts(flags: NfsFlags) -> MountFilter:
 
 
 def _exact(flags: NfsFlags, read: Callable[[], Any], address_map: Mapping[str, str]) -> "Exact":
-    from fss_exporter.cli.exact import exact  # noqa: PLC0415  # only where it is asked for
+    from fss_exporter.cli.exact_mode import exact  # noqa: PLC0415  # only where it is asked for
 
     return exact(flags.exact, read, flags.tracefs, flags.sysfs, address_map)

@@ -7,7 +7,7 @@ import click
 from fss_exporter.cli.ceilings import Judge
 from fss_exporter.errors import UsageError
 from fss_exporter.nfs.escapes import decode
-from fss_exporter.nfs.saved import Interval, between, read_saved
+from fss_exporter.nfs.saved_readings import SavedInterval, between, read_saved
 
 _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
 
@@ -20,7 +20,7 @@ seconds_option = click.option(
 
 def saved_interval(
     before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, ceilings: Judge
-) -> Interval:
+) -> SavedInterval:
     """What lies between two saved looks; addresses and services are as the configuration has them.
 
     Raises:

@@ -102,7 +102,7 @@ def run(options: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lam
 
     Args:
         options: the flags.
-        on_listening: told the URLs of the metrics, once everything runs.
+        on_listening: called with the URLs of the metrics, once everything runs.
 
     Raises:
         UsageError: a flag, path or file is wrong.

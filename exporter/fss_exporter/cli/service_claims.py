@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from fss_exporter.nfs.services import BY_NAME, Claim, Services
+from fss_exporter.nfs.mount_services import BY_NAME, Claim, Services
 
 if TYPE_CHECKING:
     from fss_exporter.config import Settings

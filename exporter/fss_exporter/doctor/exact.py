@@ -6,8 +6,8 @@ from pathlib import Path
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
 from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.probes import read_text
-from fss_exporter.nfs.exact.session import source_of
 from fss_exporter.nfs.exact.tracefs import INSTANCE, NotYet, Unavailable, find
+from fss_exporter.nfs.exact.trigger_session import source_of
 
 SOURCE = "docs/cost-model.md, Exact mode"
 _COST = "about 1,300 instructions for each READ or WRITE"

@@ -9,7 +9,7 @@ from fss_exporter.model.operations import WRITE
 from fss_exporter.model.transfers import BLOCK_BYTES, WRITE_FACTOR
 
 
-class Class(NamedTuple):
+class TransferClass(NamedTuple):
     """Transfers of more than `above_bytes` and at most `up_to_bytes`."""
 
     above_bytes: float
@@ -27,7 +27,7 @@ class Class(NamedTuple):
         return self.operations * max(1, math.ceil(self.up_to_bytes / BLOCK_BYTES))
 
 
-def classes_io_operations(operation: str, classes: Sequence[Class], payload: float) -> Bounds:
+def classes_io_operations(operation: str, classes: Sequence[TransferClass], payload: float) -> Bounds:
     """Mount-target I/O operations. Exact where every class ends one block behind the one before it.
 
     Args:

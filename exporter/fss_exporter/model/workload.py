@@ -61,7 +61,7 @@ def workload(
         overrides: measured costs in place of the white paper's table.
 
     Raises:
-        ValueError: an operation nobody knows the cost of; the message names it.
+        ValueError: an operation without a known cost; the message names it.
     """
     rates = {name: _fixed(name, per_second, overrides) for name, per_second in operations.items()}
     if reads is not None:

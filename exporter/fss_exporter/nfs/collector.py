@@ -4,157 +4,24 @@ The set of series rarely changes: the text and order of the series are prepared 
 beside them. Lines of one operation or class stand together, which compresses well.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final
 
 from prometheus_client.registry import Collector
 
-from fss_exporter.catalogue import CATALOGUE, Family, Series, family
-from fss_exporter.catalogue.client import MOUNT_CLASS
-from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.operations import (
-    FAIL_IN_ORDINARY_WORK,
-    OPERATION_CLASSES,
-    READ,
-    READ_CLASS,
-    WRITE,
-    WRITE_CLASS,
-    class_of,
-)
+from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mount_info import MountInfo
-from fss_exporter.nfs.mount_totals import MountTotals, OperationTotals
+from fss_exporter.nfs.mount_series import MountSeries, shape_of
+from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.service_families import service_families
 from fss_exporter.nfs.superblocks import SeriesKey
 from fss_exporter.nfs.ticker import Ticker
-
-
-class _ClassTotals(NamedTuple):
-    """The totals behind the series of one mount and class.
-
-    Attributes:
-        mount: the mount.
-        operations: totals of the operations of the class.
-        transfer: totals of READ or WRITE in a class that has them; None for metadata.
-    """
-
-    mount: MountTotals
-    operations: Sequence[OperationTotals]
-    transfer: OperationTotals | None
-
-
-_Value = int | float | None
-
-
-def _point(one: _ClassTotals) -> _Value:
-    """Estimated I/O operations; None where no cost is known. Whole numbers stay `int`: they are written faster."""
-    if not one.mount.has_cost:
-        return None
-    if one.transfer is not None and one.transfer.estimated is not None:
-        return round(one.transfer.estimated.point, 1)
-    return sum([totals.operations * totals.weight for totals in one.operations if totals.weight])
-
-
-def _bound(of: Callable[[Bounds], float]) -> Callable[[_ClassTotals], _Value]:
-    def value(one: _ClassTotals) -> _Value:
-        cost = None if one.transfer is None else one.transfer.cost
-        return None if cost is None else of(cost)
-
-    return value
-
-
-_CLASS_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
-    "fss_client_estimated_io_operations_total": _point,
-    "fss_client_rtt_seconds_total": lambda one: sum([totals.rtt_ms for totals in one.operations]) / 1000,
-    "fss_client_queue_seconds_total": lambda one: sum([totals.queue_ms for totals in one.operations]) / 1000,
-    "fss_client_execute_seconds_total": lambda one: sum([totals.execute_ms for totals in one.operations]) / 1000,
-    "fss_client_retransmissions_total": lambda one: sum([totals.retransmissions for totals in one.operations]),
-    "fss_client_timeouts_total": lambda one: sum([totals.timeouts for totals in one.operations]),
-    "fss_client_errors_total": lambda one: (
-        sum([totals.errors for totals in one.operations]) if one.mount.counts_errors else None
-    ),
-}
-
-_TRANSFER_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
-    "fss_client_estimated_io_operations_lower_bound_total": _bound(lambda cost: cost.lower),
-    "fss_client_estimated_io_operations_upper_bound_total": _bound(lambda cost: cost.upper),
-}
-"""Of the classes read and write only: the cost of metadata is known exactly."""
-
-
-def _unexpected_errors(mount: MountTotals) -> _Value:
-    if not mount.counts_errors:
-        return None
-    return sum([totals.errors for name, totals in mount.operations.items() if name not in FAIL_IN_ORDINARY_WORK])
-
-
-_MOUNT_VALUES: Final[dict[str, Callable[[MountTotals], _Value]]] = {
-    "fss_client_unexpected_errors_total": _unexpected_errors,
-    "fss_client_read_bytes_total": lambda mount: mount.read_bytes,
-    "fss_client_written_bytes_total": lambda mount: mount.written_bytes,
-    "fss_client_sent_bytes_total": lambda mount: mount.sent_bytes,
-    "fss_client_received_bytes_total": lambda mount: mount.received_bytes,
-    "fss_client_estimated_lock_io_operations_total": lambda mount: mount.lock_io_operations,
-}
 
 _ADDRESS_VALUES: Final[dict[str, Callable[[Accounts], dict[str, int] | dict[str, float]]]] = {
     "fss_client_peak_estimated_iops": lambda accounts: accounts.peaks.highest(),
     "fss_client_unanswered_seconds": lambda accounts: accounts.unanswered.seconds(),
 }
-
-
-_OPERATIONS_BY_CLASS: Final = replace(CATALOGUE["fss_client_operations_total"], labels=MOUNT_CLASS)
-"""With `--nfs.operations=none`."""
-
-
-class _SeriesLayout:
-    """The series of all mounts and the totals behind each, in the order they are written."""
-
-    def __init__(self, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
-        self.shape = _shape(mounts)
-        self.classes = [_class_totals(mount, of_class) for of_class in OPERATION_CLASSES for mount in mounts.values()]
-        labels = [(*key, of_class) for of_class in OPERATION_CLASSES for key in mounts]
-        if by_operation:
-            self.metric = CATALOGUE["fss_client_operations_total"]
-            names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
-            every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
-            self.operations = [mount.operations[name] for _, mount, name in every]
-            self.operation_series = [Series(self.metric, (*key, class_of(name), name)) for key, _, name in every]
-        else:
-            self.metric = _OPERATIONS_BY_CLASS
-            self.operations = []
-            self.operation_series = [Series(self.metric, one) for one in labels]
-        self.class_series = {name: [Series(CATALOGUE[name], one) for one in labels] for name in _CLASS_VALUES}
-        self.transfers = [one for one in self.classes if one.transfer is not None]
-        labels = [one for one in labels if one[-1] in (READ_CLASS, WRITE_CLASS)]
-        self.transfer_series = {name: [Series(CATALOGUE[name], one) for one in labels] for name in _TRANSFER_VALUES}
-        self.mounts = list(mounts.values())
-        self.mount_series = {name: [Series(CATALOGUE[name], key) for key in mounts] for name in _MOUNT_VALUES}
-
-    def families(self) -> Iterator[Family]:
-        """Every family of mounts, operations and classes, with the numbers of this moment."""
-        operations: list[float] = [totals.operations for totals in self.operations] or [
-            sum([totals.operations for totals in one.operations]) for one in self.classes
-        ]
-        yield Family(self.metric, self.operation_series, operations)
-        for name, value_of_class in _CLASS_VALUES.items():
-            yield _family(name, self.class_series[name], [*map(value_of_class, self.classes)])
-        for name, value_of_class in _TRANSFER_VALUES.items():
-            yield _family(name, self.transfer_series[name], [*map(value_of_class, self.transfers)])
-        for name, value_of_mount in _MOUNT_VALUES.items():
-            yield _family(name, self.mount_series[name], [*map(value_of_mount, self.mounts)])
-
-
-def _shape(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[SeriesKey, int]]:
-    """What the series depend on: the mounts, and how many operations each has."""
-    return [(key, len(mount.operations)) for key, mount in mounts.items()]
-
-
-def _class_totals(mount: MountTotals, of_class: str) -> _ClassTotals:
-    operations = [totals for name, totals in mount.operations.items() if class_of(name) == of_class]
-    transfer = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(of_class)
-    return _ClassTotals(mount, operations, None if transfer is None else mount.operations[transfer])
 
 
 class NfsCollector(Collector):
@@ -184,7 +51,7 @@ class NfsCollector(Collector):
         self._about_host = about_host
         self._by_operation = by_operation
         self._zero_answers = zero_answers
-        self._layout = _SeriesLayout({}, by_operation=by_operation)
+        self._layout = MountSeries({}, by_operation=by_operation)
         self._mount_info = MountInfo()
 
     @property
@@ -223,15 +90,15 @@ class NfsCollector(Collector):
         with self._ticker.lock:
             return self._families(self._layout_of(self._ticker.accounts.mounts))
 
-    def _layout_of(self, mounts: dict[SeriesKey, MountTotals], new: Collection[SeriesKey] = ()) -> _SeriesLayout:
+    def _layout_of(self, mounts: dict[SeriesKey, MountTotals], new: Collection[SeriesKey] = ()) -> MountSeries:
         if new:
             shown = {key: mount.at_zero if key in new else mount for key, mount in mounts.items()}
-            return _SeriesLayout(shown, by_operation=self._by_operation)
-        if self._layout.shape != _shape(mounts):
-            self._layout = _SeriesLayout(mounts, by_operation=self._by_operation)
+            return MountSeries(shown, by_operation=self._by_operation)
+        if self._layout.shape != shape_of(mounts):
+            self._layout = MountSeries(mounts, by_operation=self._by_operation)
         return self._layout
 
-    def _families(self, layout: _SeriesLayout) -> list[Family]:
+    def _families(self, layout: MountSeries) -> list[Family]:
         accounts = self._ticker.accounts
         superblocks = () if self._ticker.reading is None else accounts.superblocks
         return [
@@ -264,14 +131,6 @@ class ReadersView:
     def collect(self) -> Iterable[Family]:
         """Every client family as it is."""
         return self._collector.families_now()
-
-
-def _family(name: str, series: list[Series], values: Sequence[_Value]) -> Family:
-    """A family without the series that have no value."""
-    known = [(one, value) for one, value in zip(series, values, strict=True) if value is not None]
-    if len(known) == len(series):
-        return Family(CATALOGUE[name], series, [value for _, value in known])
-    return Family(CATALOGUE[name], [one for one, _ in known], [value for _, value in known])
 
 
 def _addresses(accounts: Accounts) -> Iterator[Family]:

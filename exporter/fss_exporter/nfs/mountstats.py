@@ -59,10 +59,10 @@ def parse_mountstats(text: str) -> Mountstats:
 
     A text that stops in the middle of a line was cut off: its last record is skipped with the reason `truncated`.
     """
-    return Parser().parse(text)
+    return MountstatsParser().parse(text)
 
 
-class Parser:
+class MountstatsParser:
     """Parses one text after another and reads only records that differ from the last: most mounts are idle most of the time.
 
     Equal records give the very same operations, so that `is` tells whether a mount was idle.

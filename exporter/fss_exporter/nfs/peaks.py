@@ -1,4 +1,4 @@
-"""The highest tick of the last minute: ceilings are per second, and a minute's mean hides a second's burst."""
+"""The highest tick of the last minute by address. Ceilings are per second, and the mean of a minute hides a burst of a second."""
 
 from collections import deque
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Reading the kernel's files. No mount point is ever touched: a dead server would hang the reader."""
+"""Reads mountinfo and mountstats from procfs. No mount point is ever touched: a dead server would hang the reader."""
 
 import logging
 from collections.abc import Mapping
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.escapes import decode
+from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
-from fss_exporter.nfs.mountstats import Parser
-from fss_exporter.nfs.services import BY_NAME, Services
+from fss_exporter.nfs.mountstats import MountstatsParser
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, MountTable, Reading
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Procfs:
         self._address_map = address_map
         self._services = services
         self._fell_back = False
-        self._parser = Parser()
+        self._parser = MountstatsParser()
         self._wanted = wanted
         self._keep_texts = keep_texts
         self.texts: RawTexts | None = None

@@ -1,4 +1,4 @@
-"""What one reading of the kernel's NFS files holds: frozen records in the kernel's own units.
+"""Records of mountstats and mountinfo, in the kernel's own units.
 
 Field meanings: Linux `include/linux/nfs_iostat.h`, `include/linux/sunrpc/metrics.h` and `net/sunrpc/stats.c` (6.12).
 """

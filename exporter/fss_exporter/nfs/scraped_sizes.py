@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from prometheus_client.parser import text_string_to_metric_families
 
 from fss_exporter.errors import SourceError
-from fss_exporter.model.size_classes import Class
+from fss_exporter.model.size_classes import TransferClass
 
 _SIZES = "fss_client_io_size_bytes"
 _SECONDS = "fss_client_cost_seconds_total"
@@ -25,7 +25,7 @@ class Histogram:
     counts: dict[float, float] = field(default_factory=dict)
     payload_bytes: float = 0.0
 
-    def since(self, before: "Histogram", seconds: float) -> tuple[tuple[Class, ...], float]:
+    def since(self, before: "Histogram", seconds: float) -> tuple[tuple[TransferClass, ...], float]:
         """The classes that occurred, operations per second, and the payload, bytes per second.
 
         Raises:
@@ -37,7 +37,7 @@ class Histogram:
             if upto < counted:
                 raise SourceError(f"{_SIZES} went back: the exporter was restarted between two scrapes")
             if upto > counted:
-                found.append(Class(above, bound, (upto - counted) / seconds))
+                found.append(TransferClass(above, bound, (upto - counted) / seconds))
             above, counted = bound, upto
         if found and found[-1].up_to_bytes == float("inf"):
             raise SourceError(

@@ -1,4 +1,4 @@
-"""Services somebody or their name told of: their ceilings, and what one client was seen to reach."""
+"""Metric families of storage services that the configuration or a server's name states: ceilings and objectives."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -21,7 +21,7 @@ _OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
 
 
 def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
-    """Families of the services of these superblocks; nothing on a host without any that is told of."""
+    """Families of the services of these superblocks; nothing on a host without a stated service."""
     stated = [superblock for superblock in superblocks if superblock.known.stated]
     if not stated:
         return

@@ -1,8 +1,8 @@
-"""Which counters belong together: mountstats records joined to the superblocks of mountinfo.
+"""Superblocks: records of mountstats joined to the mounts of mountinfo.
 
-A record does not say which superblock it counts. Mount point, device and file system type name the mount in both
-files; mounts stacked on one mount point come in the same order in both. Several mounts of one superblock repeat its
-counters, so one of their records stands for all of them.
+A record does not name its superblock. Mount point, device and file system type name the mount in both files, and mounts
+stacked on one mount point have the same order in both. Several mounts of one superblock repeat its counters, so one record
+is enough.
 """
 
 from collections import defaultdict
@@ -12,9 +12,9 @@ from ipaddress import ip_address, ip_network
 from typing import Final, NamedTuple
 
 from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.nfs.mount_services import BY_NAME, Known, Services
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
-from fss_exporter.nfs.services import BY_NAME, Known, Services
 
 FORWARDER_NETWORK = ip_network("192.168.255.0/24")
 """Where the in-transit TLS forwarder of oci-fss-utils listens, in place of the mount target."""

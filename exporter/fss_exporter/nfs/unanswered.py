@@ -1,12 +1,11 @@
-"""How long the requests to an address have waited while no reply at all came.
+"""Seconds that requests to an address have waited without any reply.
 
-A connection that is refused, or whose first packet is lost, carries nothing: the transport's `sends` stand still, and
-the operations are counted when they end. Three things tell all the same that somebody waits: calls that were sent and
-whose operation has not ended, attributes that are to be asked for and whose GETATTR has not ended, and connections
-opened anew, which the kernel does for a waiting request only.
+A refused connection carries nothing: `sends` of the transport does not grow, and the kernel counts operations when they
+end. Three counters still show a waiting request: calls that were sent and whose operation has not ended, attributes that
+are wanted and whose GETATTR has not ended, and new connections, which the kernel opens for a waiting request only.
 
-Attempts that fail count as connections on some kernels and not on others, so where nobody asks for attributes a refused
-connection may go unseen.
+Some kernels count failed attempts as connections and others do not. So a refused connection may be missed while no
+program asks for attributes.
 """
 
 from collections import defaultdict

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.size_classes import Class, classes_io_operations
+from fss_exporter.model.size_classes import TransferClass, classes_io_operations
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, Histogram, read_sizes
@@ -67,6 +67,6 @@ def _with_sizes(load: Load, operation: str, histogram: Histogram, earlier: Histo
     return replace(load, traffic=traffic, sizes=sizes)
 
 
-def _shares(classes: Sequence[Class]) -> tuple[SizeShare, ...]:
+def _shares(classes: Sequence[TransferClass]) -> tuple[SizeShare, ...]:
     whole = sum(one.operations for one in classes)
     return tuple(SizeShare(one.up_to_bytes, one.operations / whole) for one in classes)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from fss_exporter.doctor.exact import look
-from fss_exporter.nfs.exact.session import Session
-from fss_exporter.nfs.exact.tables import Parser
+from fss_exporter.nfs.exact.hist_tables import HistParser
 from fss_exporter.nfs.exact.tracefs import INSTANCE, Instance, NotYet, Unavailable, check_hist, find
+from fss_exporter.nfs.exact.trigger_session import TriggerSession
 
 TRACEFS = 0x74726163
 # Magic number of the file system (include/uapi/linux/magic.h), as `stat -f` prints it.
@@ -68,11 +68,11 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None
     if tracefs is None:
         # Not root, or a container without mounts: then the set-up must say so, and it does before anything is made.
         with pytest.raises(Unavailable, match=r"no tracefs at|only root may trace|lockdown|read-only"):
-            Session(find(), 2048)
+            TriggerSession(find(), 2048)
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
-            Session(tracefs, 2048)
+            TriggerSession(tracefs, 2048)
         assert "CONFIG_HIST_TRIGGERS" in look((tracefs,), Path("/sys")).reason
         assert not (tracefs / "instances" / INSTANCE).exists()
         return
@@ -82,7 +82,7 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None
         instance.add_trigger(EVENT, "hist:keys=parent_pid:size=2048")
         for _ in range(3):
             subprocess.run(["true"], check=True)
-        (table,) = Parser().parse(instance.read(EVENT))
+        (table,) = HistParser().parse(instance.read(EVENT))
     finally:
         instance.remove()
     assert table.rows["%d" % os.getpid(),].hits >= 3  # noqa: UP031  # as the kernel prints it
@@ -169,16 +169,16 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
     """Whatever this machine is, setting up ends in one of four ways and leaves nothing behind."""
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Session(find(), 2048)
+            TriggerSession(find(), 2048)
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
-            Session(tracefs, 2048)
+            TriggerSession(tracefs, 2048)
     elif not (tracefs / "events" / "nfs").exists():
         with pytest.raises(NotYet, match="counting begins with the first NFS mount"):
-            Session(tracefs, 2048)
+            TriggerSession(tracefs, 2048)
     else:
-        session = Session(tracefs, 2048)
+        session = TriggerSession(tracefs, 2048)
         session.look()
         session.end()
     assert not (tracefs / "instances" / INSTANCE).exists()

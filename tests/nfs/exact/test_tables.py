@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from tests.nfs.exact.kernel import Trigger
 
 from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.tables import Parser, Row, StartedAnew, grown
+from fss_exporter.nfs.exact.hist_tables import HistParser, Row, TableWasReplaced, grown
 
 HEAD = (
     "# event histogram\n#\n"
@@ -18,7 +18,7 @@ WRAP = 1 << 64
 
 
 def test_a_table_is_its_condition_its_rows_and_what_it_dropped() -> None:
-    (table,) = Parser().parse(HEAD + ROW + FOOT)
+    (table,) = HistParser().parse(HEAD + ROW + FOOT)
 
     assert (table.condition, table.running, table.dropped) == ("arg_count & 32767", True, 0)
     assert table.rows == {("42", "~ 65536-98303"): Row(18, 1376256)}
@@ -26,24 +26,24 @@ def test_a_table_is_its_condition_its_rows_and_what_it_dropped() -> None:
 
 def test_strings_lose_their_padding() -> None:
     line = "{ client_id:          5, procname: UNLOCK                          } hitcount:        100\n"
-    (table,) = Parser().parse(HEAD + line + FOOT)
+    (table,) = HistParser().parse(HEAD + line + FOOT)
 
     assert table.rows == {("5", "UNLOCK"): Row(100, 0)}
 
 
 def test_a_file_holds_as_many_tables_as_the_event_has_triggers() -> None:
     other = HEAD.replace("arg_count & 32767", "!(arg_count & 32767)")
-    tables = Parser().parse(f"{HEAD}{ROW}{FOOT}\n\n{other}{FOOT}")
+    tables = HistParser().parse(f"{HEAD}{ROW}{FOOT}\n\n{other}{FOOT}")
 
     assert [table.condition for table in tables] == ["arg_count & 32767", "!(arg_count & 32767)"]
 
 
 def test_a_file_without_triggers_holds_no_table() -> None:
-    assert Parser().parse("") == ()
+    assert HistParser().parse("") == ()
 
 
 def test_a_paused_trigger_does_not_count() -> None:
-    (table,) = Parser().parse(HEAD.replace("[active]", "[paused]") + FOOT)
+    (table,) = HistParser().parse(HEAD.replace("[active]", "[paused]") + FOOT)
 
     assert not table.running
 
@@ -62,7 +62,7 @@ def test_a_paused_trigger_does_not_count() -> None:
 )
 def test_a_row_of_another_layout_makes_the_file_unreadable(row: str) -> None:
     with pytest.raises(RecordError, match="malformed_row"):
-        Parser().parse(HEAD + row + FOOT)
+        HistParser().parse(HEAD + row + FOOT)
 
 
 @given(st.integers(1, len(HEAD + ROW + FOOT) - 1))
@@ -70,10 +70,10 @@ def test_a_text_cut_anywhere_is_unreadable_and_never_a_smaller_table(end: int) -
     text = f"{HEAD}{ROW}{FOOT}"
     begun = text[: len("# event histogram\n")]
     if end < len(begun):
-        assert Parser().parse(text[:end]) == ()  # not even a table: told by the trigger that is missing
+        assert HistParser().parse(text[:end]) == ()  # not even a table: told by the trigger that is missing
     else:
         with pytest.raises(RecordError):
-            Parser().parse(text[:end])
+            HistParser().parse(text[:end])
 
 
 keys: st.SearchStrategy[tuple[str, ...]] = st.tuples(
@@ -98,7 +98,7 @@ def texts(draw: st.DrawFn) -> tuple[dict[tuple[str, ...], Row], str]:
 @given(texts())
 def test_order_and_padding_say_nothing(case: tuple[dict[tuple[str, ...], Row], str]) -> None:
     rows, text = case
-    (table,) = Parser().parse(text)
+    (table,) = HistParser().parse(text)
 
     assert table.rows == rows
 
@@ -107,10 +107,10 @@ def test_order_and_padding_say_nothing(case: tuple[dict[tuple[str, ...], Row], s
 def test_a_parser_that_remembers_reads_as_one_that_does_not(
     cases: list[tuple[dict[tuple[str, ...], Row], str]],
 ) -> None:
-    parser = Parser()
+    parser = HistParser()
 
     for _, text in cases:
-        assert parser.parse(text) == Parser().parse(text)
+        assert parser.parse(text) == HistParser().parse(text)
 
 
 @given(
@@ -140,7 +140,7 @@ def test_a_row_that_went_back_or_is_gone_is_a_table_made_anew(
     else:
         now[key] = Row(data.draw(st.integers(0, before[key].hits - 1)), 0)
 
-    with pytest.raises(StartedAnew):
+    with pytest.raises(TableWasReplaced):
         list(grown(before, now))
 
 

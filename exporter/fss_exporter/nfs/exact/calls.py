@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from fss_exporter.nfs.exact.addresses import Addresses
+from fss_exporter.nfs.exact.client_addresses import ClientAddresses
 from fss_exporter.nfs.exact.counts import ByAddressAndProcedure
 from fss_exporter.nfs.exact.sizes import Grown
 
@@ -27,7 +27,7 @@ def birth_triggers(rows: int) -> dict[str, str]:
     return {BORN: f"hist:keys=client_id,addr:size={rows} if {BORN}"}
 
 
-def by_address(rows: Grown, addresses: Addresses) -> ByAddressAndProcedure:
+def by_address(rows: Grown, addresses: ClientAddresses) -> ByAddressAndProcedure:
     """Calls that cost the server something, by its address and the procedure."""
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:

@@ -1,15 +1,15 @@
-"""Tables against mountstats, superblock by superblock: what two countings of the same calls may differ by, and no more.
+"""Checks of the kernel's tables against mountstats, for each superblock: both count the same calls.
 
-Mountstats is read first and the tables a moment later, so the tables are ahead by the calls in between: at most those of
-this interval. The first interval's head start is not known; what it can be is bounded by what mountstats adds in the
-next, and it shows exactly when both rest.
+Mountstats is read first and the tables a moment later. So the tables are ahead by the calls in between, at most by the
+calls of this interval. The lead of the first look is unknown. The calls of the next interval bound this lead, and an
+interval without calls shows it exactly.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.exact.counts import NO_TRANSFERS, Transfers
+from fss_exporter.nfs.exact.counts import NO_TRANSFERS, CountedTransfers
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 
 OPERATIONS = "operations"
@@ -30,7 +30,7 @@ class Gap:
     owed: int | None = None
 
     def holds(self, tables: int, mountstats: int) -> bool:
-        """Take in one interval; False where the gap is none that timing explains. It begins anew then."""
+        """Take in one interval; False where timing does not explain the gap. The gap then begins at zero."""
         if self.owed is None:
             self.owed = mountstats
         self.ahead += tables - mountstats
@@ -60,7 +60,7 @@ class Agreement:
         return number in self._seen
 
     def check(
-        self, superblocks: Mapping[str, Superblock], transfers: Mapping[str, Mapping[str, Transfers]]
+        self, superblocks: Mapping[str, Superblock], transfers: Mapping[str, Mapping[str, CountedTransfers]]
     ) -> dict[str, str]:
         """Check one interval.
 
@@ -115,5 +115,5 @@ def _added(old: _Seen, now: _Seen) -> Iterator[tuple[tuple[str, str], int]]:
         yield what, value - old.counted[what]
 
 
-def _counted(transfers: Transfers, what: str) -> int:
+def _counted(transfers: CountedTransfers, what: str) -> int:
     return transfers.operations if what == OPERATIONS else transfers.payload_bytes

@@ -14,7 +14,7 @@ from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.nfs.estimated_costs import TransferChange, estimated_cost
 from fss_exporter.nfs.exact.counted_families import counted_families
 from fss_exporter.nfs.exact.counted_totals import CountedTotals
-from fss_exporter.nfs.exact.counts import NO_TRANSFERS, Counts, Transfers, exact_cost
+from fss_exporter.nfs.exact.counts import NO_TRANSFERS, CountedTransfers, Counts, exact_cost
 from fss_exporter.nfs.superblocks import Reading, SeriesKey
 
 _Transfer = tuple[str, str]
@@ -66,7 +66,7 @@ class CountedCosts:
         self._changes = {}
         self._unread = reading.present - {superblock.number for superblock in reading.superblocks}
         if not (self._counts.deferred or self._counts.transfers):
-            # The tables were set up anew: they never tell what was before.
+            # The tables are new and do not have the earlier counts.
             self._advances.clear()
 
     def cost(self, change: TransferChange) -> Bounds:
@@ -90,12 +90,12 @@ class CountedCosts:
             for operation, by_superblock in self._counts.transfers.items()
         ]
         if not self._counts.deferred:
-            # Advances are settled, or void where the counts of their superblock do not hold. An unread record is told of later.
+            # Advances are settled, or void where the counts of their superblock do not hold. An unread record comes of later.
             self._advances = {key: open_ for key, open_ in self._advances.items() if key[0] in self._unread}
         self.totals.add(self._counts, mounts, seconds)
         return counted
 
-    def _counted(self, number: str, operation: str, transfers: Transfers) -> Bounds:
+    def _counted(self, number: str, operation: str, transfers: CountedTransfers) -> Bounds:
         """Cost of counted READs or WRITEs. Retransmissions, which no table counts by size, cost the mean of the others."""
         change = self._changes.get((number, operation))
         advance = self._advances.get((number, operation), _NO_ADVANCE)

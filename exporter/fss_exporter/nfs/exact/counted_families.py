@@ -8,7 +8,7 @@ from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.model.operations import nlm_io_operations
 from fss_exporter.model.transfers import BLOCK_BYTES
 from fss_exporter.nfs.exact.counted_totals import CountedTotals
-from fss_exporter.nfs.exact.counts import Transfers, exact_cost
+from fss_exporter.nfs.exact.counts import CountedTransfers, exact_cost
 
 _BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
 # 32 KiB to 1 MiB, the kernel's largest transfer: few, and each at a step of the cost.
@@ -72,7 +72,7 @@ def _lock_costs(calls: Mapping[tuple[str, str], int]) -> Family:
     return result
 
 
-def _invisible(totals: Mapping[str, Transfers]) -> Iterator[Family]:
+def _invisible(totals: Mapping[str, CountedTransfers]) -> Iterator[Family]:
     operations = family(CATALOGUE["fss_client_invisible_operations_total"])
     costs = family(CATALOGUE["fss_client_invisible_io_operations_total"])
     for operation, transfers in totals.items():

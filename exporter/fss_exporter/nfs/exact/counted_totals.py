@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.exact.counts import NO_TRANSFERS, ByAddressAndProcedure, Counts, Transfers
+from fss_exporter.nfs.exact.counts import NO_TRANSFERS, ByAddressAndProcedure, CountedTransfers, Counts
 from fss_exporter.nfs.superblocks import SeriesKey
 
 LOCK_PROCEDURES = ("LOCK", "UNLOCK", "TEST", "CANCEL", "GRANTED_RES")
@@ -36,8 +36,8 @@ class CountedTotals:
         seconds: by mount.
     """
 
-    sizes: dict[tuple[str, str], Transfers] = field(default_factory=dict)
-    invisible: dict[str, Transfers] = field(default_factory=dict)
+    sizes: dict[tuple[str, str], CountedTransfers] = field(default_factory=dict)
+    invisible: dict[str, CountedTransfers] = field(default_factory=dict)
     locks: Counter[tuple[str, str]] = field(default_factory=Counter)
     acls: Counter[tuple[str, str]] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)

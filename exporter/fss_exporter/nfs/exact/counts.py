@@ -12,7 +12,7 @@ from fss_exporter.model.transfers import WRITE_FACTOR
 _NO_SIZES: Mapping[int, int] = {}
 
 
-class Transfers(NamedTuple):
+class CountedTransfers(NamedTuple):
     """READs or WRITEs whose sizes are known, added up.
 
     Attributes:
@@ -27,9 +27,9 @@ class Transfers(NamedTuple):
     payload_bytes: int = 0
     by_blocks: Mapping[int, int] = _NO_SIZES
 
-    def plus(self, other: "Transfers") -> "Transfers":
+    def plus(self, other: "CountedTransfers") -> "CountedTransfers":
         """Both together."""
-        return Transfers(
+        return CountedTransfers(
             self.operations + other.operations,
             self.blocks + other.blocks,
             self.payload_bytes + other.payload_bytes,
@@ -37,10 +37,10 @@ class Transfers(NamedTuple):
         )
 
 
-NO_TRANSFERS = Transfers()
+NO_TRANSFERS = CountedTransfers()
 
 
-def exact_cost(operation: str, transfers: Transfers, resent: float = 0.0) -> Bounds:
+def exact_cost(operation: str, transfers: CountedTransfers, resent: float = 0.0) -> Bounds:
     """Mount-target I/O operations of READs or WRITEs of known sizes: bounds that coincide.
 
     Args:
@@ -73,8 +73,8 @@ class Counts:
     """
 
     superblocks: frozenset[str] = frozenset()
-    transfers: Mapping[str, Mapping[str, Transfers]] = field(default_factory=dict)
-    invisible: Mapping[str, Transfers] = field(default_factory=dict)
+    transfers: Mapping[str, Mapping[str, CountedTransfers]] = field(default_factory=dict)
+    invisible: Mapping[str, CountedTransfers] = field(default_factory=dict)
     addresses: frozenset[str] = frozenset()
     locks: ByAddressAndProcedure | None = None
     acls: ByAddressAndProcedure | None = None

@@ -1,4 +1,4 @@
-"""The few things done to the kernel's files, so that tests can put a kernel of their own behind them."""
+"""Operations on files of tracefs, in one class that tests replace by a kernel in memory."""
 
 import os
 from pathlib import Path

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.exact import calls
-from fss_exporter.nfs.exact.addresses import Addresses
-from fss_exporter.nfs.exact.counts import ByAddressAndProcedure, Transfers
-from fss_exporter.nfs.exact.session import UNREADABLE, Look, Lost, Session
+from fss_exporter.nfs.exact.client_addresses import ClientAddresses
+from fss_exporter.nfs.exact.counts import ByAddressAndProcedure, CountedTransfers
+from fss_exporter.nfs.exact.trigger_session import UNREADABLE, Lost, TablesLook, TriggerSession
 from fss_exporter.nfs.superblocks import Reading, Superblock
 
-ByOperation = dict[str, dict[str, Transfers]]
-"""Transfers by operation and `major:minor`."""
+ByOperation = dict[str, dict[str, CountedTransfers]]
+"""CountedTransfers by operation and `major:minor`."""
 
 
 def none_yet() -> ByOperation:
@@ -22,32 +22,32 @@ def none_yet() -> ByOperation:
 
 @dataclass(slots=True)
 class Sorted:
-    """Transfers of one interval, by what mountstats says of their superblock.
+    """CountedTransfers of one interval, by what mountstats says of their superblock.
 
     Attributes:
-        told: of superblocks whose cost is known, those just unmounted included.
+        told: of superblocks whose cost is known, just unmounted superblocks included.
         unread: of superblocks whose record could not be read: it will tell of them later.
         invisible: by operation, of superblocks no visible mount names.
     """
 
     told: ByOperation = field(default_factory=none_yet)
     unread: ByOperation = field(default_factory=none_yet)
-    invisible: dict[str, Transfers] = field(default_factory=dict)
+    invisible: dict[str, CountedTransfers] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class TablesInterval:
     """The tables of a session at two looks."""
 
-    session: Session
-    before: Look
-    now: Look
+    session: TriggerSession
+    before: TablesLook
+    now: TablesLook
 
-    def transfers(self) -> dict[str, dict[int, Transfers]]:
+    def transfers(self) -> dict[str, dict[int, CountedTransfers]]:
         """By operation and device number as the kernel encodes it.
 
         Raises:
-            Lost: a table was made anew, had no room, or has keys of another layout.
+            Lost: a table was replaced, had no room, or has keys of another layout.
         """
         session = self.session
         found = {}
@@ -61,11 +61,11 @@ class Interval:
                 raise Lost(UNREADABLE, str(error)) from error
         return found
 
-    def calls(self, addresses: Addresses) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
-        """Lock calls and NFSACL calls; None where nobody counts them.
+    def calls(self, addresses: ClientAddresses) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
+        """Lock calls and NFSACL calls; None where they are not counted.
 
         Raises:
-            Lost: a table was made anew, or had no room.
+            Lost: a table was replaced, or had no room.
         """
         if not self.session.counts_calls:
             return None, None
@@ -84,7 +84,7 @@ def priced(reading: Reading) -> dict[str, Superblock]:
 
 
 def sort(
-    transfers: Mapping[str, Mapping[int, Transfers]],
+    transfers: Mapping[str, Mapping[int, CountedTransfers]],
     reading: Reading,
     known: Callable[[str], bool],
     carried: ByOperation,
@@ -113,7 +113,7 @@ def sort(
     return result
 
 
-def _add(sums: dict[str, Transfers], key: str, added: Transfers) -> None:
+def _add(sums: dict[str, CountedTransfers], key: str, added: CountedTransfers) -> None:
     sums[key] = sums[key].plus(added) if key in sums else added
 
 

@@ -1,4 +1,4 @@
-"""One look at the client with the kernel's own counts beside it, or a word why there are none."""
+"""Readings of mountstats in exact mode, with the counts of the kernel's tables beside them."""
 
 import logging
 import time
@@ -7,13 +7,13 @@ from pathlib import Path
 from threading import Event
 
 from fss_exporter.background import Worker
-from fss_exporter.nfs.exact.addresses import Addresses
 from fss_exporter.nfs.exact.checks import Agreement
+from fss_exporter.nfs.exact.client_addresses import ClientAddresses
 from fss_exporter.nfs.exact.counts import Counts
 from fss_exporter.nfs.exact.files import FILES, Files
-from fss_exporter.nfs.exact.interval import Interval, none_yet, priced, sort
-from fss_exporter.nfs.exact.session import DROPPED, UNREADABLE, Look, Lost, Session
+from fss_exporter.nfs.exact.interval import TablesInterval, none_yet, priced, sort
 from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find, signals_held
+from fss_exporter.nfs.exact.trigger_session import DROPPED, UNREADABLE, Lost, TablesLook, TriggerSession
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
 
 log = logging.getLogger(__name__)
@@ -32,9 +32,8 @@ _CLASSES = 34
 class ExactReader:
     """Reads as mountstats does, and adds what was counted since the last reading.
 
-    Where the tables cannot be read at a look, a later one is compared with the last good one: the tables add up, so nothing
-    that was counted is lost. Where they were made anew or had no room, what happened since the last look is not in them,
-    and they are set up again.
+    If the tables cannot be read, a later look is compared with the last good look: the tables are cumulative, so no count
+    is lost. If the tables were replaced or had no room, the calls since the last look are lost, and the triggers are set again.
 
     Attributes:
         counts: what the tables counted between the last two readings.
@@ -63,11 +62,11 @@ class ExactReader:
         self.interval_s: Callable[[], float] = lambda: 1.0
         self._read = read
         self._places = places
-        self._addresses = Addresses(sysfs, address_map)
+        self._addresses = ClientAddresses(sysfs, address_map)
         self._clock = clock
         self._files = files
-        self._session: Session | None = None
-        self._look: Look | None = None
+        self._session: TriggerSession | None = None
+        self._look: TablesLook | None = None
         self._agreement = Agreement()
         self._carried = none_yet()
         self._unreadable = 0
@@ -120,7 +119,7 @@ class ExactReader:
         return self.interval_s()
 
     def _round(self) -> None:
-        """Look at the tables. After an unexpected error the next look is a first one, so that nothing is counted twice."""
+        """TablesLook at the tables. After an unexpected error the next look is a first one, so that nothing is counted twice."""
         before, self._look = self._look, None
         failed: tuple[str, ...] = ()
         if self._session is not None and before is not None:
@@ -182,7 +181,7 @@ class ExactReader:
 
     def _begin(self) -> None:
         with signals_held():
-            self._session = Session(find(self._places, self._files), self._rows, self._files)
+            self._session = TriggerSession(find(self._places, self._files), self._rows, self._files)
         self._addresses.learn_all()
         self._reason = ""
         log.info("READ and WRITE are counted by size, in tables of %d rows", self._rows)
@@ -200,8 +199,8 @@ class ExactReader:
             return
         self._agreement.check(priced(reading), self._carried)
 
-    def _counted(self, session: Session, before: Look, reading: Reading) -> Counts:
-        interval = Interval(session, before, session.look())
+    def _counted(self, session: TriggerSession, before: TablesLook, reading: Reading) -> Counts:
+        interval = TablesInterval(session, before, session.look())
         transfers, (locks, acls) = interval.transfers(), interval.calls(self._addresses)
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
         superblocks = priced(reading)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.transfers import BLOCK_BYTES
-from fss_exporter.nfs.exact.counts import Transfers
-from fss_exporter.nfs.exact.tables import Key, Row
+from fss_exporter.nfs.exact.counts import CountedTransfers
+from fss_exporter.nfs.exact.hist_tables import Key, Row
 
 _BELOW_BLOCK = BLOCK_BYTES - 1
 _LADDER_BITS = range(6)
@@ -21,13 +21,13 @@ _LADDER_BITS = range(6)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SizeEvents:
     """The trace events that tell sizes.
 
     Attributes:
         events: by operation, as `system/event`.
         size: field with the bytes asked for.
-        payload: field with the bytes carried; equal to `size` where answers are not told.
+        payload: field with the bytes carried; equal to `size` where only requests are traced.
         answered: whether the event stands for an answer, so that its counts can be held against mountstats.
     """
 
@@ -37,9 +37,11 @@ class Source:
     answered: bool
 
 
-SOURCES = (
-    Source({READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}, "arg_count", "res_count", answered=True),
-    Source({READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}, "count", "count", answered=False),
+SIZE_EVENTS = (
+    SizeEvents(
+        {READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}, "arg_count", "res_count", answered=True
+    ),
+    SizeEvents({READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}, "count", "count", answered=False),
 )
 """From best to worst: answers since kernel 5.6, requests before."""
 
@@ -51,7 +53,7 @@ class Buckets:
 
     tells_sizes = True
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SizeEvents) -> None:
         size = source.size
         self._odd, self._even = f"{size} & {_BELOW_BLOCK}", f"!({size} & {_BELOW_BLOCK})"
         self.conditions = (self._odd, self._even)
@@ -63,8 +65,8 @@ class Buckets:
         """What is written to `trigger`, for tables of that many rows."""
         return tuple(f"hist:keys={self._keys}{self._values}:size={rows} if {one}" for one in self.conditions)
 
-    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, Transfers]:
-        """Transfers by device number, from what was added to each table (by condition).
+    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
+        """CountedTransfers by device number, from what was added to each table (by condition).
 
         Raises:
             RecordError: a key that is none of these tables'.
@@ -78,7 +80,7 @@ class Buckets:
                 blocks[device][started] += row.hits
                 payload[device] += row.value
         return {
-            device: Transfers(
+            device: CountedTransfers(
                 sum(sizes.values()),
                 sum(started * count for started, count in sizes.items()),
                 payload[device],
@@ -93,7 +95,7 @@ class Ladder:
 
     tells_sizes = False
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SizeEvents) -> None:
         size = source.size
         self._payload = source.payload
         self._weights = {f"{size} & {_BELOW_BLOCK}": 1, f"{size} == 0": 1} | {
@@ -106,8 +108,8 @@ class Ladder:
         by_condition = (f"hist:keys=dev:size={rows} if {one}" for one in self._weights)
         return (f"hist:keys=dev:vals={self._payload}:size={rows}", *by_condition)
 
-    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, Transfers]:
-        """Transfers by device number, from what was added to each table (by condition)."""
+    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
+        """CountedTransfers by device number, from what was added to each table (by condition)."""
         sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for condition, rows in tables.items():
             for key, row in rows:
@@ -117,7 +119,7 @@ class Ladder:
                 else:
                     one[0] += row.hits
                     one[2] += row.value
-        return {device: Transfers(count, blocks, payload) for device, (count, blocks, payload) in sums.items()}
+        return {device: CountedTransfers(count, blocks, payload) for device, (count, blocks, payload) in sums.items()}
 
 
 Form = Buckets | Ladder

@@ -1,6 +1,6 @@
 """The kernel's tracefs: a private instance, its triggers and its tables. Set up by trying, never by kernel version.
 
-An open `hist` file keeps an instance from being removed, by us or by anybody: that is how two agents notice each other.
+The kernel refuses to remove an instance while one of its `hist` files is open. So an agent notices a second agent.
 """
 
 import errno

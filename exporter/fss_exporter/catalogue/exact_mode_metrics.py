@@ -100,7 +100,7 @@ EXACT = (
         "counter",
         ("check",),
         "ticks",
-        "Ticks of a mount, or of all, that were estimated although exact mode is on: triggers (gone or made anew), dropped "
+        "Ticks of a mount, or of all, that were estimated although exact mode is on: triggers (gone or replaced), dropped "
         "(a table was full), unreadable, operations or payload (not what mountstats says), device_reused.",
         "the exporter",
         diagnostic=True,

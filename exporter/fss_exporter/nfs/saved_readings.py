@@ -1,7 +1,7 @@
-"""Two saved mountstats files of one host, as a support bundle holds them, and what happened between them.
+"""Saved mountstats files of one host, as a support bundle holds them, and the difference between two of them.
 
-The files bear no time; the `age:` of the mounts tells how far they are apart, to the second. Files of two hosts, in the
-wrong order or with a restart between them would give plausible nonsense, so they are refused.
+The files have no time. The `age:` of the mounts gives the time between two files, to the second. Files of two hosts, in the
+wrong order or with a restart in between would give plausible nonsense, so they are refused.
 """
 
 from collections import Counter
@@ -13,11 +13,11 @@ from statistics import median_low
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
-from fss_exporter.nfs.services import BY_NAME, Services
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, UNMATCHED, Reading, Superblock, join
 
 _AGE_SLACK_S = 1
@@ -25,7 +25,7 @@ _AGE_SLACK_S = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedReading:
     """One saved look.
 
     Attributes:
@@ -40,7 +40,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class SavedInterval:
     """What lies between two saved looks.
 
     Attributes:
@@ -62,7 +62,7 @@ def read_saved(
     mountinfo: str | None,
     address_map: Mapping[str, str] = NO_ADDRESSES,
     services: Services = BY_NAME,
-) -> Saved:
+) -> SavedReading:
     """One saved look.
 
     Args:
@@ -95,7 +95,7 @@ def read_saved(
         raise UsageError(f"{source}: none of its mounts are in the mountinfo; is it of the same host and moment?")
     if strangers:
         notes.append(f"{source}: {strangers} records left out: their mounts are not in the mountinfo")
-    return Saved(source, reading, tuple(notes))
+    return SavedReading(source, reading, tuple(notes))
 
 
 def _counters(source: str, text: str) -> Mountstats:
@@ -111,8 +111,8 @@ def _counters(source: str, text: str) -> Mountstats:
 
 
 def between(
-    before: Saved, after: Saved, seconds: float | None = None, overrides: CostOverrides = NO_OVERRIDES
-) -> Interval:
+    before: SavedReading, after: SavedReading, seconds: float | None = None, overrides: CostOverrides = NO_OVERRIDES
+) -> SavedInterval:
     """What happened between two saved looks.
 
     Args:
@@ -141,7 +141,7 @@ def between(
     accounts = Accounts(overrides=overrides)
     accounts.apply(before.reading, 0.0)
     accounts.apply(after.reading, aged + _AGE_SLACK_S)
-    return Interval(accounts, after.reading, elapsed, _notes(before, after, pairs, elapsed))
+    return SavedInterval(accounts, after.reading, elapsed, _notes(before, after, pairs, elapsed))
 
 
 def since_mount(reading: Reading) -> Accounts:
@@ -152,7 +152,9 @@ def since_mount(reading: Reading) -> Accounts:
     return accounts
 
 
-def _elapsed(before: Saved, after: Saved, pairs: list[tuple[Superblock, Superblock]], given: float | None) -> float:
+def _elapsed(
+    before: SavedReading, after: SavedReading, pairs: list[tuple[Superblock, Superblock]], given: float | None
+) -> float:
     if given is not None:
         return given
     if aged := _aged(pairs):
@@ -191,12 +193,14 @@ def _mount(superblock: Superblock) -> str:
     return f"{superblock.record.device} on {superblock.record.mount_point}"
 
 
-def _notes(before: Saved, after: Saved, pairs: list[tuple[Superblock, Superblock]], elapsed: float) -> tuple[str, ...]:
+def _notes(
+    before: SavedReading, after: SavedReading, pairs: list[tuple[Superblock, Superblock]], elapsed: float
+) -> tuple[str, ...]:
     common = {now.number for _, now in pairs}
     notes = [*before.notes, *(note for note in after.notes if note not in before.notes)]
     for then, now in pairs:
         if now.record.age_s < then.record.age_s:
-            notes.append(f"{_mount(now)}: mounted anew in between; what the old mount did last is lost")
+            notes.append(f"{_mount(now)}: mounted again in between; what the old mount did last is lost")
     for superblock in after.reading.superblocks:
         if superblock.number not in common:
             born = superblock.record.age_s <= elapsed + _AGE_SLACK_S

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from fss_exporter.nfs.exact.tables import Table
+from fss_exporter.nfs.exact.hist_tables import Table
 
 UNKNOWN = ""
 _MOST_CLIENTS = 10_000
 
 
-class Addresses:
+class ClientAddresses:
     """Server address by RPC client number, remembered: a number is not used again while the kernel runs.
 
     Args:
@@ -29,12 +29,12 @@ class Addresses:
                 self._known.setdefault(key[0], self._mapped(key[1]))
 
     def learn_all(self) -> None:
-        """Take in the clients there are now: those older than the tables are told nowhere else."""
+        """Take in the clients of this moment: clients older than the tables are in sysfs only."""
         for folder in self._clients.glob("clnt-*"):
             self.of(folder.name.removeprefix("clnt-"))
 
     def of(self, client: str) -> str:
-        """Address of the server; empty if nobody tells."""
+        """Address of the server; empty if it is not known."""
         if client not in self._known:
             address = self._looked_up(client)
             if not address:

@@ -1,7 +1,7 @@
-"""Which storage service a mount is of: as the operator says, as the server's name tells, or by default.
+"""The storage service of a mount: from the configuration, from the server's name, or by default.
 
-Looked up once when the mounts change, never in a tick. By default NFSv3 is OCI File Storage, which speaks no other version,
-and NFSv4 a service nobody knows: it keeps its raw counters and gets no estimate.
+The service is looked up when the mounts change, never in a tick. By default an NFSv3 mount is of OCI File Storage, which has
+no other version. An NFSv4 mount is of an unknown service: the mount keeps its raw counters and gets no estimate.
 """
 
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ class Known:
     Attributes:
         service: the row of the table.
         cost: how its operations are counted.
-        stated: whether somebody or its name said so; False for what is only assumed.
+        stated: True where the configuration or the server's name says so; False for the default.
         kind: what was bought; empty where it is not known.
         ceilings: what it can bear, as far as that is known.
     """
@@ -78,7 +78,7 @@ class Known:
 
     @property
     def one_client(self) -> OneClient | None:
-        """What one client was seen to reach; None where nobody has said so."""
+        """What one client was seen to reach, from the documents of the service; None where the kind is not known."""
         kind = self.service.kinds.get(self.kind)
         return None if kind is None else kind.one_client
 

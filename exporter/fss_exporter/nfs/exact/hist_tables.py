@@ -1,7 +1,7 @@
 """The text of a `hist` file: tables of counters, and what was added to them between two looks.
 
 Layout: Linux Documentation/trace/histogram.rst and kernel/trace/trace_events_hist.c (6.12). A file holds one table for
-each `hist` trigger of its event. Rows are never removed and never go down, so one that does means a table made anew.
+each `hist` trigger of its event. The kernel never removes a row and never lowers a count; a lower count means a new table.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ class Table:
     dropped: int
 
 
-class Parser:
+class HistParser:
     """Parses one look after another and reads only the rows that differ from the last: most keys are idle.
 
     Equal lines give the very same row, so that `is` tells whether one has moved.
@@ -102,15 +102,15 @@ def _is_number(word: str) -> bool:
     return word.isascii() and word.isdecimal() and len(word) <= _LONGEST_NUMBER
 
 
-class StartedAnew(Exception):
-    """A row went back or is gone: somebody made the trigger anew."""
+class TableWasReplaced(Exception):
+    """A row went back or is gone: another program has replaced the trigger."""
 
 
 def grown(before: Mapping[Key, Row], now: Mapping[Key, Row]) -> Iterator[tuple[Key, Row]]:
     """What was added to each row that has moved; counters are 64 bits wide and begin again behind the last.
 
     Raises:
-        StartedAnew: a row went back or is gone.
+        TableWasReplaced: a row went back or is gone.
     """
     common = 0
     for key, row in now.items():
@@ -122,7 +122,7 @@ def grown(before: Mapping[Key, Row], now: Mapping[Key, Row]) -> Iterator[tuple[K
         if row is not old and row != old:
             hits, value = (row.hits - old.hits) % _WRAP, (row.value - old.value) % _WRAP
             if max(hits, value) >= _WRAP // 2:
-                raise StartedAnew
+                raise TableWasReplaced
             yield key, Row(hits, value)
     if common < len(before):
-        raise StartedAnew
+        raise TableWasReplaced

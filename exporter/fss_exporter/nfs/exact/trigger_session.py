@@ -9,8 +9,8 @@ from pathlib import Path
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.exact import calls
 from fss_exporter.nfs.exact.files import FILES, Files
-from fss_exporter.nfs.exact.sizes import SOURCES, Buckets, Form, Ladder, Source
-from fss_exporter.nfs.exact.tables import Key, Parser, Row, StartedAnew, Table, grown
+from fss_exporter.nfs.exact.hist_tables import HistParser, Key, Row, Table, TableWasReplaced, grown
+from fss_exporter.nfs.exact.sizes import SIZE_EVENTS, Buckets, Form, Ladder, SizeEvents
 from fss_exporter.nfs.exact.tracefs import Instance, NotYet, Unavailable, advice, check_hist, fields
 
 log = logging.getLogger(__name__)
@@ -40,27 +40,27 @@ Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TablesLook:
     """Every table at one look."""
 
     tables: Mapping[Place, Table]
 
-    def since(self, before: "Look", place: Place) -> list[tuple[Key, Row]]:
+    def since(self, before: "TablesLook", place: Place) -> list[tuple[Key, Row]]:
         """What was added to a table since another look.
 
         Raises:
-            Lost: the table was made anew, or events found no room in it.
+            Lost: the table was replaced, or events found no room in it.
         """
         old, new = before.tables[place], self.tables[place]
         if new.dropped != old.dropped:
             raise Lost(DROPPED, f"{place[0]}: {new.dropped - old.dropped} events found no room in the table")
         try:
             return list(grown(old.rows, new.rows))
-        except StartedAnew:
-            raise Lost(TRIGGERS, f"{place[0]}: somebody made its triggers anew") from None
+        except TableWasReplaced:
+            raise Lost(TRIGGERS, f"{place[0]}: another program has replaced its triggers") from None
 
 
-class Session:
+class TriggerSession:
     """Triggers in place.
 
     Args:
@@ -93,7 +93,7 @@ class Session:
         self.sees_births = self.counts_calls and self._try(
             calls.BIRTHS, calls.birth_triggers(rows), "lock calls of short-lived mounts may lack their address"
         )
-        self._parsers = {event: Parser() for event, _ in self._expected}
+        self._parsers = {event: HistParser() for event, _ in self._expected}
 
     def _try(self, event: str, triggers: Mapping[str, str], otherwise: str) -> bool:
         """Set triggers of an event by condition; without them the sizes are still worth having."""
@@ -106,7 +106,7 @@ class Session:
         self._expected += [(event, condition) for condition in triggers]
         return True
 
-    def look(self) -> Look:
+    def look(self) -> TablesLook:
         """Every table as it is now.
 
         Raises:
@@ -123,7 +123,7 @@ class Session:
         for place in self._expected:
             if place not in tables or not tables[place].running:
                 raise Lost(TRIGGERS, f"{place[0]}: its trigger is gone")
-        return Look(tables)
+        return TablesLook(tables)
 
     def _tables(self) -> Iterator[tuple[Place, Table]]:
         for event, parser in self._parsers.items():
@@ -143,7 +143,7 @@ class _NotUnderstood(Exception):
     """The kernel does not know this form of trigger."""
 
 
-def source_of(root: Path, files: Files = FILES) -> Source:
+def source_of(root: Path, files: Files = FILES) -> SizeEvents:
     """The events of this kernel that tell sizes, found by looking only.
 
     Args:
@@ -161,7 +161,7 @@ def source_of(root: Path, files: Files = FILES) -> Source:
         raise advice(error, root) from error
     if not loaded:
         raise NotYet(f"{root}: the NFS client is not loaded; counting begins with the first NFS mount")
-    for source in SOURCES:
+    for source in SIZE_EVENTS:
         known = [fields(root, event, files) for event in source.events.values()]
         if all(one.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= one.keys() for one in known):
             return source
@@ -170,7 +170,7 @@ def source_of(root: Path, files: Files = FILES) -> Source:
     )
 
 
-def _set_up(root: Path, source: Source, form: Form, rows: int, files: Files) -> Instance:
+def _set_up(root: Path, source: SizeEvents, form: Form, rows: int, files: Files) -> Instance:
     instance = Instance(root, files)
     try:
         for event in source.events.values():

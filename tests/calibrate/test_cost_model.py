@@ -19,7 +19,7 @@ from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.saved import between, read_saved
+from fss_exporter.nfs.saved_readings import between, read_saved
 from fss_exporter.oci.mount_target_estimates import METADATA, READS, WRITES, PointsByMetric, estimate
 
 MEASURED = """

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 LARGEST_MIB = 45
 EXPORTS = 1000
 
@@ -36,15 +38,17 @@ for number in range(exports):
         now += 43.2
         agent.ticker.tick()
         assert agent.ticker.loop.heartbeat.success
+    if number % 10 == 9:
         size = sum(map(len, plain(agent.collector)))
 resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 print(resident / 2**20, len(agent.ticker.accounts.mounts), size)
 """
 
 
+@pytest.mark.timeout(600)
 def test_a_day_with_a_thousand_exports_stays_within_45_mib(tmp_path: Path) -> None:
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "proc"), str(EXPORTS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500)
 
     assert done.returncode == 0, done.stderr
     resident_mib, mounts, _ = map(float, done.stdout.split())

@@ -203,3 +203,20 @@ def test_regions_do_not_wait_for_each_other() -> None:
     leave.set()
     thread.join(60)
     assert not thread.is_alive()
+
+
+def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_the_rest() -> None:
+    poll = Poll(FakeCloud([mount_target(str(at)) for at in range(20)]))
+    seen: list[tuple[int, int]] = []
+
+    def look(operation: str) -> None:
+        known = poll.inventory.state.inventory
+        targets = known.mount_targets.values() if known else ()
+        if operation == "ListFileSystems":
+            seen.append((len(targets), sum(not one.pending and bool(one.address) for one in targets)))
+
+    poll.cloud.refuse = look
+    poll.inventories.run_round()
+    assert seen == [(20, 20)]
+    assert poll.cloud.calls.count("ListMountTargets") == 1, "listed once"
+    assert poll.inventory.listed.is_set()

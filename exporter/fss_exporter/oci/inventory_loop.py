@@ -45,13 +45,13 @@ class InventoryLoop:
     def _is_due(self, region: MonitoredRegion) -> bool:
         since = self._clock() - self._began.get(region.name, float("-inf"))
         hinted = region.poller.suspects_changes and since >= _BETWEEN_HINTS_SECONDS
-        return hinted or since >= self._interval or region.inventory.state.inventory is None
+        return hinted or since >= self._interval or not region.inventory.listed.is_set()
 
     def _refresh(self, region: MonitoredRegion) -> None:
         began = self._began[region.name] = self._clock()
         region.poller.suspects_changes = False
         inventory = region.inventory
-        is_first = inventory.state.inventory is None
+        is_first = not inventory.listed.is_set()
         shown = began
 
         def progress() -> None:
@@ -59,18 +59,18 @@ class InventoryLoop:
             if is_first and self._clock() - shown >= _PROGRESS_SECONDS:
                 shown = self._clock()
                 known = inventory.state.inventory
-                found = f", {len(known.mount_targets)} mount targets found, addresses are looked up" if known else ""
+                found = f", {len(known.mount_targets)} mount targets found" if known else ""
                 log.info(
                     "%s: first inventory: %d calls after %.0f s%s", region.name, inventory.calls, shown - began, found
                 )
 
         try:
-            inventory.run(progress)
+            inventory.run(progress, mount_targets_first=is_first)
         except FssError:  # reported by the inventory
             return
         finally:
             region.inventory_failures.end_round()
-        if is_first and inventory.state.inventory is not None:
+        if is_first and inventory.listed.is_set() and inventory.state.inventory is not None:
             found = inventory.state.inventory
             log.info(
                 "%s: first inventory ended after %.0f s: %d mount targets, %d file systems",

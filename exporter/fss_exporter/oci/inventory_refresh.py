@@ -127,12 +127,17 @@ class InventoryRefresh:
         self._addresses = AddressLookup(client, self._note)
 
     def run(
-        self, progress: Callable[[], None] = lambda: None, look_ups: Callable[[], int | None] = lambda: None
+        self,
+        progress: Callable[[], None] = lambda: None,
+        look_ups: Callable[[], int | None] = lambda: None,
+        *,
+        mount_targets_first: bool = False,
     ) -> None:
         """Make one inventory.
 
         Args:
             progress: called after each listing and look-up.
+            mount_targets_first: publish mount targets with their addresses before anything else is listed.
             look_ups: of how many mount targets the address is looked up, asked after the listings; None for all.
 
         Raises:
@@ -145,6 +150,8 @@ class InventoryRefresh:
         except FssError:
             self._set(replace(self.state, succeeded=MappingProxyType(dict(self._succeeded))))
             raise
+        if mount_targets_first:
+            self._publish_mount_targets(domains, names, progress)
         listed = self._list_all(domains, tuple(names), progress)
         self._last = {key: self._last[key] for key in self._used if key in self._last}
         limits = self._mount_target_limits()
@@ -153,9 +160,23 @@ class InventoryRefresh:
         )
         scopes = scopes_of(self._selection.compartments, self._client.tenancy_id, names)
         self._show(inventory, scopes)
+        self.listed.set()
         self._look_up_addresses(inventory, scopes, progress, look_ups())
         succeeded_at = self._now() if all(self._succeeded.values()) else self.state.succeeded_at
         self._set(replace(self.state, succeeded_at=succeeded_at))
+
+    def _publish_mount_targets(
+        self, domains: Sequence[str], names: Mapping[str, str], progress: Callable[[], None]
+    ) -> None:
+        """The state has no scopes yet, so no metrics are asked for before the rest is listed."""
+        found: list[MountTarget] = []
+        for compartment_id in names:
+            for domain in domains:
+                found += self._resources(MountTarget, "ListMountTargets", compartment_id, domain).records
+                progress()
+        listed = ListedResources(mount_targets=tuple(found))
+        inventory = join(listed, self._selection.tags, compartments=names, availability_domains=domains)
+        self._look_up_addresses(inventory, (), progress, None)
 
     def _list_all(
         self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]
@@ -185,6 +206,8 @@ class InventoryRefresh:
         self, record: type[Listed], operation: str, compartment_id: str, domain: str = ""
     ) -> Listing[Listed]:
         key = (operation, compartment_id, domain)
+        if key in self._used and key in self._last:  # listed in this inventory already
+            return self._last_or(key, Listing(()))
         try:
             return self._asked(key, lambda: self._client.resources(record, compartment_id, domain))
         except CloudError:
@@ -306,7 +329,6 @@ class InventoryRefresh:
                 self.state.succeeded_at,
             )
         )
-        self.listed.set()
 
     def _set(self, state: InventoryState) -> None:
         self.state = state

@@ -85,7 +85,7 @@ class RegionPoller:
             EndLoop: the exporter stops.
         """
         began = self._clock()
-        if state.inventory is None:
+        if state.inventory is None or not state.scopes:
             return self._state(0.0)
         self._use(state.inventory)
         self._learn_names(state)

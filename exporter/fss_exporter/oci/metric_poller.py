@@ -11,6 +11,7 @@ from fss_exporter.oci.each_region import each_region
 from fss_exporter.oci.snapshot import SnapshotBoard
 
 _SHARE: Final = 0.9  # of the interval that a poll may take
+_LEAST_SECONDS: Final = 30.0  # that a poll may take, however short the interval
 _LOOK_SECONDS: Final = 0.2
 
 log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class MetricPoller:
 
     def _poll(self, region: MonitoredRegion) -> None:
         self._wait_for_inventory(region)
-        poll = region.poller.poll(region.inventory.state, _SHARE * self._interval)
+        poll = region.poller.poll(region.inventory.state, max(_LEAST_SECONDS, _SHARE * self._interval))
         self._board.publish_poll(region.name, poll)
 
     def _wait_for_inventory(self, region: MonitoredRegion) -> None:

@@ -35,6 +35,7 @@ UNITS: dict[str, set[Dimension]] = {
 
 # Steps that are neither of a ceiling nor of an objective equal the numbers of these alerts.
 STEPS_OF_ALERTS = {
+    (60,): "FssPollerClockSkew",
     (600,): "FssOciPollerDown",
     (300, 1200): "FssOciDataLate",
     (0.05,): "FssOciThrottled",

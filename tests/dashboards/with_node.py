@@ -14,6 +14,8 @@ import pytest
 from tests.dashboards.drawn import RULES, Drawn
 from tests.dashboards.recording import SCRAPES, dashboards, recorded
 from tools.dashboard_pictures.drawing import Drawing, draw
+from tools.dashboard_pictures.scenes import panels_of
+from tools.dashboard_pictures.schema_types import VERSIONS, complaints
 
 Json = dict[str, Any]
 
@@ -28,7 +30,7 @@ _EMPTY: Mapping[tuple[str, str], str] = {
     ("fss-exporter", "Alerts of the monitoring"): _GOOD,
     ("fss-exporter", "Collectors that fail or stand still"): _GOOD,
     ("fss-exporter", "Records skipped by reason: most frequent"): "the agents can read every record of the recordings",
-    ("fss-exporter", "Agents with unresolved TLS forwarders"): "no client of the demo mounts through a forwarder",
+    ("fss-exporter", "Agents that leave something out"): _GOOD,
     ("fss-fleet", "Busiest minutes of each week: ten highest"): "the rule needs days of history",
     ("fss-mount-target", "Budget left"): _YOUNG,
     ("fss-mount-target", "Exports that cannot be mounted"): _GOOD,
@@ -247,3 +249,23 @@ def test_each_rule_finds_the_mistake_it_is_for(tmp_path: Path) -> None:
 
 def test_every_rule_has_a_mistake() -> None:
     assert set(RULES) - set(_MISTAKES) == {"no annotation is without a subject", "no page complains"}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_dashboards_have_the_types_that_grafana_publishes(version: str) -> None:
+    assert complaints(dashboards(), version) == []
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_field_that_a_version_of_grafana_does_not_know_is_found(version: str) -> None:
+    (dashboard, *_) = dashboards()
+    (one, other, *_) = (panel for panel in panels_of(dashboard) if panel["type"] == "timeseries")
+    one["fieldConfig"]["defaults"]["custom"]["lineWith"] = 2
+    other["fieldConfig"]["defaults"]["custom"]["drawStyle"] = "lines"
+    dashboard["refreshes"] = "1m"
+
+    found = "\n".join(complaints([dashboard], version))
+
+    assert all(word in found for word in ("lineWith", '"lines"', "refreshes"))

@@ -41,17 +41,18 @@ def draw(scenes: Sequence[Json], folder: Path, drawing: Drawing, *, timeout_s: f
     if not (PAGES / "node_modules").is_dir():
         message = f"the libraries of Grafana are not installed: npm ci --ignore-scripts --prefix {PAGES}"
         raise RuntimeError(message)
-    options = {**asdict(drawing), "chromium": _program(*_BROWSERS)}
+    options = {**asdict(drawing), "chromium": program(*_BROWSERS)}
     with tempfile.TemporaryDirectory() as scratch:
         asked = Path(scratch) / "scenes.json"
         asked.write_text(json.dumps(scenes))
-        command = [_program("node"), str(PAGES / "draw.mjs"), str(asked), str(folder), json.dumps(options)]
+        command = [program("node"), str(PAGES / "draw.mjs"), str(asked), str(folder), json.dumps(options)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
 
 
-def _program(*names: str) -> str:
+def program(*names: str) -> str:
+    """Where the first of these programs is."""
     found = next((path for name in names if (path := shutil.which(name)) and not path.startswith("/snap/")), None)
     if not found:
         message = f"{names[0]} is not installed; the pictures of dashboards need it"

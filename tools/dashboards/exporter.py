@@ -109,13 +109,18 @@ _NFS = Section(
             width=8,
         ),
         table(
-            "Agents with unresolved TLS forwarders",
-            "Agents with addresses of in-transit TLS forwarders (192.168.255.x) that address_map does not resolve. Their load is counted and joined "
-            "with no mount target. An empty table is good.",
+            "Agents that leave something out",
+            "Addresses of in-transit TLS forwarders (192.168.255.x) that address_map does not resolve: their load is joined with no mount target. "
+            "Counter sets of mounts beyond the limit of an agent: their load is not counted. An empty table is good.",
             Query(f"sum by (instance) (fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) > 0", "addresses"),
+            Query(f"sum by (instance) (fss_nfs_superblocks_left_out{{{THESE}}}) > 0", "mounts"),
             empty="None.",
-            columns={"instance": Column("Agent"), "addresses": Column("Addresses", unit="none", width=110)},
-            sort_by="Addresses",
+            columns={
+                "instance": Column("Agent"),
+                "addresses": Column("Forwarders", unit="none", width=105),
+                "mounts": Column("Mounts", unit="none", width=90),
+            },
+            sort_by="Forwarders",
             width=8,
             height=9,
         ),

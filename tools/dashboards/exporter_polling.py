@@ -3,7 +3,7 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Query, graph
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import IN_REGION, POLL_AGE_STEPS, THROTTLED_STEPS, largest_now
+from tools.dashboards.words import CLOCK_STEPS, IN_REGION, POLL_AGE_STEPS, THROTTLED_STEPS, largest_now
 
 THESE = 'job=~"$job", instance=~"$instance"'
 POLLED = f"{IN_REGION}, {THESE}"
@@ -25,12 +25,14 @@ REGIONS = table(
         f" / (sum by (region) (rate({_REQUESTS}{{{POLLED}}}[$__rate_interval])) > 0)",
         "throttled",
     ),
+    Query(f"max by (region) (abs(fss_oci_clock_skew_seconds{{{POLLED}}}))", "skew"),
     columns={
         "region": Column("Region"),
         "age": Column("Last poll", unit="s", steps=POLL_AGE_STEPS, width=120),
         "complete": Column("Complete", unit="bool_yes_no", steps=((None, "orange"), (1, "green")), width=100),
         "duration": Column("Took", unit="s", width=110),
         "inventory": Column("Inventory", unit="s", width=120),
+        "skew": Column("Clock skew", unit="s", steps=CLOCK_STEPS, width=110),
         "throttled": Column("Requests throttled", unit="percentunit", steps=THROTTLED_STEPS, decimals=1, width=170),
     },
     sort_by="Last poll",
@@ -126,15 +128,14 @@ POLLING = Section(
             height=10,
         ),
         graph(
-            "Streams left out, queries split, polls refused",
+            "Streams left out and queries split",
             "Streams left out by reason: unknown_resource belongs to a compartment that the inventory does not see. Splits: one answer holds 2,000 "
-            "streams at most. Refused: the poll before was still running.",
+            "streams at most.",
             Query(
                 f"sum by (reason) (rate(fss_oci_streams_skipped_total{{{POLLED}}}[$__rate_interval])) > 0",
                 "left out: {{reason}}",
             ),
             Query(f"sum(rate(fss_oci_query_splits_total{{{POLLED}}}[$__rate_interval]))", "queries split"),
-            Query(f"sum(rate(fss_oci_polls_refused_total{{{THESE}}}[$__rate_interval]))", "polls refused"),
             unit="cps",
             width=24,
             height=8,

@@ -240,6 +240,22 @@ _GROWTH = graph(
 )
 
 
+_ROOM = table(
+    "Room for more mount targets",
+    "How many mount targets each availability domain has, and the service limit of the tenancy. At the limit ask OCI for more before you need them.",
+    Query(f"max by (region, availability_domain) (fss_oci_mount_targets{{{IN_REGION}}})", "count"),
+    Query(f"max by (region, availability_domain) (fss_oci_mount_targets_limit{{{IN_REGION}}})", "limit"),
+    columns={
+        "availability_domain": Column("Availability domain"),
+        "region": Column("Region"),
+        "count": Column("Mount targets", unit="none", width=130),
+        "limit": Column("Limit", unit="none", width=100),
+    },
+    sort_by="Mount targets",
+    height=6,
+)
+
+
 def fleet() -> Json:
     """The dashboard."""
     alerts = firing_alerts(
@@ -262,7 +278,7 @@ def fleet() -> Json:
                 ],
             ),
             Section("Where the figures come from", [_SOURCES]),
-            Section("Spread and growth", [_SPREAD, _GROWTH]),
+            Section("Spread and growth", [_SPREAD, _GROWTH, _ROOM]),
             FILE_SYSTEMS,
             SERVICES,
         ],

@@ -17,7 +17,7 @@ from tests.processes import Prometheus, exporter, get, process, prometheus, requ
 from tests.recordings import RECORDINGS
 from tests.rules.pack import rules_of
 
-from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.operations import class_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,9 +26,9 @@ global: {{scrape_interval: 500ms, evaluation_interval: 500ms}}
 rule_files: ['{rules}/recording.yml', '{rules}/node_exporter.yml']
 scrape_configs:
 - job_name: agent
-  static_configs: [{{targets: ['{agent}']}}]
+  static_configs: [{{targets: ['{agent}'], labels: {{instance: 'host-a:10949'}}}}]
 - job_name: node
-  static_configs: [{{targets: ['{node}']}}]
+  static_configs: [{{targets: ['{node}'], labels: {{instance: 'host-b:9100'}}}}]
 """
 
 
@@ -77,43 +77,42 @@ def _address(log: Path) -> str:
 
 @dataclass(frozen=True)
 class Costs:
-    """Estimated I/O operations of one operation, by operation."""
+    """Estimated I/O operations of one operation, by class."""
 
     lower: dict[str, float]
     point: dict[str, float]
     upper: dict[str, float]
 
 
+BOUNDS = ("_lower_bound", "", "_upper_bound")
+
+
 def agent_costs(server: Prometheus) -> Costs:
     """As the agent itself counts, over the whole workload."""
-    return Costs(
-        *(
-            _by_operation(
-                server,
-                f'sum by (operation) (increase(fss_client_estimated_io_operations{bound}_total{{job="agent"}}[5m]))'
-                ' / (sum by (operation) (increase(fss_client_operations_total{job="agent"}[5m])) > 0)',
-            )
-            for bound in ("_lower_bound", "", "_upper_bound")
-        )
-    )
+    done = _by_class(server, "rate(fss_client_operations_total[5m])")
+    costs = [_by_class(server, f"rate(fss_client_estimated_io_operations{bound}_total[5m])") for bound in BOUNDS]
+    return Costs(*(_each(cost, done) for cost in costs))
 
 
 def node_costs(server: Prometheus) -> Costs:
     """As rules/node_exporter.yml makes them from node_exporter's counters."""
-    return Costs(
-        *(
-            _by_operation(
-                server,
-                f'sum by (operation) (address_operation:fss_client_estimated_iops{bound}:rate5m{{agent="node_exporter"}})'
-                " / (sum by (operation) (rate(node_mountstats_nfs_operations_requests_total[5m])) > 0)",
-            )
-            for bound in ("_lower_bound", "", "_upper_bound")
-        )
-    )
+    done: dict[str, float] = {}
+    for row in server.query("sum by (operation) (rate(node_mountstats_nfs_operations_requests_total[5m]))"):
+        kind = class_of(row["metric"]["operation"])
+        done[kind] = done.get(kind, 0.0) + float(row["value"][1])
+    costs = [
+        _by_class(server, f'address_class:fss_client_estimated_iops{bound}:rate5m{{agent="node_exporter"}}')
+        for bound in BOUNDS
+    ]
+    return Costs(*(_each(cost, done) for cost in costs))
 
 
-def _by_operation(server: Prometheus, expression: str) -> dict[str, float]:
-    return {row["metric"]["operation"]: float(row["value"][1]) for row in server.query(expression)}
+def _by_class(server: Prometheus, expression: str) -> dict[str, float]:
+    return {row["metric"]["class"]: float(row["value"][1]) for row in server.query(f"sum by (class) ({expression})")}
+
+
+def _each(costs: dict[str, float], done: dict[str, float]) -> dict[str, float]:
+    return {kind: cost / done[kind] for kind, cost in costs.items() if done.get(kind)}
 
 
 @pytest.mark.parametrize("recording", ["kernel-6.12/k_mixed", "kernel-6.1/d4_randwrite_36k"])
@@ -136,7 +135,7 @@ def test_node_exporter_and_agent_agree_within_the_bounds_of_the_formulas(recordi
         evaluated(server)  # Some is recorded of what other groups recorded.
         own, made = agent_costs(server), node_costs(server)
 
-    sized = {"READ", "WRITE"} & own.point.keys()
+    sized = {"read", "write"} & own.point.keys()
     assert sized
     for name in sized:
         assert made.lower[name] * 0.95 <= own.point[name] <= made.upper[name] * 1.05
@@ -165,12 +164,10 @@ def steady(server: Prometheus) -> bool:
 
 
 def exact_operations_agree(server: Prometheus) -> bool:
-    """Whether everything but READ and WRITE has the cost of the table in both, and something was done at all."""
+    """Whether metadata operations cost the same in both, and something was done at all."""
     own, made = agent_costs(server).point, node_costs(server).point
-    exact = {name: NFS3_OPERATIONS[name].io_operations for name in own.keys() - {"READ", "WRITE", "NULL"}}
-    return bool(exact) and all(
-        costs.get(name, 0.0) == pytest.approx(cost, rel=0.04) for costs in (own, made) for name, cost in exact.items()
-    )
+    exact = own.keys() - {"read", "write"}
+    return bool(exact) and all(made.get(kind, 0.0) == pytest.approx(own[kind], rel=0.04) for kind in exact)
 
 
 def evaluated(server: Prometheus) -> None:

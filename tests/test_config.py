@@ -74,6 +74,16 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
             "line 4: limits.mount_targets.mt.encrypted_connections: should be greater than 0",
         ),
         ("oci:\n  regions: eu-frankfurt-1\n", "line 2: oci.regions: should be a list, as in [a, b]"),
+        (
+            "latency_objectives:\n  metadata: 8\n",
+            "line 2: latency_objectives.metadata: 8 has no unit; write it like 8ms or 8s",
+        ),
+        (
+            "latency_objectives:\n  read:\n    0B_to_8KiB: 0.5\n",
+            "line 3: latency_objectives.read.0B_to_8KiB: 0.5 has no unit",
+        ),
+        ("latency_objectives:\n  metadata: true\n", "line 2: latency_objectives.metadata"),
+        ("latency_objectives:\n  metadata: '8'\n", "line 2: latency_objectives.metadata: '8' is not a length of time"),
         ("latency_objectives:\n  metadata: 0\n", "line 2: latency_objectives.metadata: should be greater than 0"),
         ("address_map:\n  forwarder: 10.0.0.1\n", "line 2: address_map.forwarder: must be an IP address"),
         ("addresses:\n  mt-home: 10.0.0.1\n", "line 2: addresses.mt-home: must be an OCID"),

@@ -29,6 +29,13 @@ def _seconds(value: object) -> object:
     return parse_duration(value.strip()) if isinstance(value, str) else value
 
 
+def _latency(value: object) -> object:
+    """A latency needs its unit: 8 without one was meant as milliseconds more often than as seconds."""
+    if isinstance(value, int | float) and value > 0:
+        raise ValueError(f"{value:g} has no unit; write it like {value:g}ms or {value:g}s")
+    return _seconds(value)
+
+
 def _address(value: str) -> str:
     try:
         return str(ipaddress.ip_address(value))
@@ -83,6 +90,7 @@ def _endpoint(value: str) -> str:
 
 
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
+Latency = Annotated[float, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
 Address = Annotated[str, AfterValidator(_address)]
 Ocid = Annotated[str, AfterValidator(_ocid)]
 Auth = Annotated[str, AfterValidator(_auth)]
@@ -174,9 +182,9 @@ class LimitSettings(_Section):
 class LatencyObjectives(_Section):
     """Latency objectives that replace the project's assumptions."""
 
-    read: dict[SizeBucket, Seconds] = Field(default_factory=dict)
-    write: dict[SizeBucket, Seconds] = Field(default_factory=dict)
-    metadata: Seconds | None = None
+    read: dict[SizeBucket, Latency] = Field(default_factory=dict)
+    write: dict[SizeBucket, Latency] = Field(default_factory=dict)
+    metadata: Latency | None = None
 
     @property
     def given(self) -> dict[tuple[str, str], float]:

@@ -60,6 +60,13 @@ class TestBadInput:
         assert "fss-kerberos-errors: nothing to put in for MY_OCID" in answer.err
         assert "CreateAlarm" not in operator.region.calls
 
+    @pytest.mark.parametrize("flag", ["--compartment", "--alarm-compartment"])
+    def test_a_name_where_an_ocid_has_to_be(self, operator: Operator, flag: str) -> None:
+        answer = operator.alarms("plan", flag, "storage")
+        assert answer.code == 2
+        assert f"{flag}=storage: give the OCID" in answer.err
+        assert not operator.region.calls
+
     def test_an_unknown_shape(self, operator: Operator) -> None:
         answer = ask("alarms", "render", "--mount-target", f"{HOME}=hpmt-30")
         assert answer.code == 2

@@ -1,4 +1,5 @@
 import importlib
+import os
 import subprocess
 import sys
 
@@ -151,3 +152,23 @@ def test_a_command_whose_part_is_not_installed_says_so_and_costs_the_others_noth
     assert "(not installed: oci)" in capsys.readouterr().out
     assert main.run(["doctor", "--any-flag"]) == 2
     assert "pip install 'fss-exporter[oci]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_its_completion(shell: str) -> None:
+    environment = {**os.environ, "_FSS_EXPORTER_COMPLETE": f"{shell}_source"}
+    script = subprocess.run(
+        ["fss-exporter"], env=environment, capture_output=True, text=True, check=False, timeout=60
+    ).stdout
+    assert "_FSS_EXPORTER_COMPLETE" in script
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "offered"), [("fss-exporter io", 1, "iostat"), ("fss-exporter iostat --li", 2, "--limit")]
+)
+def test_commands_and_flags_are_completed(words: str, number: int, offered: str) -> None:
+    environment = {"COMP_WORDS": words, "COMP_CWORD": str(number), "_FSS_EXPORTER_COMPLETE": "bash_complete"}
+    done = subprocess.run(
+        ["fss-exporter"], env=os.environ | environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stdout == f"plain,{offered}\n"

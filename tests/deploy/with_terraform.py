@@ -18,7 +18,7 @@ from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
 
-PACK = pack.load(ROOT / "mql" / "alarms")
+PACK = pack.load(ROOT / "mql" / "templates" / "alarms")
 FIRST, SECOND, THIRD = (f"ocid1.mounttarget.oc1_fra.{name}" for name in ("first", "second", "third"))
 
 

@@ -58,7 +58,7 @@ locals {
       contains(concat(local.present, ["any"]), local.shape_of[key]) &&
       # one incident is one alarm: those on published utilization watch the same ceilings
       (var.published ? !startswith(key, "mount-target-iops") && !startswith(key, "mount-target-read") &&
-        !startswith(key, "mount-target-write") && key != "mount-target-connections" : alarm.namespace != "fss_exporter")
+      !startswith(key, "mount-target-write") && key != "mount-target-connections" : alarm.namespace != "fss_exporter")
     )
   }
 

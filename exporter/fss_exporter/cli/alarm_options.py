@@ -110,6 +110,16 @@ def session_of(settings: Settings) -> Session:
     return sessions[0]
 
 
+def check_ocid(flag: str, value: str | None) -> None:
+    """Refuse a name, which OCI would answer with 404.
+
+    Raises:
+        UsageError: not an OCID.
+    """
+    if value is not None and not value.startswith("ocid1."):
+        raise UsageError(f"{flag}={value}: give the OCID (ocid1....); the Console shows it with the compartment")
+
+
 def scope_of(options: Options, region: str) -> Scope:
     """Where the alarms go, checked before anything is asked.
 
@@ -117,6 +127,8 @@ def scope_of(options: Options, region: str) -> Scope:
         UsageError: no compartment, no topic, or a topic of another region.
     """
     compartment = options.compartment
+    check_ocid("--compartment", compartment)
+    check_ocid("--alarm-compartment", options.alarm_compartment)
     if not compartment:
         raise UsageError("--compartment: give the OCID of the compartment the mount targets are in")
     if options.in_subtree and not compartment.startswith("ocid1.tenancy."):

@@ -11,6 +11,7 @@ import click
 from fss_exporter import tables
 from fss_exporter.cli.alarm_options import (
     Options,
+    check_ocid,
     estate_of,
     options_of,
     pack_of,
@@ -132,6 +133,7 @@ def destroy(*, yes: bool, **flags: Any) -> int:
     """Delete every alarm of the pack called --name, and no other."""
     options = options_of(**flags)
     compartment = options.alarm_compartment or options.compartment
+    check_ocid("--alarm-compartment", compartment)
     if not compartment:
         raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
     settings = settings_of(options)
@@ -145,12 +147,15 @@ def _planned(options: Options) -> tuple[SavedPlan, Alarms]:
     settings = settings_of(options)
     session = session_of(settings)
     scope = scope_of(options, session.region)
-    estate = estate_of(options, settings, session, scope, pack)
-    wanted = desired(pack, scope, estate)
-    _check_filled(wanted)
+    with tables.progress() as progress:
+        progress.phase(f"{session.region}: listing mount targets and metrics")
+        estate = estate_of(options, settings, session, scope, pack)
+        wanted = desired(pack, scope, estate)
+        _check_filled(wanted)
+        progress.phase(f"{session.region}: reading alarms", len(wanted))
+        service = Alarms(session, settings.oci.auth, progress.step)
+        owned, foreign = survey(service, scope.alarm_compartment, scope.name)
     _say_what_is_blind(wanted, estate.spellings)
-    service = Alarms(session, settings.oci.auth)
-    owned, foreign = survey(service, scope.alarm_compartment, scope.name)
     planned = compare(wanted, owned, foreign)
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
 

@@ -22,15 +22,15 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 COMMANDS: Final = {
     "serve": "Serve metrics for Prometheus until stopped.",
-    "once": "Print the metrics of this host's NFS mounts once, or write them to a file, without a listener.",
+    "once": "Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.",
     "demo": "Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.",
     "config": "Check the configuration file.",
     "alarms": "OCI alarms for mount targets: see what they would be, then make them so.",
     "assets": "Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR.",
     "iostat": "NFS traffic of a client by mount and mount target, as estimated mount-target IOPS.",
-    "doctor": "Check this client and this account, and say what to do.",
+    "doctor": "Check this client, the exporter that runs on it and this account, and say what to do.",
     "plan": "What a workload costs a mount target, what binds it first, and how many mount targets it needs.",
-    "fio": "What the jobs of REPORT (fio --output-format=json) cost a mount target, and which ceiling they met.",
+    "fio": "What the jobs of fio REPORTs cost a mount target, and which ceiling they met.",
     "calibrate": "Measure what each NFS request costs a mount target, in a directory on an otherwise idle mount.",
     "discover": "Mount targets with their exports, addresses, shapes and ceilings, asked of OCI.",
 }

@@ -1,6 +1,6 @@
 """The alarm operations over a session, on plain JSON, with a refusal that names every statement it may lack."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from fss_exporter.errors import BrokenAnswer, NotAuthorized
@@ -35,11 +35,13 @@ class Alarms:
     Args:
         session: calls in that region.
         auth: how it signs; decides whom a policy statement names.
+        step: is called after each alarm that was read.
     """
 
-    def __init__(self, session: Session, auth: str) -> None:
+    def __init__(self, session: Session, auth: str, step: Callable[[], None] = lambda: None) -> None:
         self._session = session
         self._auth = auth
+        self._step = step
 
     def list_alarms(self, compartment_id: str) -> Iterator[Mapping[str, Any]]:
         """Summaries of all alarms in the compartment."""
@@ -55,6 +57,7 @@ class Alarms:
         etag = answer.headers.get("etag")
         if not isinstance(answer.data, Mapping) or not isinstance(answer.data.get("freeformTags"), Mapping) or not etag:
             raise BrokenAnswer(f"GetAlarm {alarm_id}: the answer is no alarm with an etag", operation="GetAlarm")
+        self._step()
         return answer.data, etag
 
     def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> str:

@@ -10,6 +10,8 @@ from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
 from tests.processes import require
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
+from fss_exporter.cli.nfs_agent import objectives_of
+from fss_exporter.config import Settings
 from fss_exporter.errors import SourceError
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import NfsCollector
@@ -41,7 +43,7 @@ def families(collector: NfsCollector) -> dict[str, list[tuple[dict[str, str], fl
 def test_the_collector_exports_every_client_row_of_the_catalogue_and_nothing_else() -> None:
     exported = {line.split()[2] for line in scrape().splitlines() if line.startswith("# TYPE")}
 
-    elsewhere = ("fss_exporter_", "fss_collector_", "fss_client_network_")
+    elsewhere = ("fss_exporter_", "fss_collector_", "fss_client_network_", "fss_client_latency_", "fss_cost_model_")
     assert exported == {metric.name for metric in (*CLIENT, *EXPORTER) if not metric.name.startswith(elsewhere)}
 
 
@@ -265,3 +267,22 @@ def test_errors_of_operations_on_a_name_are_expected_and_errors_of_all_others_ar
 
     assert by_class(exported, "fss_client_errors") == {"read": 0, "write": 0, "metadata_read": 5, "metadata_write": 10}
     assert [value for _, value in exported["fss_client_unexpected_errors"]] == [12]
+
+
+def test_stated_latency_objectives_are_told_by_address_and_class() -> None:
+    ticker = _ticked(reading())
+    exported = families(NfsCollector(ticker, latency_objectives={"read": 0.02, "metadata_read": 0.005}))
+
+    assert exported["fss_client_latency_objective_seconds"] == [
+        ({"address": "10.0.0.3", "class": "read"}, 0.02),
+        ({"address": "10.0.0.3", "class": "metadata_read"}, 0.005),
+    ]
+    assert "fss_client_latency_objective_seconds" not in families(NfsCollector(ticker))
+
+
+def test_of_objectives_by_size_the_largest_counts_for_the_class() -> None:
+    given = {"read": {"0B_to_8KiB": 0.01, "64KiB_to_1MiB": 0.04}, "metadata": 0.005}
+    settings = Settings.model_validate({"latency_objectives": given})
+
+    assert objectives_of(settings) == {"read": 0.04, "metadata_read": 0.005, "metadata_write": 0.005}
+    assert objectives_of(None) == {}

@@ -194,6 +194,16 @@ CLIENT = (
         "connections opened (connect_count) and by attributes asked for (inoderevalidate), so refused connections count as well.",
     ),
     Metric(
+        "fss_client_latency_objective_seconds",
+        "gauge",
+        ("address", "class"),
+        "seconds",
+        "Stated latency objective of the operations of a class on an address.",
+        "latency_objectives in the configuration",
+        detail="Absent where the configuration states none: the rules then use the defaults of OCI File Storage. Of objectives by size "
+        "the largest counts for the class.",
+    ),
+    Metric(
         "fss_client_service_info",
         "info",
         (*MOUNT, "kind"),

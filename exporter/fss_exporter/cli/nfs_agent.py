@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.collector import NO_OBJECTIVES, NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_services import Services
 from fss_exporter.nfs.mountinfo import MountFilter
@@ -16,6 +17,7 @@ from fss_exporter.nfs.ticker import Ticker
 
 if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
+    from fss_exporter.config import Settings
 
 
 class NfsAgent:
@@ -26,6 +28,7 @@ class NfsAgent:
         address_map: mount-target address by TLS forwarder address.
         services: tells the service of a mount.
         overrides: measured costs in place of the white paper's table.
+        latency_objectives: stated seconds by class.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class NfsAgent:
         address_map: Mapping[str, str],
         services: Services,
         overrides: CostOverrides = NO_OVERRIDES,
+        latency_objectives: Mapping[str, float] = NO_OBJECTIVES,
     ) -> None:
         read = Procfs(flags.procfs, flags.pid, address_map, services, wanted_mounts(flags)).read
         self._exact = None if flags.exact == "off" else _exact(flags, read, address_map)
@@ -50,6 +54,7 @@ class NfsAgent:
             by_operation=flags.operations == "all",
             zero_answers=flags.scrapers,
             about_host=self.network.families,
+            latency_objectives=latency_objectives,
         )
 
     def start(self) -> None:
@@ -73,6 +78,17 @@ def metadata_url(flags: NfsFlags) -> str:
     if flags.metadata_url is not None:
         return flags.metadata_url
     return METADATA_URL if is_oci_instance(flags.sysfs) else ""
+
+
+def objectives_of(settings: "Settings | None") -> dict[str, float]:
+    """Latency objectives by class that the configuration states; of objectives by size the largest."""
+    given = settings.latency_objectives.given if settings else {}
+    classes = {"read": (READ_CLASS,), "write": (WRITE_CLASS,), "metadata": (METADATA_READ, METADATA_WRITE)}
+    objectives: dict[str, float] = {}
+    for (kind, _), seconds in given.items():
+        for of_class in classes[kind]:
+            objectives[of_class] = max(seconds, objectives.get(of_class, 0.0))
+    return objectives
 
 
 def wanted_mounts(flags: NfsFlags) -> MountFilter:

@@ -156,7 +156,7 @@ def _settings(options: ServeFlags) -> "Settings | None":
 
 
 def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
-    from fss_exporter.cli.nfs_agent import NfsAgent  # noqa: PLC0415  # a poller does not need it
+    from fss_exporter.cli.nfs_agent import NfsAgent, objectives_of  # noqa: PLC0415  # a poller does not need it
     from fss_exporter.cli.service_claims import services_of  # noqa: PLC0415
 
     address_map = settings.address_map if settings else {}
@@ -173,7 +173,7 @@ def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
         if fresh is not None and fresh.cost_model != stated_costs:
             raise UsageError(f"{options.config_file}: cost_model has changed, which takes a restart")
 
-    agent = NfsAgent(options.nfs, address_map, services_of(settings), overrides_of(settings))
+    agent = NfsAgent(options.nfs, address_map, services_of(settings), overrides_of(settings), objectives_of(settings))
     return Part(
         name="nfs",
         source=agent.collector,

@@ -4,7 +4,7 @@ The set of series rarely changes: the text and order of the series are prepared 
 beside them. Lines of one operation or class stand together, which compresses well.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from prometheus_client.registry import Collector
@@ -15,8 +15,10 @@ from fss_exporter.nfs.mount_info import MountInfo
 from fss_exporter.nfs.mount_series import MountSeries, shape_of
 from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.service_families import service_families
-from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 from fss_exporter.nfs.ticker import Ticker
+
+NO_OBJECTIVES: Final[Mapping[str, float]] = {}
 
 _ADDRESS_VALUES: Final[dict[str, Callable[[Accounts], dict[str, int] | dict[str, float]]]] = {
     "fss_client_peak_estimated_iops": lambda accounts: accounts.peaks.highest(),
@@ -35,6 +37,7 @@ class NfsCollector(Collector):
         by_operation: whether operations are counted by name, not only by class.
         zero_answers: answers in which a new mount shows zeros, as many as servers scrape this agent.
         about_host: further families of this host, asked for in each answer.
+        latency_objectives: stated seconds by class; a class without one has no series.
     """
 
     name = "nfs"
@@ -46,9 +49,11 @@ class NfsCollector(Collector):
         by_operation: bool = True,
         zero_answers: int = 1,
         about_host: Callable[[], Iterable[Family]] = tuple,
+        latency_objectives: Mapping[str, float] = NO_OBJECTIVES,
     ) -> None:
         self._ticker = ticker
         self._about_host = about_host
+        self._latency_objectives = latency_objectives
         self._by_operation = by_operation
         self._zero_answers = zero_answers
         self._layout = MountSeries({}, by_operation=by_operation)
@@ -98,6 +103,14 @@ class NfsCollector(Collector):
             self._layout = MountSeries(mounts, by_operation=self._by_operation)
         return self._layout
 
+    def _objectives(self, superblocks: Iterable[Superblock]) -> Iterator[Family]:
+        if self._latency_objectives:
+            found = family(CATALOGUE["fss_client_latency_objective_seconds"])
+            for address in sorted({superblock.key.address for superblock in superblocks}):
+                for of_class, seconds in self._latency_objectives.items():
+                    found.add_metric((address, of_class), seconds)
+            yield found
+
     def _families(self, layout: MountSeries) -> list[Family]:
         accounts = self._ticker.accounts
         superblocks = () if self._ticker.reading is None else accounts.superblocks
@@ -106,6 +119,7 @@ class NfsCollector(Collector):
             *service_families(superblocks),
             *layout.families(),
             *_addresses(accounts),
+            *self._objectives(superblocks),
             *accounts.costs.families(),
             *_about_ticks(self._ticker),
             *self._about_host(),

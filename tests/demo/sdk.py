@@ -66,6 +66,10 @@ class Clients:
         return self._client(oci.core.VirtualNetworkClient)
 
     @cached_property
+    def limits(self) -> Any:
+        return self._client(oci.limits.LimitsClient)
+
+    @cached_property
     def lustre(self) -> Any:
         return self._client(oci.lustre_file_storage.LustreFileStorageClient)
 

@@ -143,6 +143,18 @@ SAMPLES = {
         "PrivateIp",
         lambda sdk: [sdk.network.get_private_ip(one.private_ip_id).data for one in sdk.region.tenancy.mount_targets],
     ),
+    "ListPrivateIps": Sample(
+        "core",
+        "PrivateIp",
+        lambda sdk: [
+            body
+            for subnet in sdk.region.tenancy.subnets
+            for body in sdk.network.list_private_ips(subnet_id=subnet.id).data
+        ],
+    ),
+    "ListLimitValues": Sample(
+        "limits", "LimitValueSummary", lambda sdk: sdk.limits.list_limit_values(_tenancy(sdk), "filesystem").data
+    ),
     "GetSubnet": Sample(
         "core", "Subnet", lambda sdk: [sdk.network.get_subnet(one.id).data for one in sdk.region.tenancy.subnets]
     ),

@@ -133,7 +133,7 @@ def test_it_shows_other_services_with_load_and_ceilings(tmp_path: Path) -> None:
         volume = 'resource="db-data"'
         assert of(series(page, "fss_service_iops_limit"), volume) == 30_000
         assert "apsara-nas" in page
-        assert of(series(page, "fss_client_bytes_per_second_limit"), 'address="10.90.0.5"') == 45e6
+        assert of(series(page, "fss_client_bytes_per_second_limit"), 'address="10.90.0.5"') == 45 * 1024**2
 
 
 def test_it_prints_the_query_that_matters_and_that_query_uses_metrics_there_are() -> None:

@@ -27,7 +27,7 @@ def _listed(title: str, kinds: Mapping[str, str]) -> str:
 
 
 _NAS = {"server": "*.nas.aliyuncs.com", "service": "apsara-nas", "type": "capacity", "capacity": "300GiB"}
-# A capacity of 300 GiB serves 45 MB/s; the recorded client reads nearly as much.
+# A capacity of 300 GiB serves 45 MiB/s; the recorded client reads nearly as much.
 
 _HELP = f"""Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.
 

@@ -1,6 +1,7 @@
 """An HTTP/1.1 listener on the standard library's server: one thread for each connection, closed when the region stops."""
 
 import socket
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -69,6 +70,11 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, _ConnectionHandler)
         self.respond = respond
         self.connections: set[socket.socket] = set()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that closes its connection in the middle of an answer is no error of the region."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class HttpListener:

@@ -83,11 +83,8 @@ class MonitoringApi:
         query: PagedSubtree = call.query
         wanted: ListMetricsDetails = call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
-        found = [
-            entry
-            for entry in self.store.definitions(self.minute)
-            if entry.compartment_id in scope and _fits(entry, wanted)
-        ]
+        entries = self.store.definitions(self.minute, scope, first_only=bool(wanted.group_by))
+        found = [entry for entry in entries if _fits(entry, wanted)]
         bodies = _grouped(found, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in found]
         field = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resourceGroup"}.get(wanted.sort_by or "")
         if field:

@@ -111,17 +111,27 @@ class PointStore:
         with self._lock:
             return [posted for key, posted in self._posted.items() if key[:3] == (namespace, resource_group, name)]
 
-    def definitions(self, minute: int) -> Iterator[Definition]:
-        """Every stream, also of deleted resources. Documented: definitions are kept for 90 days."""
+    def definitions(self, minute: int, scope: frozenset[str], *, first_only: bool = False) -> Iterator[Definition]:
+        """Streams of some compartments, also of deleted resources. Documented: definitions are kept for 90 days.
+
+        Args:
+            minute: decides the spelling of names.
+            scope: OCIDs of the compartments.
+            first_only: one stream of each metric is enough; a large tenancy has 100,000 streams.
+        """
         for metric in published_metrics():
             name = self.spelling(metric.name, minute)
-            for _, stream in self.streams(metric):
-                yield Definition(
-                    metric.namespace, None, stream.compartment_id, name, stream.dimensions, metric.metadata
-                )
+            known = self._streams.get((metric.namespace, metric.name))
+            streams = metric.streams(self._activity) if known is None else (stream for _, stream in known)
+            for stream in streams:
+                if stream.compartment_id in scope:
+                    where = metric.namespace, None, stream.compartment_id
+                    yield Definition(*where, name, stream.dimensions, metric.metadata)
+                    if first_only:
+                        break
         with self._lock:
             posted = list(self._posted.values())
-        yield from (entry.definition for entry in posted)
+        yield from (entry.definition for entry in posted if entry.definition.compartment_id in scope)
 
 
 @dataclass(frozen=True, slots=True)

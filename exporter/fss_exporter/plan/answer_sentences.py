@@ -7,6 +7,7 @@ from fss_exporter.model.capacity import (
     BOTH_DIRECTIONS,
     CONNECTION_BOUNDS,
     DEFAULT_MOUNT_TARGETS,
+    ENCRYPTED_CONNECTIONS,
     LATENCY,
     Best,
     CapacityAnswer,
@@ -101,10 +102,11 @@ def _connections(answer: CapacityAnswer, clients: ClientHosts) -> Iterator[str]:
             continue
         if use.resource == "connections" and clients.nconnect == 1 and (use.ratio or 0) < answer.target:
             continue
+        paper = "64 clients with TLS" if use.resource == ENCRYPTED_CONNECTIONS else "100,000 clients"
         yield (
             f"{use.resource}: {clients.count:,} clients x nconnect {clients.nconnect} = {clients.connections:,}; one mount"
-            f" target takes {use.limit:,.0f}, so {use.limit // clients.nconnect:,.0f} such clients (the white paper counts"
-            " clients, the service's metric counts connections)"
+            f" target takes {use.limit:,.0f}, so {use.limit // clients.nconnect:,.0f} such clients (the white paper states"
+            f" {paper}, the service's metric counts connections)"
         )
 
 

@@ -246,7 +246,6 @@ sys.exit(main.run(sys.argv[1:]))
         "jinja2",
         "rich",
         "bcrypt",
-        "cheroot",
         "requests",
         "cryptography",
         "hypothesis",

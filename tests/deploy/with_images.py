@@ -191,7 +191,7 @@ def test_the_health_check_tells_a_running_exporter_from_none(image: Image) -> No
 
 
 def test_the_agent_holds_neither_the_sdk_nor_the_demos_server(agent: Image) -> None:
-    for module in ("oci", "cheroot", "cryptography"):
+    for module in ("oci", "cryptography"):
         assert f"No module named '{module}'" in agent.run(f"python -c 'import {module}'").stderr
     refused = agent.run("fss-exporter demo")
     assert refused.returncode == 2

@@ -66,6 +66,8 @@ def url_of(running: subprocess.Popen[bytes], log: Path) -> str:
         (["--config.file=/nowhere.yml"], "'--config.file': File '/nowhere.yml' does not exist"),
         (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
         (["--path.pid=init"], "--path.pid=init: give a process number or self"),
+        (["--nfs.mounts-exclude=("], "--nfs.mounts-exclude=(: not a regular expression"),
+        (["--nfs.scrapers=0"], "'--nfs.scrapers': 0 is not in the range"),
         (["--nfs.tick=0s"], "'--nfs.tick': must be longer than nothing"),
         (["--nfs.tick=fast"], "'--nfs.tick': 'fast' is not a length of time"),
         (["--log.level=chatty"], "'--log.level': 'chatty' is not one of"),

@@ -39,12 +39,14 @@ class Simulation:
     Attributes:
         servers: by name, interval and offset in seconds.
         zero_answers: as in `--nfs.scrapers`.
-        restarts: seconds at which the agent starts anew.
+        restarts: seconds at which the agent starts again.
+        down: seconds in which the servers are down.
     """
 
     servers: Mapping[str, tuple[int, int]]
     zero_answers: int = 1
     restarts: frozenset[int] = frozenset()
+    down: range = range(0)
     lines: list[str] = field(default_factory=list)
 
     def run(self, epoch: int) -> str:
@@ -56,7 +58,7 @@ class Simulation:
             self._second = second
             ticker.tick()
             for name, (interval, offset) in self.servers.items():
-                if second % interval == offset:
+                if second % interval == offset and second not in self.down:
                     self.lines.extend(self._scrape(name, collector, epoch + second))
         return "".join(self.lines) + "# EOF\n"
 
@@ -77,6 +79,7 @@ SIMULATIONS = {
     "every six minutes": Simulation({"a": (360, 7)}),
     "two servers": Simulation({"a": (60, 7), "b": (60, 41)}, zero_answers=2),
     "two servers every six minutes": Simulation({"a": (360, 7), "b": (360, 100)}, zero_answers=2),
+    "server down while the mount is born": Simulation({"a": (60, 7)}, down=range(900, 1500)),
     "agent restarted later": Simulation({"a": (60, 7)}, restarts=frozenset({2000, 3000})),
 }
 

@@ -144,6 +144,18 @@ def test_a_handshake_that_does_not_end_is_given_up(tmp_path: Path, caplog: pytes
     assert "no TLS with 127.0.0.1" in caplog.text
 
 
+def test_tls_clients_that_ask_ahead_and_do_not_read_are_replaced_by_newcomers(tmp_path: Path) -> None:
+    tls, context = https(tmp_path)
+
+    limits = ConnectionLimits(connections=5)
+    with serving(application, tls=tls, limits=limits) as served, ExitStack() as opened:
+        for _ in range(10):
+            plain = opened.enter_context(served.connect())
+            secured = opened.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
+            secured.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n" * 4)
+        assert is_prompt(served, context)
+
+
 def test_tls_clients_that_do_not_say_goodbye_keep_no_descriptor(tmp_path: Path) -> None:
     tls, context = https(tmp_path)
 
@@ -202,6 +214,6 @@ def test_an_idle_connection_is_kept_for_its_time_and_then_closed() -> None:
 
 
 def test_limits_fit_into_the_descriptors_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    for soft, expected in ((1024, 256), (100, 36), (10, 1), (resource.RLIM_INFINITY, 256)):
+    for soft, expected in ((1024, 128), (100, 36), (10, 1), (resource.RLIM_INFINITY, 128)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
         assert ConnectionLimits().within_descriptors().connections == expected

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fss_exporter.web.web_config_reload import WebConfigReload
 
 _LOG = logging.getLogger(__name__)
+_TLS_CONNECTIONS = 64  # each takes 150 KiB and more, several times as much as without TLS
 _STOP_SECONDS = 0.5  # a call that hangs is left to its daemon thread; tearing Python down takes the rest of the second
 
 
@@ -108,7 +109,8 @@ def serve(
         for url in urls:
             _LOG.info("listening on %s", url)
         on_listening(urls)
-        server = HttpServer(sockets, application, tls=tls, limits=ConnectionLimits().within_descriptors())
+        limits = ConnectionLimits() if tls() is None else ConnectionLimits(connections=_TLS_CONNECTIONS)
+        server = HttpServer(sockets, application, tls=tls, limits=limits.within_descriptors())
         asyncio.run(_run(server, reload, running.begin_stopping))
 
 

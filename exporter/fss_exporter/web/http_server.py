@@ -6,6 +6,7 @@ docs/decisions/http-server.md says why; tests/web/test_attacks.py holds it.
 """
 
 import asyncio
+import asyncio.sslproto
 import email.utils
 import logging
 import socket
@@ -33,10 +34,13 @@ _BODY_BYTES = 1024
 """No endpoint of the exporter wants a body."""
 _SEND_BUFFER_BYTES = 64 * 1024
 """The kernel's buffer of a connection. It counts as memory of the exporter's cgroup, and may otherwise grow to 4 MiB."""
+_CONNECTION = "connection"
+_PIECE_BYTES = 32 * 1024
 _BACKLOG = 4096
 _DEFER_SECONDS = 1
 """The kernel keeps a new connection for so long until its client has sent something. Silent clients cost nothing meanwhile."""
 _SHUTDOWN_SECONDS = 0.4
+_LOOK_AGAIN_SECONDS = 0.05
 _BAD_REQUEST = b"this is not HTTP/1.1 as the exporter reads it\n"
 
 AsgiMessage = Mapping[str, Any]
@@ -56,6 +60,9 @@ class Tls(Protocol):
 def no_tls() -> Tls | None:
     """Plain HTTP for every connection."""
     return None
+
+
+asyncio.sslproto.SSLProtocol.max_size = 32 * 1024  # bytes read at once, a buffer of each connection; 256 KiB otherwise
 
 
 class HttpServer:
@@ -139,12 +146,14 @@ class _Connection(H11Protocol):
     """One connection. `Connections` knows at any time what it waits for."""
 
     def __init__(self, server: HttpServer) -> None:
-        super().__init__(server.uvicorn_config, server.uvicorn_state, {})
+        super().__init__(server.uvicorn_config, server.uvicorn_state, {_CONNECTION: self})
         self._server = server
         self._socket_transport: asyncio.Transport | None = None
         self._waits_for = WaitsFor.REQUEST
         self._handshake: asyncio.Task[None] | None = None
         self._has_begun = False
+        self.held_bytes = 0
+        """Of the response's body, not yet written."""
         self._early = b""
 
     def _wait_for(self, waits_for: WaitsFor) -> None:
@@ -155,7 +164,7 @@ class _Connection(H11Protocol):
     def unsent_bytes(self) -> int:
         """Bytes of the response that the client has not taken; below TLS some more wait in the socket's transport."""
         transports = {self.transport, self._socket_transport} - {None}
-        return sum(transport.get_write_buffer_size() for transport in transports if transport)
+        return self.held_bytes + sum(transport.get_write_buffer_size() for transport in transports if transport)
 
     def abort(self) -> None:
         """Close the connection now."""
@@ -187,7 +196,9 @@ class _Connection(H11Protocol):
                 ssl_handshake_timeout=seconds,
                 ssl_shutdown_timeout=seconds,
             )
-            if secured is None or not tls.admits(secured.get_extra_info("peercert")):
+            if secured is None:
+                raise ConnectionResetError("it went away")
+            if not tls.admits(secured.get_extra_info("peercert")):
                 raise PermissionError("the client certificate has none of the names in client_allowed_sans")
         except OSError as refused:
             peer = (plain.get_extra_info("peername") or ("a client",))[0]
@@ -201,6 +212,8 @@ class _Connection(H11Protocol):
     def _begin(self, transport: asyncio.Transport) -> None:
         # The client has taken a response when this buffer is empty. With a high mark of 0 a TLS transport never resumes.
         transport.set_write_buffer_limits(high=1, low=0)
+        if transport is not self._socket_transport and self._socket_transport:
+            self._socket_transport.set_write_buffer_limits(high=1, low=0)
         super().connection_made(transport)
         self._has_begun = True
         self._wait_for(WaitsFor.REQUEST)
@@ -212,6 +225,9 @@ class _Connection(H11Protocol):
         self._server.connections.leave(self)
         if self._has_begun:
             super().connection_lost(exc)
+        self.app_state.clear()  # or this object would keep itself, and its response, until the garbage collector runs
+        if self.scope:
+            self.scope["state"].clear()
 
     def data_received(self, data: bytes) -> None:
         """Read a request; its first byte starts its time limit."""
@@ -233,17 +249,30 @@ class _Connection(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Read the next request when the client has taken this response."""
-        if self.transport.get_write_buffer_size():
-            self._wait_for(WaitsFor.CLIENT_READS)
+        if self.unsent_bytes:
+            if self._waits_for is not WaitsFor.CLIENT_READS:
+                self._wait_for(WaitsFor.CLIENT_READS)
+            if self.transport is not self._socket_transport:  # TLS does not say when the socket below it is done
+                self.loop.call_later(_LOOK_AGAIN_SECONDS, self.resume_writing)
         elif not self.transport.is_closing():
             self._wait_for(WaitsFor.NEXT_REQUEST)
             super().on_response_complete()
 
+    def pause_writing(self) -> None:
+        """The application waits until the client reads."""
+        super().pause_writing()
+        if not self.transport.is_closing():
+            self._wait_for(WaitsFor.CLIENT_READS)
+
     def resume_writing(self) -> None:
-        """The client has taken all of a response."""
+        """The client may have taken all that was written."""
         super().resume_writing()
-        if self._waits_for is WaitsFor.CLIENT_READS:
+        if self._waits_for is not WaitsFor.CLIENT_READS or self.transport.is_closing():
+            return
+        if self.cycle.response_complete:
             self.on_response_complete()
+        else:
+            self._wait_for(WaitsFor.ANSWER)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP. uvicorn's own answer breaks off where the request was a HEAD."""
@@ -283,7 +312,14 @@ class _Asgi:
         )
         encoded = [(name.encode(), value.encode()) for name, value in headers]
         await send({"type": "http.response.start", "status": response.status, "headers": encoded})
-        await send({"type": "http.response.body", "body": response.body})
+        body = response.body
+        for start in range(0, len(body), _PIECE_BYTES):  # each piece waits until the client has taken the one before
+            piece, end = body[start : start + _PIECE_BYTES], start + _PIECE_BYTES
+            if connection := scope["state"].get(_CONNECTION):
+                connection.held_bytes = max(0, len(body) - end)
+            await send({"type": "http.response.body", "body": piece, "more_body": end < len(body)})
+        if not body:
+            await send({"type": "http.response.body", "body": b""})
 
 
 async def _whole_request(scope: Mapping[str, Any], receive: Callable[[], Any]) -> Request | Response | None:

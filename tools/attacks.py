@@ -31,8 +31,8 @@ from rich.table import Table
 from tools.bench import Host, free_port
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"
-PATIENCE_S = 5.0
-"""A scrape that takes longer than this is lost."""
+PATIENCE_S = 10.0
+"""A scrape that takes longer than this is lost: the scrape timeout of Prometheus."""
 
 
 def connect(port: int, receive_buffer: int = 0) -> socket.socket:

@@ -13,10 +13,11 @@ from tools.bench import Host, free_port
 
 PEAK_MIB = 64.0
 
-WAIT_S = 3.0
-"""On a quiet machine every scrape takes less than 0.5 s. A CI machine runs other tests and the attacker on the same two cores."""
+WAIT_S = 8.0
+"""On a quiet machine every scrape takes less than 0.5 s. In CI the attacker and other tests use the same two cores: with a load
+of 12, scrapes took up to 2.9 s."""
 
-STOP_S = 3.0
+STOP_S = 5.0
 """On a quiet machine less than 1 s; see above."""
 
 

@@ -214,6 +214,6 @@ def test_an_idle_connection_is_kept_for_its_time_and_then_closed() -> None:
 
 
 def test_limits_fit_into_the_descriptors_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    for soft, expected in ((1024, 128), (100, 36), (10, 1), (resource.RLIM_INFINITY, 128)):
+    for soft, expected in ((1024, 256), (100, 36), (10, 1), (resource.RLIM_INFINITY, 256)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
         assert ConnectionLimits().within_descriptors().connections == expected

@@ -42,7 +42,7 @@ class ConnectionLimits:
         send_seconds: for the client to take the response.
     """
 
-    connections: int = 128
+    connections: int = 256
     unsent_bytes: int = 8 * 1024 * 1024
     request_seconds: float = 5.0
     idle_seconds: float = 180.0

@@ -36,7 +36,6 @@ BY_CLIENTS = {
     "address_class:fss_client_bytes:rate5m": _CLASS,
     "address_class:fss_client_operations:irate5m": _CLASS,
     "address_class:fss_client_rtt_seconds:mean": _CLASS,
-    "address_class:fss_client_queue_seconds:mean": _CLASS,
     "address_class:fss_client_io_size_bytes:mean": _CLASS,
 }
 """What both agents and node_exporter.yml record; `agent` tells them apart."""

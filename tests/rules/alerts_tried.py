@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
 from tests.rules import trial
 from tests.rules.incidents import INCIDENTS, Incident
@@ -100,10 +99,10 @@ def page(rows: Mapping[str, Sequence[Verdict]]) -> str:
 
 def main() -> None:
     """Run every incident through every promtool and write the page."""
-    rows: dict[str, list[Verdict]] = {}
-    with ThreadPoolExecutor(2) as pool:
-        for version, path in trial.promtools().items():
-            rows[version] = list(pool.map(partial(tried, promtool=path), INCIDENTS))
+    with ThreadPoolExecutor(4) as pool:
+        tools = trial.promtools().items()
+        running = {version: [pool.submit(tried, one, path) for one in INCIDENTS] for version, path in tools}
+        rows = {version: [one.result() for one in verdicts] for version, verdicts in running.items()}
     PAGE.write_text(page(rows), encoding="utf-8")
     wrong = sorted({verdict.incident.name for verdicts in rows.values() for verdict in verdicts if verdict.wrong})
     print(f"wrote {PAGE.relative_to(ROOT)}: {len(INCIDENTS)} incidents, {len(wrong)} not as expected", *wrong, sep="\n")

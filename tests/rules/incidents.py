@@ -839,3 +839,50 @@ def _() -> World:
         for what, rate in (("sends", 1), ("connect", 0), ("receives", after(0, 150))):
             world.count(f"node_mountstats_nfs_transport_{what}_total", {**node, "transport": "0"}, rate)
     return world
+
+
+@incident("more", "40 ms where the objective of the mount target is 50 ms", quiet=True)
+def _() -> World:
+    world = clients(region({"latency": after(0.04, 0.004)}), 3, rtt=after(0.04, 0.003))
+    for kind, size in (("read", "8KiB_to_64KiB"), ("write", "8KiB_to_64KiB"), ("metadata", "")):
+        world.add("fss_mount_target_latency_objective_seconds", {**MT, "kind": kind, "size": size}, 0.05)
+    return world
+
+
+@incident("more", "40 ms where the agents have an objective of 50 ms for an address", quiet=True)
+def _() -> World:
+    world = clients(region(), 3, rtt=after(0.04, 0.003))
+    for kind in ("read", "write", "metadata_read", "metadata_write"):
+        labels = {"job": "fss", "instance": "web-0:10949", "address": "10.0.0.1", "class": kind}
+        world.add("fss_client_latency_objective_seconds", labels, 0.05)
+    return world
+
+
+@incident("more", "5 % of the requests are slow while the mean is good, in exact mode", page_by=13)
+def _() -> World:
+    world = clients(region(), 2)
+    for number in range(2):
+        labels = {"job": "fss", "instance": f"web-{number}:10949", "address": "10.0.0.1", "class": "read"}
+        for bound, before, later in (("0.005", 50, 47.5), ("0.016", 50, 47.5), ("0.128", 50, 50), ("+Inf", 50, 50)):
+            world.count("fss_client_request_duration_seconds_bucket", {**labels, "le": bound}, after(later, before))
+    return world
+
+
+@incident("more", "another NFS server that answers in 15 ms", quiet=True)
+def _() -> World:
+    return clients(region(), 3, address="10.9.9.9", service="", rtt=0.015)
+
+
+@incident("more", "1 % of the minutes bad for days: the budget is spent slowly", ticket_by=4000)
+def _() -> World:
+    world = World(3 * 1440, step=2)
+    labels = {
+        "region": "eu-1",
+        "mount_target_id": "ocid1.mounttarget.mt-a",
+        "mount_target": "mt-a",
+        "job": "fss",
+        "instance": "p:1",
+    }
+    world.add("fss_mount_target_success_ratio", labels, lambda m: 0.97 if m >= START and m % 50 == 0 else 1.0)
+    world.add("fss_mount_target_iops", labels, 5_000)
+    return world

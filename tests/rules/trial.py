@@ -29,6 +29,9 @@ def promtools() -> dict[str, str]:
 
 
 def _version(path: str) -> str:
+    # Go puts no version into a tool that is built as a module. Module v0.315.0 is Prometheus 3.15.
+    if module := re.search(r"promtool-v0\.(\d)(\d\d)\.", path):
+        return f"{module[1]}.{int(module[2])}"
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     return re.search(r"version (\d+\.\d+)", said.stdout + said.stderr)[1]  # type: ignore[index]  # no version is a failure
 

@@ -7,236 +7,162 @@ follow that page where it does not contradict itself, and the charts where it do
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from fss_exporter.catalogue import CATALOGUE, Metric
-from fss_exporter.oci.oci_metric import OciMetric
+from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.oci.oci_metric import Idle, OciMetric, Owner
 
 _PER_MINUTE: Final = 60.0  # a rate per second, held for a minute
 
 
-def _exported(name: str) -> Metric:
-    return CATALOGUE[f"fss_{name}"]
+_SIZE: Final = ("size",)
+_OPERATION: Final = ("operation",)
+
+
+def _metric(
+    name: str, statistic: str, owner: Owner, idle: Idle, *, gauge: str = "", counter: str = "", **more: Any
+) -> OciMetric:
+    """A row of the table; gauge and counter are exported names without the prefix `fss_`."""
+    shown, added = (CATALOGUE[f"fss_{exported}"] if exported else None for exported in (gauge, counter))
+    return OciMetric(name, statistic, owner, idle, shown, added, **more)
 
 
 _TABLE: Final = (
-    OciMetric(
+    _metric(
         "MountTargetIOPS",
         "mean",
-        "operation",
         "mount_target",
         "zero",
-        gauge=_exported("mount_target_iops"),
-        counter=_exported("mount_target_io_operations_total"),
+        gauge="mount_target_iops",
+        counter="mount_target_io_operations_total",
         per_minute=_PER_MINUTE,
         discovered_only=True,
     ),
-    OciMetric(
+    _metric(
         "MountTargetReadThroughput",
         "mean",
-        "bytes",
         "mount_target",
         "zero",
-        gauge=_exported("mount_target_read_bytes_per_second"),
-        counter=_exported("mount_target_read_bytes_total"),
+        gauge="mount_target_read_bytes_per_second",
+        counter="mount_target_read_bytes_total",
         per_minute=_PER_MINUTE,
     ),
-    OciMetric(
+    _metric(
         "MountTargetWriteThroughput",
         "mean",
-        "bytes",
         "mount_target",
         "zero",
-        gauge=_exported("mount_target_write_bytes_per_second"),
-        counter=_exported("mount_target_written_bytes_total"),
+        gauge="mount_target_write_bytes_per_second",
+        counter="mount_target_written_bytes_total",
         per_minute=_PER_MINUTE,
     ),
-    OciMetric(
-        "MountTargetConnections", "sum", "count", "mount_target", "zero", gauge=_exported("mount_target_connections")
-    ),
-    OciMetric(
+    _metric("MountTargetConnections", "sum", "mount_target", "zero", gauge="mount_target_connections"),
+    _metric(
         "MountTargetHealth",
         "mean",
-        "percent",
         "mount_target",
         "silent",
-        gauge=_exported("mount_target_success_ratio"),
+        gauge="mount_target_success_ratio",
         where={"healthItem": "SuccessRate"},
         scale=0.01,
     ),
-    OciMetric(
-        "FileSystemReadThroughput",
-        "mean",
-        "bytes",
-        "behind",
-        "zero",
-        gauge=_exported("file_system_read_bytes_per_second"),
-    ),
-    OciMetric(
-        "FileSystemWriteThroughput",
-        "mean",
-        "bytes",
-        "behind",
-        "zero",
-        gauge=_exported("file_system_write_bytes_per_second"),
-    ),
-    OciMetric(
+    _metric("FileSystemReadThroughput", "mean", "behind", "zero", gauge="file_system_read_bytes_per_second"),
+    _metric("FileSystemWriteThroughput", "mean", "behind", "zero", gauge="file_system_write_bytes_per_second"),
+    _metric(
         "FileSystemReadRequestsbySize",
         "mean",
-        "operation",
         "behind",
         "zero",
-        gauge=_exported("file_system_read_requests_per_second"),
-        dimensions=("size",),
+        gauge="file_system_read_requests_per_second",
+        dimensions=_SIZE,
     ),
-    OciMetric(
+    _metric(
         "FileSystemWriteRequestsbySize",
         "mean",
-        "operation",
         "behind",
         "zero",
-        gauge=_exported("file_system_write_requests_per_second"),
-        dimensions=("size",),
+        gauge="file_system_write_requests_per_second",
+        dimensions=_SIZE,
     ),
-    OciMetric(
+    _metric(
         "FileSystemReadAverageLatencybySize",
         "mean",
-        "second",
         "behind",
         "silent",
-        gauge=_exported("file_system_read_latency_seconds"),
-        dimensions=("size",),
+        gauge="file_system_read_latency_seconds",
+        dimensions=_SIZE,
     ),
-    OciMetric(
+    _metric(
         "FileSystemWriteAverageLatencybySize",
         "mean",
-        "second",
         "behind",
         "silent",
-        gauge=_exported("file_system_write_latency_seconds"),
-        dimensions=("size",),
+        gauge="file_system_write_latency_seconds",
+        dimensions=_SIZE,
     ),
-    OciMetric(
+    _metric(
         "MetadataRequestAverageLatency",
         "mean",
-        "second",
         "behind",
         "silent",
-        gauge=_exported("file_system_metadata_latency_seconds"),
-        dimensions=("operation",),
+        gauge="file_system_metadata_latency_seconds",
+        dimensions=_OPERATION,
     ),
-    OciMetric(
+    _metric(
         "MetadataIOPS",
         "mean",
-        "operation",
         "behind",
         "zero",
-        gauge=_exported("file_system_metadata_operations_per_second"),
-        dimensions=("operation",),
+        gauge="file_system_metadata_operations_per_second",
+        dimensions=_OPERATION,
     ),
-    OciMetric(
-        "FileSystemUsage",
-        "mean",
-        "bytes",
-        "file_system",
-        "state",
-        gauge=_exported("file_system_used_bytes"),
-        group_by=("resourceId",),
+    _metric(
+        "FileSystemUsage", "mean", "file_system", "state", gauge="file_system_used_bytes", group_by=("resourceId",)
     ),
-    OciMetric(
-        "UserSoftQuotaViolations",
-        "sum",
-        "count",
-        "file_system",
-        "silent",
-        counter=_exported("file_system_soft_quota_violations_total"),
+    _metric(
+        "UserSoftQuotaViolations", "sum", "file_system", "silent", counter="file_system_soft_quota_violations_total"
     ),
-    OciMetric(
-        "UserHardQuotaViolations",
-        "sum",
-        "count",
-        "file_system",
-        "silent",
-        counter=_exported("file_system_hard_quota_violations_total"),
+    _metric(
+        "UserHardQuotaViolations", "sum", "file_system", "silent", counter="file_system_hard_quota_violations_total"
     ),
-    OciMetric("snapshotsGovernanceMode", "mean", "count", "tenancy", "state", gauge=_exported("governance_snapshots")),
-    OciMetric("snapshotsComplianceMode", "mean", "count", "tenancy", "state", gauge=_exported("compliance_snapshots")),
-    OciMetric(
-        "retentionLockDuration",
-        "mean",
-        "days",
-        "lock_mode",
-        "state",
-        gauge=_exported("snapshot_retention_lock_seconds"),
-        scale=86_400.0,
+    _metric("snapshotsGovernanceMode", "mean", "tenancy", "state", gauge="governance_snapshots"),
+    _metric("snapshotsComplianceMode", "mean", "tenancy", "state", gauge="compliance_snapshots"),
+    _metric(
+        "retentionLockDuration", "mean", "lock_mode", "state", gauge="snapshot_retention_lock_seconds", scale=86400.0
     ),
-    OciMetric(
-        "ReplicationThroughput",
-        "mean",
-        "bytes",
-        "replication",
-        "silent",
-        gauge=_exported("replication_bytes_per_second"),
+    _metric("ReplicationThroughput", "mean", "replication", "silent", gauge="replication_bytes_per_second"),
+    _metric("ReplicationEgressThroughput", "sum", "replication", "silent", counter="replication_egress_bytes_total"),
+    _metric(
+        "ReplicationRecoveryPointAge", "mean", "replication", "state", gauge="replication_recovery_point_age_seconds"
     ),
-    OciMetric(
-        "ReplicationEgressThroughput",
-        "sum",
-        "bytes",
-        "replication",
-        "silent",
-        counter=_exported("replication_egress_bytes_total"),
+    _metric(
+        "KerberosErrors", "sum", "mount_target", "silent", counter="kerberos_errors_total", dimensions=("errorType",)
     ),
-    OciMetric(
-        "ReplicationRecoveryPointAge",
-        "mean",
-        "time",
-        "replication",
-        "state",
-        gauge=_exported("replication_recovery_point_age_seconds"),
+    _metric(
+        "LdapRequestThroughput", "sum", "ldap", "silent", counter="ldap_requests_total", dimensions=("requestType",)
     ),
-    OciMetric(
-        "KerberosErrors",
-        "sum",
-        "count",
-        "mount_target",
-        "silent",
-        counter=_exported("kerberos_errors_total"),
-        dimensions=("errorType",),
-    ),
-    OciMetric(
-        "LdapRequestThroughput",
-        "sum",
-        "count",
-        "ldap",
-        "silent",
-        counter=_exported("ldap_requests_total"),
-        dimensions=("requestType",),
-    ),
-    OciMetric(
+    _metric(
         "LdapRequestAverageLatency",
         "mean",
-        "seconds",
         "ldap",
         "silent",
-        gauge=_exported("ldap_request_latency_seconds"),
+        gauge="ldap_request_latency_seconds",
         dimensions=("requestType",),
     ),
-    OciMetric(
+    _metric(
         "LdapConnectionErrors",
         "sum",
-        "count",
         "ldap",
         "silent",
-        counter=_exported("ldap_connection_errors_total"),
+        counter="ldap_connection_errors_total",
         dimensions=("errorType",),
     ),
-    OciMetric(
+    _metric(
         "LdapRequestErrors",
         "sum",
-        "count",
         "ldap",
         "silent",
-        counter=_exported("ldap_request_errors_total"),
+        counter="ldap_request_errors_total",
         dimensions=("requestType", "errorType"),
     ),
 )

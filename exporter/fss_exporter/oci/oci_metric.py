@@ -29,7 +29,6 @@ class OciMetric:
     Attributes:
         name: as documented; what is sent is the spelling the tenancy has.
         statistic: MQL statistic over one minute.
-        unit: as documented.
         owner: whose a stream is.
         idle: what no point means.
         gauge: exported metric that shows the newest complete minute.
@@ -46,7 +45,6 @@ class OciMetric:
 
     name: str
     statistic: str
-    unit: str
     owner: Owner
     idle: Idle
     gauge: Metric | None = None

@@ -26,7 +26,6 @@ def _rate(name: str, gauge: str, namespace: str, service: str, *, discovered_onl
     return OciMetric(
         name,
         "sum",
-        "per interval",
         "service",
         "zero",
         gauge=CATALOGUE[f"fss_service_{gauge}"],
@@ -42,7 +41,6 @@ def _room(name: str, gauge: str) -> OciMetric:
     return OciMetric(
         name,
         "mean",
-        "bytes or count",
         "service",
         "state",
         gauge=CATALOGUE[f"fss_service_{gauge}"],
@@ -53,11 +51,10 @@ def _room(name: str, gauge: str) -> OciMetric:
     )
 
 
-def _guaranteed(name: str, unit: str, gauge: str, scale: float) -> OciMetric:
+def _guaranteed(name: str, gauge: str, scale: float) -> OciMetric:
     return OciMetric(
         name,
         "mean",
-        unit,
         "service",
         "state",
         gauge=CATALOGUE[f"fss_service_{gauge}"],
@@ -80,12 +77,11 @@ _TABLE: Final = (
     _rate("VolumeWriteThroughput", "write_bytes_per_second", BLOCK, "block-volume"),
     _rate("VolumeReadOps", "read_operations_per_second", BLOCK, "block-volume"),
     _rate("VolumeWriteOps", "write_operations_per_second", BLOCK, "block-volume"),
-    _guaranteed("VolumeGuaranteedIOPS", "count", "iops_limit", 1.0),
-    _guaranteed("VolumeGuaranteedThroughput", "MB", "bytes_per_second_limit", 1e6),
+    _guaranteed("VolumeGuaranteedIOPS", "iops_limit", 1.0),
+    _guaranteed("VolumeGuaranteedThroughput", "bytes_per_second_limit", 1e6),
     OciMetric(
         "VolumeThrottledIOs",
         "sum",
-        "count",
         "service",
         "silent",
         counter=CATALOGUE["fss_service_throttled_operations_total"],

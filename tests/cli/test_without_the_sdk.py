@@ -1,0 +1,42 @@
+"""An installation without the extra `[oci]`: one line names the command that installs it, and the agent needs nothing."""
+
+import subprocess
+import sys
+
+import pytest
+
+INSTALL = "pip install 'fss-exporter[oci]'"
+WITHOUT = """
+import sys
+for name in ("oci", "circuitbreaker", "msgspec", "cheroot"):
+    sys.modules[name] = None
+from fss_exporter.cli.main import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("serve", "--collector.oci", "--no-collector.nfs", "--web.listen-address", "127.0.0.1:0"),
+        ("serve", "--collector.oci", "--oci.auth", "instance_principal", "--web.listen-address", "127.0.0.1:0"),
+        ("discover", "--output", "json"),
+        ("alarms", "plan", "--oci.compartment", "ocid1.compartment.oc1..x"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_needs_the_extra_says_how_to_install_it(arguments: tuple[str, ...]) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.returncode == 2, ran.stderr
+    (line,) = ran.stderr.splitlines()
+    assert INSTALL in line
+
+
+def test_the_help_of_serve_needs_no_extra() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, "serve", "--help"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.returncode == 0
+    assert "--collector.oci" in ran.stdout

@@ -291,3 +291,26 @@ def test_a_poll_that_hangs_holds_up_neither_health_nor_scrapes_nor_the_end(tmp_p
         assert running.process.wait(10) == 0
         assert time.monotonic() - begun < PROMPT_S
         assert running.logged("msg=stopped")
+
+
+def test_a_reading_that_hangs_fails_health_and_readiness_with_the_name_of_the_loop(tmp_path: Path) -> None:
+    with serve(tmp_path) as running:
+        get(f"{running.url}/-/healthy")
+        fifo = running.procfs / "1" / "fifo"
+        os.mkfifo(fifo)
+        fifo.replace(running.procfs / "1" / "mountstats")  # to open it waits for a writer, for ever
+
+        def answer(path: str) -> tuple[int, str]:
+            try:
+                return 200, get(f"{running.url}{path}")
+            except urllib.error.HTTPError as refused:
+                with refused:
+                    return refused.code, refused.read().decode()
+
+        wait_for(lambda: answer("/-/healthy")[0] == 503, "the loop to be called stalled", 60)
+        assert "not healthy: loop nfs is stalled" in answer("/-/healthy")[1]
+        assert "not ready: loop nfs is stalled" in answer("/-/ready")[1]
+        assert running.value('fss_collector_success{collector="nfs"}') == 0
+        page = get(running.url)
+        assert "Collector <strong>nfs</strong> fails or is stalled" in page
+        assert "cannot be read, so the mounts are unknown" in page or "10.80." in page

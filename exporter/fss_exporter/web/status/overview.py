@@ -6,8 +6,8 @@ from datetime import datetime
 from prometheus_client.metrics_core import Metric as Family
 
 from fss_exporter.model.service_table import OCI_FSS
-from fss_exporter.web.status.clients import KnownAddress, Look, address_rows, iops_by_address, look, mount_rows
-from fss_exporter.web.status.mount_targets import mount_target_rows
+from fss_exporter.web.status.client_rows import KnownAddress, Look, address_rows, iops_by_address, look, mount_rows
+from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
 from fss_exporter.web.status.samples import Samples
 

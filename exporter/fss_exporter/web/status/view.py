@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 from prometheus_client.metrics_core import Metric as Family
 
-from fss_exporter.web.status.clients import Look
+from fss_exporter.web.status.client_rows import Look
 from fss_exporter.web.status.overview import status_page
 
 _OLDEST_SECONDS = 60.0

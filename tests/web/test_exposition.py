@@ -58,7 +58,16 @@ def test_no_accept_header_breaks_the_choice(header: str) -> None:
 
 @pytest.mark.parametrize(
     ("header", "expected"),
-    [("", False), ("gzip", True), ("deflate, GZIP;q=0.5", True), ("gzip;q=0", False), ("br", False), ("*", True)],
+    [
+        ("", False),
+        ("gzip", True),
+        ("deflate, GZIP;q=0.5", True),
+        ("gzip;q=0", False),
+        ("br", False),
+        ("*", True),
+        ("gzip;q=0, *", False),
+        ("*;q=0, gzip", True),
+    ],
 )
 def test_compression_is_used_where_it_is_accepted(header: str, *, expected: bool) -> None:
     assert gzip_accepted(header) is expected

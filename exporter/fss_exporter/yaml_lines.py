@@ -48,7 +48,7 @@ class Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader for files that nobody vouches for.
+    """PyYAML's safe loader with limits on size, depth and aliases.
 
     SafeLoader alone needs 17 s and 750 MB for a few lines of nested aliases, fails with RecursionError on deep nesting
     and with ValueError or AttributeError on values such as 2026-13-45.
@@ -180,14 +180,14 @@ def _walk(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int], seen: set[
 
 def mistakes_of(error: ValidationError, document: Document, model: type[BaseModel]) -> tuple[str, ...]:
     """One line for each mistake pydantic found, place first, in the order of the file."""
-    told = []
+    found = []
     for detail in error.errors(include_url=False, include_input=False):
         place = tuple(part for part in detail["loc"] if part != "[key]")
         message = _PLAIN.get(detail["type"]) or detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if detail["type"] == "extra_forbidden":
             message = _unknown_key(str(place[-1]), model, place[:-1])
-        told.append((document.lines.get(place, 0), f"{document.where(place)}{message}"))
-    return tuple(dict.fromkeys(line for _, line in sorted(told, key=lambda entry: entry[0])))
+        found.append((document.lines.get(place, 0), f"{document.where(place)}{message}"))
+    return tuple(dict.fromkeys(line for _, line in sorted(found, key=lambda entry: entry[0])))
 
 
 def _unknown_key(key: str, model: type[BaseModel], place: KeyPath) -> str:

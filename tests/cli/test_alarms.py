@@ -50,7 +50,7 @@ class TestTheWayOfWork:
         (operator.pack / "fss-kerberos-errors.json").unlink()
         refused = operator.alarms("apply")
         assert refused.code == 2
-        assert "1 alarms would be deleted and nobody is there to ask: give --yes" in refused.err
+        assert "1 alarms would be deleted, and no terminal can confirm: give --yes" in refused.err
         assert "DeleteAlarm" not in operator.region.calls
         assert operator.alarms("apply", "--yes").code == 0
         assert operator.region.calls["DeleteAlarm"] == 1

@@ -16,7 +16,7 @@ from tests.processes import require
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
+from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
 
 PACK = pack.load(ROOT / "mql" / "templates" / "alarms")
 FIRST, SECOND, THIRD = (f"ocid1.mounttarget.oc1_fra.{name}" for name in ("first", "second", "third"))
@@ -90,7 +90,7 @@ def test_the_module_wants_the_same_alarms_as_the_provisioner(
         by_shape.setdefault(shape, []).append(ocid)
     found = planned(tmp_path, mount_targets=by_shape, published=published, name="prod")
     targets = [Target(ocid, shape, SHAPES[shape].limits) for ocid, shape in shapes.items()]
-    wanted = desired(PACK, Scope("", "", (), name="prod"), Estate(targets, published=published))
+    wanted = desired(PACK, AlarmScope("", "", (), name="prod"), Estate(targets, published=published))
     assert {key: comparable(body) for key, body in found.items()} == {
         alarm.key: comparable(json.loads(json.dumps(alarm.body))) for alarm in wanted
     }

@@ -13,7 +13,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack, render
-from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
+from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
 from fss_exporter.oci.alarms.figures import CEILING_ALARMS, MOST_IDS
 
 
@@ -172,7 +172,7 @@ class TestWhatThereShouldBe:
         assert {key for key in plain if not key.startswith(tuple(CEILING_ALARMS))} < set(published)
 
     def test_links_lead_to_the_runbook_one_names(self) -> None:
-        scope = Scope("ocid1.a", "ocid1.m", ("ocid1.t",), runbook="https://wiki.example.com/fss")
+        scope = AlarmScope("ocid1.a", "ocid1.m", ("ocid1.t",), runbook="https://wiki.example.com/fss")
         for alarm in desired(PACK, scope, Estate(published=True)):
             for _, rule in alarm.rules():
                 assert "docs/runbook.md" not in rule["body"]
@@ -203,7 +203,9 @@ class TestWhatThereShouldBe:
         assert keys == [f"mount-target-iops-peak-standard{part}" for part in ("", "-part-2", "-part-3")]
 
     def test_every_alarm_goes_where_the_scope_says(self) -> None:
-        scope = Scope("ocid1.a", "ocid1.tenancy.oc1..t", ("ocid1.topic", "ocid1.stream"), in_subtree=True, name="prod")
+        scope = AlarmScope(
+            "ocid1.a", "ocid1.tenancy.oc1..t", ("ocid1.topic", "ocid1.stream"), in_subtree=True, name="prod"
+        )
         for alarm in desired(PACK, scope, Estate()):
             assert not pack.placeholders(alarm)
             assert alarm.body["destinations"] == ["ocid1.topic", "ocid1.stream"]

@@ -16,7 +16,7 @@ from fss_exporter.config import Endpoints
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
 from fss_exporter.oci.alarms.apply import Outcome, apply, doubles, survey
-from fss_exporter.oci.alarms.desired import Estate, Scope, Target, desired
+from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
 from fss_exporter.oci.alarms.plan import Plan, plan, removal
 from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
@@ -25,7 +25,7 @@ from fss_exporter.oci.client import Credentials, Session
 from fss_exporter.oci.tag_filter import TagFilter
 
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
-SCOPE = Scope(STORAGE, STORAGE, small().topics)
+SCOPE = AlarmScope(STORAGE, STORAGE, small().topics)
 WANTED = desired(PACK, SCOPE, Estate())
 FEW = WANTED[:4]
 

@@ -14,7 +14,7 @@ from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack, render
 from fss_exporter.oci.alarms.apply import apply, survey
-from fss_exporter.oci.alarms.desired import Estate, Scope, desired
+from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
 from fss_exporter.oci.alarms.figures import SERVICE_CEILING_ALARMS
 from fss_exporter.oci.alarms.plan import plan
 from fss_exporter.oci.alarms.service import Alarms
@@ -25,7 +25,7 @@ from fss_exporter.oci.tag_filter import TagFilter
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "other-services")
 SERVICES = ("lustre", "block-volume")
 TENANCY = small()
-SCOPE = Scope(TENANCY.id, TENANCY.id, TENANCY.topics, in_subtree=True, name="fss-other")
+SCOPE = AlarmScope(TENANCY.id, TENANCY.id, TENANCY.topics, in_subtree=True, name="fss-other")
 
 
 def store(service: str, kind: str, capacity_gb: float, name: str = "one") -> ServiceResource:

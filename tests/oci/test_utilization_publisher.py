@@ -20,7 +20,7 @@ from fss_exporter.config import Settings, load
 from fss_exporter.errors import FssError
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.alarms.desired import Estate, Scope, desired
+from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
 from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
 from fss_exporter.oci.self_metrics import SelfMetrics
@@ -168,7 +168,7 @@ def test_a_failed_poll_publishes_nothing_as_zero(exporter: Exporter, region: Reg
 
 def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, clock: Clock, sdk: Clients) -> None:
     storage = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
-    for alarm in desired(PACK, Scope(storage, storage, small().topics), Estate(published=True)):
+    for alarm in desired(PACK, AlarmScope(storage, storage, small().topics), Estate(published=True)):
         if alarm.body["namespace"] == NAMESPACE:
             sdk.monitoring.create_alarm(dict(alarm.body))
     for _ in range(18):

@@ -16,7 +16,7 @@ from fss_exporter.config import Settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
-from fss_exporter.oci.alarms.desired import Estate, Scope, Target
+from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target
 from fss_exporter.oci.alarms.pack import RUNBOOK, Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
@@ -26,7 +26,7 @@ from fss_exporter.oci.tag_filter import TagFilter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class AlarmFlags:
     """The flags; None where one is not given. `account` are those of `account_settings`."""
 
     account: Mapping[str, Any]
@@ -84,19 +84,19 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
     return credential_options(command)
 
 
-def options_of(**flags: Any) -> Options:
+def options_of(**flags: Any) -> AlarmFlags:
     """The flags as `shared` adds them."""
-    own = {field.name for field in fields(Options)}
+    own = {field.name for field in fields(AlarmFlags)}
     account = {name: value for name, value in flags.items() if name not in own}
-    return Options(account=account, **{name: value for name, value in flags.items() if name in own})
+    return AlarmFlags(account=account, **{name: value for name, value in flags.items() if name in own})
 
 
-def settings_of(options: Options) -> Settings:
+def settings_of(options: AlarmFlags) -> Settings:
     """The configuration file with the flags on top."""
     return account_settings(**options.account)
 
 
-def pack_of(options: Options) -> tuple[Alarm, ...]:
+def pack_of(options: AlarmFlags) -> tuple[Alarm, ...]:
     """The shipped pack, or the operator's own."""
     shipped = resources.files("fss_exporter") / "assets" / "mql" / "templates" / "alarms"
     return load_pack(options.pack_folder or shipped)
@@ -120,7 +120,7 @@ def check_ocid(flag: str, value: str | None) -> None:
         raise UsageError(f"{flag}={value}: give the OCID (ocid1....); the Console shows it with the compartment")
 
 
-def scope_of(options: Options, region: str) -> Scope:
+def scope_of(options: AlarmFlags, region: str) -> AlarmScope:
     """Where the alarms go, checked before anything is asked.
 
     Raises:
@@ -139,7 +139,7 @@ def scope_of(options: Options, region: str) -> Scope:
     _check_destination("--topic", "onstopic", options.topic, region)
     _check_destination("--stream", "stream", options.stream, region)
     alarms_in = options.alarm_compartment or compartment
-    return Scope(alarms_in, compartment, destinations, options.in_subtree, options.name, options.runbook_url)
+    return AlarmScope(alarms_in, compartment, destinations, options.in_subtree, options.name, options.runbook_url)
 
 
 def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> None:
@@ -151,7 +151,9 @@ def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> N
         raise UsageError(f"{flag}: {ocid} is in {region_of(ocid)}, the alarms are in {region}; give one of that region")
 
 
-def estate_of(options: Options, settings: Settings, session: Session, scope: Scope, pack: tuple[Alarm, ...]) -> Estate:
+def estate_of(
+    options: AlarmFlags, settings: Settings, session: Session, scope: AlarmScope, pack: tuple[Alarm, ...]
+) -> Estate:
     """What is there, asked of the tenancy; of other services only what the pack has alarms of."""
     where, subtree = scope.metric_compartment, scope.in_subtree
     tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
@@ -173,7 +175,7 @@ def _namespaces(pack: tuple[Alarm, ...]) -> set[str]:
     return {str(alarm.body["namespace"]) for alarm in pack}
 
 
-def planned_estate(options: Options, settings: Settings) -> Estate:
+def planned_estate(options: AlarmFlags, settings: Settings) -> Estate:
     """What the configuration alone says."""
     given = mount_target_settings(settings)
     return Estate(

@@ -10,7 +10,7 @@ import click
 
 from fss_exporter import tables
 from fss_exporter.cli.alarm_options import (
-    Options,
+    AlarmFlags,
     check_ocid,
     estate_of,
     options_of,
@@ -27,7 +27,7 @@ from fss_exporter.cli.terminal import echo
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.alarms import render as rendering, saved as saving, show
 from fss_exporter.oci.alarms.apply import apply as carry_out, doubles, survey
-from fss_exporter.oci.alarms.desired import Scope, desired
+from fss_exporter.oci.alarms.desired import AlarmScope, desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
 from fss_exporter.oci.alarms.plan import Plan, plan as compare, removal
 from fss_exporter.oci.alarms.saved import SavedPlan
@@ -142,7 +142,7 @@ def destroy(*, yes: bool, **flags: Any) -> int:
     return _carried_out(removal(owned), service, yes=yes)
 
 
-def _planned(options: Options) -> tuple[SavedPlan, Alarms]:
+def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     pack = pack_of(options)
     settings = settings_of(options)
     session = session_of(settings)
@@ -169,7 +169,7 @@ def _keep(saved: SavedPlan, out: Path | None) -> None:
         raise UsageError(f"--out: cannot write {out}: {error.strerror}") from error
 
 
-def _kept(file: Path, options: Options) -> tuple[SavedPlan, Alarms]:
+def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     try:
         saved = saving.load(str(file), file.read_bytes())
     except OSError as error:
@@ -191,7 +191,7 @@ def _check_filled(wanted: Sequence[Alarm]) -> None:
 
 
 def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:
-    """MountTargetIOPS is undocumented: where a tenancy lacks it, an alarm on it never fires and nobody would know."""
+    """Warn of alarms on MountTargetIOPS in a tenancy without this undocumented metric: they never fire."""
     if spellings and "mounttargetiops" not in spellings:
         blind = [alarm.name for alarm in wanted if "MountTargetIOPS[" in alarm.body["query"]]
         if blind:
@@ -209,7 +209,7 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
     deletions = len(planned.of("delete"))
     if deletions and not yes:
         if not sys.stdin.isatty():
-            raise UsageError(f"{deletions} alarms would be deleted and nobody is there to ask: give --yes")
+            raise UsageError(f"{deletions} alarms would be deleted, and no terminal can confirm: give --yes")
         click.confirm(f"Delete {deletions} alarms?", abort=True)
     outcomes = carry_out(planned, service, lambda outcome: echo(show.outcome_line(outcome)))
     echo(show.summary(outcomes))
@@ -227,11 +227,11 @@ def _warn_of_doubles(service: Alarms, compartment: str, name: str) -> int:
     return int(bool(found))
 
 
-def _scope_or_placeholders(options: Options) -> Scope:
+def _scope_or_placeholders(options: AlarmFlags) -> AlarmScope:
     compartment = options.compartment or "${METRIC_COMPARTMENT_OCID}"
     alarms_in = options.alarm_compartment or options.compartment or "${ALARM_COMPARTMENT_OCID}"
     destinations = tuple(filter(None, (options.topic, options.stream))) or ("${TOPIC_OCID}",)
-    return Scope(alarms_in, compartment, destinations, options.in_subtree, options.name, options.runbook_url)
+    return AlarmScope(alarms_in, compartment, destinations, options.in_subtree, options.name, options.runbook_url)
 
 
 def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DoctorFlags:
     """The flags that say what is looked at; times in seconds."""
 
     directories: tuple[str, ...]
@@ -93,8 +93,8 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
 
     Exit code 0 fine, 1 warnings, 2 problems, a mistake on the command line, or nothing checked.
     """
-    names = Options.__dataclass_fields__
-    options = Options(**{name: value for name, value in flags.items() if name in names})
+    names = DoctorFlags.__dataclass_fields__
+    options = DoctorFlags(**{name: value for name, value in flags.items() if name in names})
     given = {name: value for name, value in flags.items() if name not in names}
     settings = account_settings(config_file, **given)
     _check_flags(options)
@@ -121,7 +121,7 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
     return code
 
 
-def _check_flags(options: Options) -> None:
+def _check_flags(options: DoctorFlags) -> None:
     """Refuse what cannot work before a minute of asking, not after it."""
     for flag, url in (("--metadata-url", options.metadata_url), ("--exporter-url", options.exporter_url)):
         if url:
@@ -139,7 +139,7 @@ def _check_record(path: Path, *, asked: bool | None) -> None:
         raise UsageError(f"--record={path}: cannot be written; give a file in a folder that is there")
 
 
-def _probe(options: Options, settings: Settings) -> ClientProbe:
+def _probe(options: DoctorFlags, settings: Settings) -> ClientProbe:
     return ClientProbe(
         source=Procfs(options.procfs, options.pid, settings.address_map, services_of(settings)),
         procfs=options.procfs,
@@ -153,7 +153,7 @@ def _probe(options: Options, settings: Settings) -> ClientProbe:
     )
 
 
-def _account(options: Options, settings: Settings, *, asked: bool) -> "tuple[list[RegionFacts], list[Finding]]":
+def _account(options: DoctorFlags, settings: Settings, *, asked: bool) -> "tuple[list[RegionFacts], list[Finding]]":
     """What the account answered; nothing where it is not to be asked, which is said."""
     wanted = options.account
     if wanted is None:

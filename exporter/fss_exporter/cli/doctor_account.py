@@ -44,9 +44,9 @@ def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFac
 
 def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wait_seconds: float) -> RegionFacts:
     tried = subscriptions.tried.get(session.region)
-    told = {} if tried is None else {OPERATION: tried}
+    tried_before = {} if tried is None else {OPERATION: tried}
     if tried is not None and tried.outcome is Outcome.SILENT:
-        return RegionFacts(session.region, told)
+        return RegionFacts(session.region, tried_before)
     tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
     with tables.progress() as progress:
         probe = Probe(
@@ -59,4 +59,4 @@ def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wai
             wait_seconds=wait_seconds,
             services=settings.oci.services or (),
         )
-        return probe.ask(told)
+        return probe.ask(tried_before)

@@ -29,9 +29,9 @@ def saved_interval(
     if len(mountinfo) > 2:
         raise UsageError("--mountinfo: give it once, or twice for --from and --to")
     texts = [text_of(path) for path in mountinfo]
-    told = (ceilings.address_map, ceilings.services)
-    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, *told)
-    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, *told)
+    mapping = (ceilings.address_map, ceilings.services)
+    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, *mapping)
+    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, *mapping)
     return between(earlier, later, seconds, ceilings.overrides)
 
 

@@ -55,7 +55,7 @@ class Subscriptions:
 
     Attributes:
         tried: how asking went, by the region that was asked.
-        found: what there is; None where nobody answered.
+        found: the regions; None if no call was answered.
     """
 
     tried: Mapping[str, Tried] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Lag:
     Attributes:
         metric: as ListMetrics spells it.
         at_least: when it could not yet be read.
-        at_most: when it could; None where it never came while somebody looked.
+        at_most: when it could be read; None if it did not come while `doctor` waited.
     """
 
     metric: str
@@ -133,7 +133,7 @@ class RegionFacts:
         availability_domains: of mount targets, by address.
         metrics: every metric of the namespace.
         asked_minutes: how many minutes each metric was asked for.
-        lags: what was measured of ingestion lag; empty where nobody waited.
+        lags: measured ingestion lags; empty without a wait.
         names_ignore_case: whether MQL takes a metric name in another case; None where that could not be tried.
         arithmetic: what came of adding two metrics in one query; empty where that could not be tried.
     """

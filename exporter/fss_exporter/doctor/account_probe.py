@@ -29,7 +29,7 @@ class Probe:
         tags: which resources are wanted.
         services: services that are polled as well.
         now: epoch seconds.
-        progress: is told of every call.
+        progress: counts the calls.
         pause: waits so many seconds.
         wait_seconds: how long to wait for a new minute of each metric; 0 to measure no ingestion lag.
     """
@@ -61,7 +61,7 @@ class Probe:
         self._tried.update(already)
         ahead = self._clock()
         if any(tried.outcome is Outcome.SILENT for tried in self._tried.values()):
-            # Nobody answers: each further call would only wait as long again.
+            # No answer: each further call would wait as long again.
             return RegionFacts(self._session.region, self._tried)
         inventory, scopes = self._survey()
         probe = MetricProbe(self._session, scopes, now=self._now, note=self._note, progress=self._progress)

@@ -1,11 +1,11 @@
-"""What no document says of OCI Monitoring and an account tells. Pure."""
+"""Habits of OCI Monitoring that no document describes, as one account shows them. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from fss_exporter.doctor.account_facts import RegionFacts
 from fss_exporter.doctor.findings import Finding, Severity
-from fss_exporter.doctor.record import names_somebody
+from fss_exporter.doctor.record import holds_names
 
 _YOUNG: Final = 55.0
 """Seconds after its stamp; a point stamped with the start of its minute could not be there yet. Five are for clocks."""
@@ -16,12 +16,12 @@ def check_discovered(facts: RegionFacts) -> Iterator[Finding]:
     values: dict[str, set[str]] = {}
     for metric in facts.metrics:
         for name, found in metric.dimensions.items():
-            if not names_somebody(name, found):
+            if not holds_names(name, found):
                 values.setdefault(name, set()).update(found)
     for name, distinct in sorted(values.items()):
         of = " among the streams of the first page" if any(metric.is_large for metric in facts.metrics) else ""
         yield Finding("discovered", Severity.OK, facts.region, f"values of {name}{of}: {', '.join(sorted(distinct))}")
-    told = {
+    answers = {
         "points are stamped with the end of their minute": _stamped_at_the_end(facts),
         "streams without points are answered": _answers_empty_streams(facts),
         "observedThroughput of mount targets": ", ".join(
@@ -30,7 +30,7 @@ def check_discovered(facts: RegionFacts) -> Iterator[Finding]:
         "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.names_ignore_case],
         "two metrics added in one query": facts.arithmetic,
     }
-    for what, answer in told.items():
+    for what, answer in answers.items():
         if answer:
             yield Finding("discovered", Severity.OK, facts.region, f"{what}: {answer}")
 

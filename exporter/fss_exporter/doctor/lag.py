@@ -1,4 +1,4 @@
-"""Real ingestion lag: how long after its end a minute can be read, told by looking until one appears."""
+"""Measure ingestion lag: look until a new minute of a metric can be read, and compare with the end of that minute."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Final

@@ -27,8 +27,8 @@ class MetricProbe:
         session: where to ask.
         scopes: what to ask of.
         now: epoch seconds.
-        note: told how each operation went.
-        progress: is told of every call.
+        note: is called with each operation and its error, None for success.
+        progress: counts the calls.
     """
 
     def __init__(

@@ -10,11 +10,11 @@ from fss_exporter.doctor.account_facts import MetricFacts, RegionFacts
 
 _OCID = re.compile(r"ocid1\.([a-z0-9]+)\.[A-Za-z0-9._-]*")
 _NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)
-"""Dimensions whose values are what people called things."""
+"""Dimensions whose values are names that people chose."""
 
 
-def names_somebody(dimension: str, values: Iterable[str]) -> bool:
-    """Whether the values of a dimension are OCIDs or what people called things."""
+def holds_names(dimension: str, values: Iterable[str]) -> bool:
+    """Whether the values of a dimension are OCIDs or names that people chose."""
     return bool(_NAMES.search(dimension)) or any(_OCID.match(value) for value in values)
 
 

@@ -30,7 +30,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class AlarmScope:
     """Where alarms live, what they look at and whom they notify.
 
     Attributes:
@@ -75,7 +75,7 @@ class Estate:
     error_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def desired(pack: Sequence[Alarm], scope: Scope, estate: Estate) -> tuple[Alarm, ...]:
+def desired(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> tuple[Alarm, ...]:
     """The alarms there should be, by key.
 
     Args:
@@ -205,7 +205,7 @@ def _pattern(value: str) -> str:
     return "".join("*" if one in '|*"$' or not one.isprintable() else one for one in value)
 
 
-def _placed(alarm: Alarm, scope: Scope, spellings: Mapping[str, str]) -> Alarm:
+def _placed(alarm: Alarm, scope: AlarmScope, spellings: Mapping[str, str]) -> Alarm:
     values = {"ALARM_COMPARTMENT_OCID": scope.alarm_compartment, "METRIC_COMPARTMENT_OCID": scope.metric_compartment}
     body: dict[str, Any] = {
         **fill(alarm, values).body,

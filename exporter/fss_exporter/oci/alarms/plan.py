@@ -15,7 +15,7 @@ from fss_exporter.errors import MqlError
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm
 
-Kind = Literal["create", "update", "unchanged", "delete", "clash"]
+StepKind = Literal["create", "update", "unchanged", "delete", "clash"]
 
 _DEFAULTS: Final[Mapping[str, object]] = {
     "evaluationSlackDuration": "PT3M",
@@ -82,7 +82,7 @@ class Step:
         reason: for a deletion or a clash, why.
     """
 
-    kind: Kind
+    kind: StepKind
     name: str
     body: Mapping[str, Any] = field(default_factory=dict)
     ocid: str = ""
@@ -98,7 +98,7 @@ class Plan:
 
     steps: tuple[Step, ...]
 
-    def of(self, *kinds: Kind) -> tuple[Step, ...]:
+    def of(self, *kinds: StepKind) -> tuple[Step, ...]:
         """The steps of some kinds."""
         return tuple(step for step in self.steps if step.kind in kinds)
 
@@ -137,7 +137,7 @@ def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[st
             steps.append(Step("create", alarm.name, alarm.body))
     for gone in present.values():
         steps += [_deletion(existing, "no longer wanted here") for existing in gone]
-    order: tuple[Kind, ...] = ("create", "update", "delete", "unchanged", "clash")
+    order: tuple[StepKind, ...] = ("create", "update", "delete", "unchanged", "clash")
     return Plan(tuple(sorted(steps, key=lambda step: (order.index(step.kind), step.name, step.ocid))))
 
 

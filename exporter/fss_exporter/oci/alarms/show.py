@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from fss_exporter.oci.alarms.apply import Outcome
-from fss_exporter.oci.alarms.plan import FieldChange, Kind, Plan, Step
+from fss_exporter.oci.alarms.plan import FieldChange, Plan, Step, StepKind
 from fss_exporter.terminal_text import printable
 
-SIGNS: Final[dict[Kind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
-_DONE: Final[dict[Kind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
+SIGNS: Final[dict[StepKind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
+_DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
@@ -24,7 +24,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
                 f"      {printable(f'{one.name}: {_short(one.old)}')}  (stays; it may silence the alarm)"
                 for one in step.kept
             )
-    kinds: tuple[tuple[Kind, str], ...] = (
+    kinds: tuple[tuple[StepKind, str], ...] = (
         ("create", "to create"),
         ("update", "to update"),
         ("delete", "to delete"),

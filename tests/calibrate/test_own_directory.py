@@ -13,8 +13,10 @@ from fss_exporter.calibrate.own_directory import MARK, PREFIX, own_directory, re
 from fss_exporter.errors import UsageError
 
 WORK = """
+import signal
 import sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with SIGINT ignored
 from fss_exporter.calibrate.own_directory import own_directory
 with own_directory(Path(sys.argv[1])) as own:
     (own / "file").write_text("x")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.processes import get, require, wait_for
 
-from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.demo.recorded_clients import ClientMount, Clients
 
 STARTS_IN_S = 5.0  # the goal is 0.5 s on a quiet machine; this finds what is grossly wrong
 

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from tests.demo.sdk import NOW, Clock
 from tests.region import Region, small
 
-from fss_exporter.demo.region.messages import Subtree, SummarizeMetricsDataDetails
+from fss_exporter.demo.region.api_messages import Subtree, SummarizeMetricsDataDetails
 from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.demo.region.refusal import Refusal
 from fss_exporter.demo.region.wire import Call

@@ -15,8 +15,8 @@ from tests.region import Region, RegionLimits, large
 from tests.region.signed import Signed
 
 import oci
+from fss_exporter.demo.region.api_messages import Page
 from fss_exporter.demo.region.http_listener import LARGEST_BODY
-from fss_exporter.demo.region.messages import Page
 from fss_exporter.demo.region.refusal import Refusal
 from fss_exporter.demo.region.wire import paged
 

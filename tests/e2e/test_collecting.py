@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.processes import exporter, process, prometheus, require, wait_for
 
-from fss_exporter.demo.clients import Clients
+from fss_exporter.demo.recorded_clients import Clients
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "collecting.md"
 

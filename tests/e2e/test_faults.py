@@ -20,7 +20,7 @@ import pytest
 from tests.processes import get, require, wait_for
 from tests.region import Region, small
 
-from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.demo.recorded_clients import ClientMount, Clients
 
 PROMPT_S = 4.5
 """Less than any time-out of the exporter; far less where the machine has nothing else to do."""

@@ -22,7 +22,7 @@ SCRIPT = """
 import asyncio, json, os, sys, threading
 from pathlib import Path
 from prometheus_client.registry import CollectorRegistry
-from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.ticker import Ticker

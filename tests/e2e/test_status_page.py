@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.browser import measured, visible_text, visit
 from tests.processes import demo, exporter, get, wait_for
 
-from fss_exporter.demo.clients import ClientMount, Clients
+from fss_exporter.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
 
 HOSTILE = "/export/<b>bold</b><script>document.title='owned'</script>&amp;\u202etxt"

@@ -2,6 +2,6 @@
 
 from tests.region.strict import Region
 
-from fss_exporter.demo.region import Account, RegionLimits, Tenancy, large, small
+from fss_exporter.demo.region import DemoAccount as Account, RegionLimits, Tenancy, large, small
 
 __all__ = ["Account", "Region", "RegionLimits", "Tenancy", "large", "small"]

@@ -16,9 +16,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from fss_exporter.demo.region.account import Account
+from fss_exporter.demo.region.demo_account import DemoAccount
 from fss_exporter.demo.region.refusal import not_authenticated
-from fss_exporter.demo.region.wire import Request
+from fss_exporter.demo.region.wire import ApiRequest
 
 ALLOWED_SKEW_SECONDS = 300
 _ALWAYS = ("(request-target)", "host")
@@ -26,7 +26,7 @@ _WITH_BODY = ("content-length", "content-type", "x-content-sha256")
 _PART = re.compile(r'(\w+)="([^"]*)"')
 
 
-def verify(account: Account, request: Request, now: float) -> None:
+def verify(account: DemoAccount, request: ApiRequest, now: float) -> None:
     """Check one request.
 
     Args:
@@ -80,7 +80,7 @@ def _check_date(headers: Mapping[str, str], signed: list[str], now: float) -> No
         raise not_authenticated(f"The date {text!r} is outside the allowed clock skew of 5 minutes; it is {current}.")
 
 
-def _text(signed: list[str], request: Request) -> bytes:
+def _text(signed: list[str], request: ApiRequest) -> bytes:
     lines = []
     for name in signed:
         if name == "(request-target)":

@@ -8,7 +8,7 @@ from tests.region.signature import verify
 
 from fss_exporter.demo.region import Region as DemoRegion, Tenancy
 from fss_exporter.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
-from fss_exporter.demo.region.wire import ApiOperation, Request
+from fss_exporter.demo.region.wire import ApiOperation, ApiRequest
 
 SPOILT: Mapping[str, bytes | None] = {
     "cut-off": None,
@@ -52,12 +52,14 @@ class Region(DemoRegion):
     def _spelling(self, name: str, minute: int) -> str:
         return name.replace("bySize", "BySize") if self.fault_board.spoiling("name-case", minute) else name
 
-    def admit(self, operation: ApiOperation, request: Request) -> None:
+    def admit(self, operation: ApiOperation, request: ApiRequest) -> None:
         """Check the signature."""
         skew = self.fault_board.strike({"clock-skew"}, operation.name, request.text)
         verify(self.account, request, self._wall() + (skew.seconds if skew else 0.0))
 
-    def spoil(self, operation: ApiOperation | None, request: Request, headers: dict[str, str], content: bytes) -> bytes:
+    def spoil(
+        self, operation: ApiOperation | None, request: ApiRequest, headers: dict[str, str], content: bytes
+    ) -> bytes:
         """Replace the body where a fault says so; None in SPOILT is half of the body."""
         fault = self.fault_board.strike(SPOILT.keys(), operation.name, request.text) if operation else None
         if fault is None:

@@ -13,7 +13,7 @@ import click
 from fss_exporter.cli import logs
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.serve import ServeFlags, run
-from fss_exporter.demo.clients import Clients
+from fss_exporter.demo.recorded_clients import Clients
 from fss_exporter.demo.region import Region, large, small
 from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
 from fss_exporter.errors import UsageError

@@ -7,8 +7,8 @@ from functools import lru_cache
 from math import pi, sin
 from zlib import crc32
 
+from fss_exporter.demo.region.demo_tenancy import DemoFileSystem, DemoMountTarget, Link, Tenancy
 from fss_exporter.demo.region.requests_per_second import RequestMix
-from fss_exporter.demo.region.tenancy import FileSystem, Link, MountTarget, Tenancy
 
 _FOREVER = 1 << 62
 
@@ -39,7 +39,9 @@ class Activity:
     def __init__(self, tenancy: Tenancy, seed: int = 0) -> None:
         self.tenancy = tenancy
         self.mount_targets = {mount_target.id: mount_target for mount_target in tenancy.mount_targets}
-        self.file_systems: dict[str, FileSystem] = {file_system.id: file_system for file_system in tenancy.file_systems}
+        self.file_systems: dict[str, DemoFileSystem] = {
+            file_system.id: file_system for file_system in tenancy.file_systems
+        }
         self.links_of: dict[str, list[Link]] = {mount_target_id: [] for mount_target_id in self.mount_targets}
         for link in tenancy.links:
             self.links_of[link.mount_target_id].append(link)
@@ -101,7 +103,7 @@ class Activity:
 
     def _pressure(self, mount_target_id: str, minute: int) -> float:
         """Demand on a mount target over the lowest ceiling: 1 is full, above 1 requests queue."""
-        target: MountTarget = self.mount_targets[mount_target_id]
+        target: DemoMountTarget = self.mount_targets[mount_target_id]
         asked = dict.fromkeys(("iops", "read_bytes", "written_bytes"), 0.0)
         for link in self.links_of[mount_target_id]:
             demand = self._demand(link, minute)

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from fss_exporter.demo.region import refusal
+from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.monitoring_api import MonitoringApi, epoch, parsed_query
-from fss_exporter.demo.region.tenancy import Tenancy
 from fss_exporter.oci.mql import is_trigger
 
 Alarm = Mapping[str, Any]

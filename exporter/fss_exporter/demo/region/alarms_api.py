@@ -18,17 +18,17 @@ from fss_exporter.demo.region.alarm_rules import (
     firing_rules,
     is_suppressed,
 )
-from fss_exporter.demo.region.messages import (
+from fss_exporter.demo.region.api_messages import (
     AlarmHistory,
-    Alarms,
+    AlarmsQuery,
     AlarmStatuses,
     CreateAlarmDetails,
     UpdateAlarmDetails,
 )
+from fss_exporter.demo.region.demo_tenancy import Tenancy, ocid
 from fss_exporter.demo.region.monitoring_api import BASE, MonitoringApi, epoch, parsed_query
 from fss_exporter.demo.region.resource_bodies import etag, rfc3339
-from fss_exporter.demo.region.tenancy import Tenancy, ocid
-from fss_exporter.demo.region.wire import Answer, ApiOperation, Call, paged
+from fss_exporter.demo.region.wire import ApiAnswer, ApiOperation, Call, paged
 from fss_exporter.oci.mql import metrics
 
 RETRY_TOKEN_SECONDS = 24 * 3600
@@ -56,8 +56,8 @@ class _StoredAlarm:
     def is_active(self) -> bool:
         return bool(self.body["lifecycleState"] == "ACTIVE")
 
-    def answer(self) -> Answer:
-        return Answer(dict(self.body), headers={"etag": self.etag})
+    def answer(self) -> ApiAnswer:
+        return ApiAnswer(dict(self.body), headers={"etag": self.etag})
 
 
 @dataclass
@@ -83,7 +83,7 @@ class AlarmsApi:
         """The operations of alarms. `/alarms/status` comes before `/alarms/{id}`."""
         path, one, family = f"{BASE}/alarms", f"{BASE}/alarms/{{id}}", "alarms"
         yield ApiOperation("ListAlarmsStatus", "GET", f"{path}/status", self.list_statuses, AlarmStatuses, None, family)
-        yield ApiOperation("ListAlarms", "GET", path, self.list_alarms, Alarms, None, family)
+        yield ApiOperation("ListAlarms", "GET", path, self.list_alarms, AlarmsQuery, None, family)
         yield ApiOperation("CreateAlarm", "POST", path, self.create, body=CreateAlarmDetails, family=family)
         yield ApiOperation("GetAlarm", "GET", one, self.get, family=family)
         yield ApiOperation("UpdateAlarm", "PUT", one, self.update, body=UpdateAlarmDetails, family=family)
@@ -92,7 +92,7 @@ class AlarmsApi:
 
     # -- one alarm
 
-    def create(self, call: Call) -> Answer:
+    def create(self, call: Call) -> ApiAnswer:
         """CreateAlarm. A retry token makes a repeated call answer with the alarm of the first."""
         details: CreateAlarmDetails = call.body
         token = call.headers.get("opc-retry-token", "")
@@ -121,12 +121,12 @@ class AlarmsApi:
             raise refusal.conflict("InvalidatedRetryToken", "The token was used for a request that no longer holds.")
         return stored
 
-    def get(self, call: Call) -> Answer:
+    def get(self, call: Call) -> ApiAnswer:
         """GetAlarm."""
         with self._lock:
             return self._stored(call).answer()
 
-    def update(self, call: Call) -> Answer:
+    def update(self, call: Call) -> ApiAnswer:
         """UpdateAlarm: named fields change, the others stay."""
         with self._lock:
             stored = self._stored(call)
@@ -137,13 +137,13 @@ class AlarmsApi:
             stored.version += 1
             return stored.answer()
 
-    def delete(self, call: Call) -> Answer:
+    def delete(self, call: Call) -> ApiAnswer:
         """DeleteAlarm."""
         with self._lock:
             stored = self._stored(call)
             stored.body |= {"lifecycleState": "DELETED", "timeUpdated": rfc3339(self.now())}
             stored.version += 1
-            return Answer(status=HTTPStatus.NO_CONTENT)
+            return ApiAnswer(status=HTTPStatus.NO_CONTENT)
 
     def _stored(self, call: Call) -> _StoredAlarm:
         """The alarm of a call, in the version that if-match names."""
@@ -156,7 +156,7 @@ class AlarmsApi:
 
     # -- lists
 
-    def _listed(self, query: Alarms | AlarmStatuses, state: str) -> list[dict[str, Any]]:
+    def _listed(self, query: AlarmsQuery | AlarmStatuses, state: str) -> list[dict[str, Any]]:
         scope = self.monitoring.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
         with self._lock:
             bodies = [
@@ -171,13 +171,13 @@ class AlarmsApi:
             bodies.sort(key=lambda body: str(body["displayName"]))
         return bodies[::-1] if query.sort_order == "DESC" else bodies
 
-    def list_alarms(self, call: Call) -> Answer:
+    def list_alarms(self, call: Call) -> ApiAnswer:
         """ListAlarms: summaries, with fewer fields than Get answers."""
         bodies = self._listed(call.query, call.query.lifecycle_state)
         summaries = [{name: value for name, value in body.items() if name not in _ONLY_IN_GET} for body in bodies]
         return paged(summaries, call.query, self.monitoring.limits.page)
 
-    def list_statuses(self, call: Call) -> Answer:
+    def list_statuses(self, call: Call) -> ApiAnswer:
         """ListAlarmsStatus: enabled alarms, evaluated now."""
         query: AlarmStatuses = call.query
         dimensions = {
@@ -231,7 +231,7 @@ class AlarmsApi:
             "suppression": alarm.get("suppression"),
         }
 
-    def history(self, call: Call) -> Answer:
+    def history(self, call: Call) -> ApiAnswer:
         """GetAlarmHistory: the states and rules of the last day, and the changes between them, newest first."""
         query: AlarmHistory = call.query
         with self._lock:
@@ -249,7 +249,7 @@ class AlarmsApi:
                     entries.append({"summary": summary, **times, "alarmSummary": text})
         page = paged(entries[::-1], query, self.monitoring.limits.page)
         body = {"alarmId": alarm["id"], "isEnabled": alarm["isEnabled"], "entries": page.body}
-        return Answer(body, headers=page.headers)
+        return ApiAnswer(body, headers=page.headers)
 
 
 def _history_summaries(before: str, rule: str, base: str) -> dict[str, str]:

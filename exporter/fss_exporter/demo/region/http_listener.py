@@ -9,12 +9,12 @@ from typing import Any
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.demo.region.wire import Request, headers_of, refused
+from fss_exporter.demo.region.wire import ApiRequest, headers_of, refused
 
 LARGEST_BODY = 1 << 20
 """Longest body that is read, bytes."""
 
-Respond = Callable[[Request], tuple[int, Mapping[str, str], bytes]]
+Respond = Callable[[ApiRequest], tuple[int, Mapping[str, str], bytes]]
 
 
 class _ConnectionHandler(BaseHTTPRequestHandler):
@@ -49,14 +49,14 @@ class _ConnectionHandler(BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = _answer  # noqa: N815 - names of the standard library
 
-    def _request(self) -> Request:
+    def _request(self) -> ApiRequest:
         length = self.headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()) or "transfer-encoding" in self.headers:
             raise refusal.cannot_parse("Content-Length is not a number of bytes.")
         if int(length) > LARGEST_BODY:
             raise refusal.too_large(f"A body of {length} bytes is longer than {LARGEST_BODY}.")
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return Request(self.command, self.path, headers, self.rfile.read(int(length)))
+        return ApiRequest(self.command, self.path, headers, self.rfile.read(int(length)))
 
     def log_message(self, *_: Any) -> None:
         """Requests are not logged."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from fss_exporter.demo.region import refusal, resource_bodies as bodies
 from fss_exporter.demo.region.activity import Activity
-from fss_exporter.demo.region.messages import (
+from fss_exporter.demo.region.api_messages import (
     Compartments,
-    Exports,
+    ExportsQuery,
     FileSystems,
     InCompartment,
     InZone,
@@ -20,9 +20,9 @@ from fss_exporter.demo.region.messages import (
     PrivateIps,
     Replications,
 )
+from fss_exporter.demo.region.demo_tenancy import DemoCompartment, Link
 from fss_exporter.demo.region.resource_bodies import Body, ResourceBody, etag
-from fss_exporter.demo.region.tenancy import Compartment, Link
-from fss_exporter.demo.region.wire import Answer, ApiOperation, Call, paged
+from fss_exporter.demo.region.wire import ApiAnswer, ApiOperation, Call, paged
 
 _REGION_KEYS = {"eu-frankfurt-1": "FRA", "eu-zurich-1": "ZRH", "us-ashburn-1": "IAD", "us-phoenix-1": "PHX"}
 _MOUNT_TARGET_LIMIT = "mount-target-count"
@@ -52,13 +52,13 @@ class InventoryApi:
             ("ExportSet", InZone, self._export_sets),
             ("Replication", Replications, self._replications),
             ("OutboundConnector", InZone, self._connectors),
-            ("Export", Exports, self._exports),
+            ("Export", ExportsQuery, self._exports),
         )
         for name, query, resources in storage:
             path = f"/20171215/{name[0].lower()}{name[1:]}s"
             yield ApiOperation(f"List{name}s", "GET", path, self._lister(resources), query)
             yield ApiOperation(f"Get{name}", "GET", f"{path}/{{id}}", self._getter(resources))
-        identity: tuple[tuple[str, str, Callable[[Call], Answer], type[Message]], ...] = (
+        identity: tuple[tuple[str, str, Callable[[Call], ApiAnswer], type[Message]], ...] = (
             ("ListAvailabilityDomains", "availabilityDomains", self._list_zones, InCompartment),
             ("ListCompartments", "compartments", self._list_compartments, Compartments),
             ("GetCompartment", "compartments/{id}", self._getter(self._compartments), Message),
@@ -111,7 +111,7 @@ class InventoryApi:
 
     def _compartments(self) -> Iterator[ResourceBody]:
         tenancy = self.activity.tenancy
-        for one in (Compartment(tenancy.id, tenancy.name, tenancy.id), *tenancy.compartments):
+        for one in (DemoCompartment(tenancy.id, tenancy.name, tenancy.id), *tenancy.compartments):
             yield ResourceBody(bodies.compartment(one), {}, {})
 
     def _private_ips(self) -> Iterator[ResourceBody]:
@@ -134,17 +134,17 @@ class InventoryApi:
 
     # -- answers
 
-    def _getter(self, resources: Resources) -> Callable[[Call], Answer]:
-        def get(call: Call) -> Answer:
+    def _getter(self, resources: Resources) -> Callable[[Call], ApiAnswer]:
+        def get(call: Call) -> ApiAnswer:
             for one in resources():
                 if one.summary["id"] == call.path["id"]:
-                    return Answer(one.full, headers={"etag": etag(one.full)})
+                    return ApiAnswer(one.full, headers={"etag": etag(one.full)})
             raise refusal.not_authorized_or_not_found()
 
         return get
 
-    def _lister(self, resources: Resources) -> Callable[[Call], Answer]:
-        def show(call: Call) -> Answer:
+    def _lister(self, resources: Resources) -> Callable[[Call], ApiAnswer]:
+        def show(call: Call) -> ApiAnswer:
             wanted = call.query.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
             self._check_scope(wanted)
             filters = {name: value for name, value in wanted.items() if name not in _NOT_FILTERS}
@@ -171,25 +171,25 @@ class InventoryApi:
             if name in wanted and wanted[name] not in ids:
                 raise refusal.not_authorized_or_not_found(name.removesuffix("Id"))
 
-    def _list_lustre(self, call: Call) -> Answer:
+    def _list_lustre(self, call: Call) -> ApiAnswer:
         """The page is wrapped, as in the newer APIs."""
         answer = self._lister(self._lustre)(call)
-        return Answer({"items": answer.body}, headers=answer.headers)
+        return ApiAnswer({"items": answer.body}, headers=answer.headers)
 
-    def _list_private_ips(self, call: Call) -> Answer:
+    def _list_private_ips(self, call: Call) -> ApiAnswer:
         subnet_id = call.query.subnet_id
         if all(subnet.id != subnet_id for subnet in self.activity.tenancy.subnets):
             raise refusal.not_authorized_or_not_found("subnet")
         found = [one.summary for one in self._private_ips() if one.summary["subnetId"] == subnet_id]
         return paged(found, call.query, self.largest_page)
 
-    def _list_limits(self, call: Call) -> Answer:
+    def _list_limits(self, call: Call) -> ApiAnswer:
         """Mount targets by availability domain; a tenancy of more than 100 has a raised limit."""
         tenancy = self.activity.tenancy
         if call.query.compartment_id != tenancy.id:
             raise refusal.not_authorized_or_not_found("tenancy")
         if (call.query.service_name, call.query.name or _MOUNT_TARGET_LIMIT) != ("filesystem", _MOUNT_TARGET_LIMIT):
-            return Answer([])
+            return ApiAnswer([])
         value = 100 if len(tenancy.mount_targets) <= 100 else 2 * len(tenancy.mount_targets)
         rows = [
             {"name": _MOUNT_TARGET_LIMIT, "scopeType": "AD", "availabilityDomain": zone, "value": value}
@@ -197,13 +197,13 @@ class InventoryApi:
         ]
         return paged(rows, call.query, self.largest_page)
 
-    def _list_zones(self, call: Call) -> Answer:
+    def _list_zones(self, call: Call) -> ApiAnswer:
         tenancy = self.activity.tenancy
         self._check_scope({"compartmentId": call.query.compartment_id})
         zones = ((name, f"ocid1.availabilitydomain.oc1..{name.lower()}") for name in tenancy.availability_domains)
-        return Answer([{"name": name, "id": id_, "compartmentId": tenancy.id} for name, id_ in zones])
+        return ApiAnswer([{"name": name, "id": id_, "compartmentId": tenancy.id} for name, id_ in zones])
 
-    def _list_compartments(self, call: Call) -> Answer:
+    def _list_compartments(self, call: Call) -> ApiAnswer:
         """First-level children, or the whole tree from the tenancy. Never the tenancy itself."""
         query: Compartments = call.query
         tenancy = self.activity.tenancy
@@ -218,23 +218,23 @@ class InventoryApi:
         ]
         return paged(_sorted(found, query.sort_by or "", query.sort_order), query, self.largest_page)
 
-    def _get_tenancy(self, call: Call) -> Answer:
+    def _get_tenancy(self, call: Call) -> ApiAnswer:
         tenancy = self._tenancy(call)
         home = _REGION_KEYS.get(tenancy.home_region, tenancy.home_region)
         tags: Body = {"freeformTags": {}, "definedTags": {}}
-        return Answer({"id": tenancy.id, "name": tenancy.name, "description": "demo", "homeRegionKey": home} | tags)
+        return ApiAnswer({"id": tenancy.id, "name": tenancy.name, "description": "demo", "homeRegionKey": home} | tags)
 
     def _tenancy(self, call: Call) -> Any:
         if call.path["id"] != self.activity.tenancy.id:
             raise refusal.not_authorized_or_not_found("tenancy")
         return self.activity.tenancy
 
-    def _list_regions(self, call: Call) -> Answer:
+    def _list_regions(self, call: Call) -> ApiAnswer:
         tenancy = self._tenancy(call)
         names = dict.fromkeys((tenancy.home_region, tenancy.region))
         keys = {name: {"regionKey": _REGION_KEYS.get(name, name), "regionName": name} for name in names}
         home = {name: {"status": "READY", "isHomeRegion": name == tenancy.home_region} for name in names}
-        return Answer([keys[name] | home[name] for name in names])
+        return ApiAnswer([keys[name] | home[name] for name in names])
 
 
 def _sorted(found: list[Body], by: str, order: str | None) -> list[Body]:

@@ -15,23 +15,23 @@ from zlib import crc32
 import yaml
 
 from fss_exporter.demo.region.activity import Activity, chance, wave
-from fss_exporter.demo.region.requests_per_second import RequestMix
-from fss_exporter.demo.region.tenancy import (
-    FileSystem,
+from fss_exporter.demo.region.demo_tenancy import (
+    DemoFileSystem,
+    DemoMountTarget,
+    DemoReplication,
     Link,
     LustreFileSystem,
-    MountTarget,
-    Replication,
     Tenancy,
     Volume,
 )
+from fss_exporter.demo.region.requests_per_second import RequestMix
 
 Value = Callable[[int], float | None]
 """The raw value of a minute; None where nothing is published."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class PublishedStream:
     """One metric stream. `resource_id` is the OCID of the publisher; the stream ends with this resource."""
 
     compartment_id: str
@@ -51,7 +51,7 @@ class PublishedMetric:
     split: Mapping[str, Any]
     value: str
 
-    def streams(self, activity: Activity) -> Iterator[Stream]:
+    def streams(self, activity: Activity) -> Iterator[PublishedStream]:
         """Every stream of the metric in a tenancy."""
         make = VALUES[self.value]
         for compartment_id, dimensions, subject in OWNERS[self.owners](activity):
@@ -62,7 +62,7 @@ class PublishedMetric:
                 ]
                 value = make(activity, subject, Split(values[-1] if values else "", figures[-1] if figures else 0.0))
                 owner = dimensions.get("resourceId", activity.tenancy.id)
-                yield Stream(compartment_id, owner, labels, value)
+                yield PublishedStream(compartment_id, owner, labels, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,12 @@ def published_metrics() -> tuple[PublishedMetric, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Exports:
+class ExportGroup:
     """A mount target, or one file system behind a mount target, and the exports whose requests add up."""
 
-    target: MountTarget
+    target: DemoMountTarget
     links: list[Link]
-    file_system: FileSystem | None = None
+    file_system: DemoFileSystem | None = None
 
 
 # -- owners: compartment, dimensions, subject
@@ -112,13 +112,13 @@ def _exports(activity: Activity) -> Iterator[Owner]:
         for file_system_id, joined in groupby(links, key=lambda link: link.file_system_id):
             system = activity.file_systems[file_system_id]
             labels = {"resourceId": system.id, "mountTargetId": target.id, "resourceType": "filesystem"}
-            yield system.compartment_id, labels, Exports(target, list(joined), system)
+            yield system.compartment_id, labels, ExportGroup(target, list(joined), system)
 
 
 def _mount_targets(activity: Activity) -> Iterator[Owner]:
     for target in activity.mount_targets.values():
         labels = {"resourceId": target.id, "resourceType": "mountTarget"}
-        yield target.compartment_id, labels, Exports(target, activity.links_of[target.id])
+        yield target.compartment_id, labels, ExportGroup(target, activity.links_of[target.id])
 
 
 def _published_iops(activity: Activity) -> Iterator[Owner]:
@@ -178,7 +178,7 @@ MakeValue = Callable[[Activity, Any, Split], Value]
 
 
 def _rate(of: Callable[[RequestMix, str], float], digits: int | None = None) -> MakeValue:
-    def make(activity: Activity, subject: Exports, split: Split) -> Value:
+    def make(activity: Activity, subject: ExportGroup, split: Split) -> Value:
         rate = activity.rate(subject.links, lambda mix: of(mix, split.value))
         return lambda minute: float(round(rate(minute), digits))
 
@@ -188,7 +188,7 @@ def _rate(of: Callable[[RequestMix, str], float], digits: int | None = None) -> 
 def _latency(of: Callable[[RequestMix, str], float]) -> MakeValue:
     """Latency grows as the mount target fills, and is silent while idle. Documented: "File System Metrics"."""
 
-    def make(activity: Activity, subject: Exports, split: Split) -> Value:
+    def make(activity: Activity, subject: ExportGroup, split: Split) -> Value:
         asked = activity.rate(subject.links, lambda mix: of(mix, split.value))
 
         def value(minute: int) -> float | None:
@@ -226,12 +226,12 @@ def _room(total: Callable[[LustreFileSystem], float]) -> MakeValue:
     return make
 
 
-def recovery_point_age(replication: Replication, minute: int) -> float:
+def recovery_point_age(replication: DemoReplication, minute: int) -> float:
     """Seconds since the last applied snapshot: a saw-tooth of one to two intervals."""
     return 60.0 * (replication.interval_minutes + minute % replication.interval_minutes)
 
 
-def _replicated(replication: Replication, minute: int) -> float:
+def _replicated(replication: DemoReplication, minute: int) -> float:
     return float(round(replication.bytes_per_second * (0.9 + 0.2 * chance(replication.interval_minutes, minute))))
 
 
@@ -241,7 +241,7 @@ def _served(one: Volume) -> float:
     return min(1.0, one.guaranteed_iops / asked, one.guaranteed_bytes / one.operation_bytes / asked)
 
 
-def _health(_: Activity, subject: Exports, split: Split) -> Value:
+def _health(_: Activity, subject: ExportGroup, split: Split) -> Value:
     share = subject.target.health if split.value == "SuccessRate" else round(100 - subject.target.health, 6)
     return lambda _minute: share
 

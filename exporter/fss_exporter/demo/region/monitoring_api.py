@@ -9,8 +9,7 @@ from typing import Any
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
-from fss_exporter.demo.region.evaluate import RawStream, ResultStream, evaluate
-from fss_exporter.demo.region.messages import (
+from fss_exporter.demo.region.api_messages import (
     ListMetricsDetails,
     MetricDataDetails,
     PagedSubtree,
@@ -19,9 +18,10 @@ from fss_exporter.demo.region.messages import (
     Subtree,
     SummarizeMetricsDataDetails,
 )
+from fss_exporter.demo.region.evaluate import RawStream, ResultStream, evaluate
 from fss_exporter.demo.region.point_store import ArrivedPoints, Definition, PointStore
 from fss_exporter.demo.region.resource_bodies import rfc3339
-from fss_exporter.demo.region.wire import Answer, ApiOperation, Call, paged
+from fss_exporter.demo.region.wire import ApiAnswer, ApiOperation, Call, paged
 from fss_exporter.errors import MqlError
 from fss_exporter.oci.mql import Expression, Metric, Selector, metrics, parse
 
@@ -78,7 +78,7 @@ class MonitoringApi:
 
     # -- ListMetrics
 
-    def list_metrics(self, call: Call) -> Answer:
+    def list_metrics(self, call: Call) -> ApiAnswer:
         """ListMetrics. Deleted resources stay listed; `groupBy` makes `dimensionFilters` void, both documented."""
         query: PagedSubtree = call.query
         wanted: ListMetricsDetails = call.body
@@ -93,7 +93,7 @@ class MonitoringApi:
 
     # -- SummarizeMetricsData
 
-    def summarize(self, call: Call) -> Answer:
+    def summarize(self, call: Call) -> ApiAnswer:
         """SummarizeMetricsData: one array element for each stream that has a point. It has no pages."""
         query: Subtree = call.query
         details: SummarizeMetricsDataDetails = call.body
@@ -111,7 +111,7 @@ class MonitoringApi:
             raise refusal.invalid(
                 f"The query yields {points} data points, more than {self.limits.points}: shorten the time range."
             )
-        return Answer([_metric_data(details, one) for one in found])
+        return ApiAnswer([_metric_data(details, one) for one in found])
 
     def results(
         self, expression: Expression, namespace: str, group: str | None, scope: frozenset[str], minutes: range
@@ -165,7 +165,7 @@ class MonitoringApi:
 
     # -- PostMetricData
 
-    def post(self, call: Call) -> Answer:
+    def post(self, call: Call) -> ApiAnswer:
         """PostMetricData: streams without a mistake are taken, the others are named; ATOMIC takes all or nothing."""
         details: PostMetricDataDetails = call.body
         if len(details.metric_data) > self.limits.posted_streams:
@@ -183,7 +183,7 @@ class MonitoringApi:
         for entry, mistake in verdicts:
             if not mistake:
                 self._take(entry)
-        return Answer({"failedMetricsCount": len(failed), "failedMetrics": failed})
+        return ApiAnswer({"failedMetricsCount": len(failed), "failedMetrics": failed})
 
     def _mistake(self, entry: MetricDataDetails) -> str:
         """The first mistake in a posted stream, or nothing. Rules documented: MetricDataDetails, Datapoint."""

@@ -8,7 +8,7 @@ from zlib import crc32
 
 from fss_exporter.demo.region.activity import Activity, chance
 from fss_exporter.demo.region.faults import FaultBoard
-from fss_exporter.demo.region.metric_streams import PublishedMetric, Stream, published_metrics
+from fss_exporter.demo.region.metric_streams import PublishedMetric, PublishedStream, published_metrics
 
 Observation = tuple[float, int]
 """A raw value and the number of observations of the value."""
@@ -57,7 +57,7 @@ class PointStore:
         self._activity = activity
         self._faults = faults
         self._seed = seed
-        self._streams: dict[tuple[str, str], list[tuple[int, Stream]]] = {}
+        self._streams: dict[tuple[str, str], list[tuple[int, PublishedStream]]] = {}
         self._posted: dict[tuple[object, ...], Posted] = {}
         self._lock = Lock()
         self.spelling: Callable[[str, int], str] = lambda name, _minute: name
@@ -69,7 +69,7 @@ class PointStore:
                 return metric
         return None
 
-    def streams(self, metric: PublishedMetric) -> list[tuple[int, Stream]]:
+    def streams(self, metric: PublishedMetric) -> list[tuple[int, PublishedStream]]:
         """Streams of a metric, each with the number that decides gaps and delays."""
         key = metric.namespace, metric.name
         if key not in self._streams:
@@ -79,7 +79,7 @@ class PointStore:
             ]
         return self._streams[key]
 
-    def published(self, number: int, stream: Stream, minute: int) -> float | None:
+    def published(self, number: int, stream: PublishedStream, minute: int) -> float | None:
         """The value a stream publishes for a minute, sooner or later; None where no value comes."""
         if not self._activity.lives(stream.resource_id, minute):
             return None
@@ -140,7 +140,7 @@ class ArrivedPoints:
 
     store: PointStore
     number: int
-    stream: Stream
+    stream: PublishedStream
     now: float
 
     def __call__(self, minute: int) -> Sequence[Observation]:

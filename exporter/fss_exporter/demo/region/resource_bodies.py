@@ -9,19 +9,19 @@ from typing import Any
 
 import yaml
 
-from fss_exporter.demo.region.metric_streams import recovery_point_age
-from fss_exporter.demo.region.tenancy import (
-    Compartment,
-    Connector,
-    FileSystem,
+from fss_exporter.demo.region.demo_tenancy import (
+    DemoCompartment,
+    DemoConnector,
+    DemoFileSystem,
+    DemoMountTarget,
+    DemoReplication,
     Link,
     LustreFileSystem,
-    MountTarget,
-    Replication,
     Subnet,
     Tenancy,
     Volume,
 )
+from fss_exporter.demo.region.metric_streams import recovery_point_age
 
 Body = dict[str, Any]
 _FIXED: Mapping[str, Body] = yaml.safe_load(files(__package__).joinpath("resources.yml").read_text())
@@ -44,7 +44,7 @@ def _common(one: Any) -> Body:
     return _FIXED["common"] | named | {"availabilityDomain": one.availability_domain}
 
 
-def mount_target(one: MountTarget) -> tuple[Body, Body]:
+def mount_target(one: DemoMountTarget) -> tuple[Body, Body]:
     """MountTargetSummary, and the further fields of MountTarget."""
     gbps = one.observed_gbps
     summary = {
@@ -64,7 +64,7 @@ def mount_target(one: MountTarget) -> tuple[Body, Body]:
     return _common(one) | _FIXED["MountTargetSummary"] | summary, more
 
 
-def file_system(one: FileSystem, tenancy: Tenancy) -> tuple[Body, Body]:
+def file_system(one: DemoFileSystem, tenancy: Tenancy) -> tuple[Body, Body]:
     """FileSystemSummary, and the further fields of FileSystem."""
     summary = {
         "meteredBytes": one.metered_bytes,
@@ -75,13 +75,13 @@ def file_system(one: FileSystem, tenancy: Tenancy) -> tuple[Body, Body]:
     return _common(one) | _FIXED["FileSystemSummary"] | summary, more
 
 
-def export(one: Link, target: MountTarget) -> tuple[Body, Body]:
+def export(one: Link, target: DemoMountTarget) -> tuple[Body, Body]:
     """ExportSummary, and the further fields of Export."""
     ids = {"id": one.id, "exportSetId": target.export_set_id, "fileSystemId": one.file_system_id, "path": one.path}
     return _FIXED["ExportSummary"] | ids, _FIXED["Export"]
 
 
-def export_set(one: MountTarget, tenancy: Tenancy) -> tuple[Body, Body]:
+def export_set(one: DemoMountTarget, tenancy: Tenancy) -> tuple[Body, Body]:
     """ExportSetSummary, and the further fields of ExportSet."""
     vcn = next(subnet.vcn_id for subnet in tenancy.subnets if subnet.id == one.subnet_id)
     where = {"compartmentId": one.compartment_id, "availabilityDomain": one.availability_domain, "vcnId": vcn}
@@ -89,7 +89,7 @@ def export_set(one: MountTarget, tenancy: Tenancy) -> tuple[Body, Body]:
     return _FIXED["ExportSetSummary"] | where | named, _FIXED["ExportSet"]
 
 
-def replication(one: Replication, now: float) -> tuple[Body, Body]:
+def replication(one: DemoReplication, now: float) -> tuple[Body, Body]:
     """ReplicationSummary, and the further fields of Replication. The recovery point moves with each snapshot only."""
     minute = int(now // 60)
     summary = {
@@ -104,19 +104,19 @@ def replication(one: Replication, now: float) -> tuple[Body, Body]:
     return _common(one) | _FIXED["ReplicationSummary"] | summary, _FIXED["Replication"] | more
 
 
-def connector(one: Connector) -> tuple[Body, Body]:
+def connector(one: DemoConnector) -> tuple[Body, Body]:
     """LdapBindAccountSummary, and the further fields of LdapBindAccount."""
     summary = {"endpoints": [{"hostname": one.hostname, "port": one.port}], "bindDistinguishedName": one.bind_dn}
     return _common(one) | _FIXED["OutboundConnectorSummary"] | summary, _FIXED["OutboundConnector"]
 
 
-def compartment(one: Compartment) -> Body:
+def compartment(one: DemoCompartment) -> Body:
     """Compartment."""
     named = {"id": one.id, "compartmentId": one.parent_id, "name": one.name, "description": f"{one.name} of the demo"}
     return _FIXED["Compartment"] | named
 
 
-def private_ip(one: MountTarget, compartment_id: str) -> Body:
+def private_ip(one: DemoMountTarget, compartment_id: str) -> Body:
     """PrivateIp of a mount target, in the compartment of the subnet."""
     return _FIXED["PrivateIp"] | {
         "id": one.private_ip_id,

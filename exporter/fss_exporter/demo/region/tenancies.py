@@ -7,20 +7,20 @@ from typing import Any
 
 import yaml
 
-from fss_exporter.demo.region.requests_per_second import RequestMix, RequestRate
-from fss_exporter.demo.region.tenancy import (
-    Compartment,
-    Connector,
-    FileSystem,
+from fss_exporter.demo.region.demo_tenancy import (
+    DemoCompartment,
+    DemoConnector,
+    DemoFileSystem,
+    DemoMountTarget,
+    DemoReplication,
     Link,
     LustreFileSystem,
-    MountTarget,
-    Replication,
     Subnet,
     Tenancy,
     Volume,
     ocid,
 )
+from fss_exporter.demo.region.requests_per_second import RequestMix, RequestRate
 
 _DATA: Mapping[str, Any] = yaml.safe_load(files(__package__).joinpath("tenancy.yml").read_text())
 _REQUESTS = {name: RequestMix(tuple(RequestRate(*row) for row in rows)) for name, rows in _DATA["requests"].items()}
@@ -36,25 +36,27 @@ class _Builder:
     def id(self, kind: str, name: str) -> str:
         return ocid(kind, self.region, f"{self.tenancy}/{name}")
 
-    def compartment(self, name: str) -> Compartment:
-        return Compartment(ocid("compartment", "", f"{self.tenancy}/{name}"), name, self.tenancy_id)
+    def compartment(self, name: str) -> DemoCompartment:
+        return DemoCompartment(ocid("compartment", "", f"{self.tenancy}/{name}"), name, self.tenancy_id)
 
-    def subnet(self, compartment: Compartment, name: str, cidr: str, label: str) -> Subnet:
+    def subnet(self, compartment: DemoCompartment, name: str, cidr: str, label: str) -> Subnet:
         return Subnet(self.id("subnet", f"sn-{name}"), f"sn-{name}", compartment.id, self.id("vcn", "fss"), cidr, label)
 
     def mount_target(
         self, name: str, place: tuple[str, str], subnet: Subnet, *, shape: str = "standard", **row: Any
-    ) -> MountTarget:
+    ) -> DemoMountTarget:
         ids = {"export_set_id": self.id("exportset", name), "private_ip_id": self.id("privateip", name)}
         given = {"hostname": name, "ceilings": _DATA["ceilings"][shape], **ids, **row}
-        return MountTarget(self.id("mounttarget", name), name, *place, subnet.id, **given)
+        return DemoMountTarget(self.id("mounttarget", name), name, *place, subnet.id, **given)
 
-    def file_system(self, name: str, place: tuple[str, str], used_bytes: int, *, quotas: bool = False) -> FileSystem:
+    def file_system(
+        self, name: str, place: tuple[str, str], used_bytes: int, *, quotas: bool = False
+    ) -> DemoFileSystem:
         """A file system is metered with snapshots and directory entries, so more than used."""
         metered = used_bytes + used_bytes // 9
-        return FileSystem(self.id("filesystem", name), name, *place, metered, used_bytes, quotas)
+        return DemoFileSystem(self.id("filesystem", name), name, *place, metered, used_bytes, quotas)
 
-    def link(self, target: MountTarget, system: FileSystem, path: str, requests: str) -> Link:
+    def link(self, target: DemoMountTarget, system: DemoFileSystem, path: str, requests: str) -> Link:
         return Link(self.id("export", f"{target.name}:{path}"), target.id, system.id, path, _REQUESTS[requests])
 
 
@@ -66,7 +68,7 @@ def small(region: str = REGION) -> Tenancy:
     zones = {zone: f"qIZq:{region.upper()}-{zone}" for zone in ("AD-1", "AD-2")}
     places = {name: (compartments[one].id, zones[zone]) for name, (one, zone) in _DATA["places"].items()}
     subnets = {name: build.subnet(compartments["network"], name, *row) for name, row in _DATA["subnets"].items()}
-    connector = Connector(
+    connector = DemoConnector(
         build.id("outboundconnector", "ldap-corp"), "ldap-corp", *places["here"], "ldap.corp.example", 636, "cn=nfs"
     )
     targets = {}
@@ -91,7 +93,7 @@ def small(region: str = REGION) -> Tenancy:
         mount_targets=tuple(targets.values()),
         file_systems=tuple(systems.values()),
         links=tuple(build.link(targets[one], systems[other], path, mix) for one, other, path, mix in _DATA["exports"]),
-        replications=(Replication(*replication, source, copy, 60, 24_000_000),),
+        replications=(DemoReplication(*replication, source, copy, 60, 24_000_000),),
         connectors=(connector,),
         topics=(build.id("onstopic", "storage-oncall"),),
         streams=(build.id("stream", "alarms"),),
@@ -132,8 +134,8 @@ def large(
     zone = f"qIZq:{region.upper()}-AD-1"
     homes = [build.compartment(f"storage-{number}") for number in range(compartments)]
     subnet = build.subnet(homes[0], "large", "10.96.0.0/16", "large")
-    targets: list[MountTarget] = []
-    systems: list[FileSystem] = []
+    targets: list[DemoMountTarget] = []
+    systems: list[DemoFileSystem] = []
     links: list[Link] = []
     for number in range(mount_targets):
         place = homes[number % compartments].id, zone

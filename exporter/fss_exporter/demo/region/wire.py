@@ -22,8 +22,8 @@ from uuid import uuid4
 from pydantic import ValidationError
 
 from fss_exporter.demo.region import refusal
+from fss_exporter.demo.region.api_messages import Message, Page
 from fss_exporter.demo.region.faults import FaultBoard
-from fss_exporter.demo.region.messages import Message, Page
 from fss_exporter.demo.region.refusal import Refusal
 
 _LOG = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ CALLS_PER_SECOND: Mapping[str, int] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ApiRequest:
     """One HTTP request. `target` is path and query as sent; `headers` are by lower-case name."""
 
     method: str
@@ -68,7 +68,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """A JSON body (None for none), the status, and headers beyond the usual ones."""
 
     body: object = None
@@ -97,11 +97,11 @@ class ApiOperation:
     name: str
     method: str
     path: str
-    handle: Callable[[Call], Answer]
+    handle: Callable[[Call], ApiAnswer]
     query: type[Message] = Message
     body: type[Message] | None = None
     family: str = ""
-    admit: Callable[[Request], None] | None = None
+    admit: Callable[[ApiRequest], None] | None = None
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -147,7 +147,7 @@ class Dispatcher:
         operations: Iterable[ApiOperation],
         faults: FaultBoard,
         throttle: Throttle,
-        admit: Callable[[ApiOperation, Request], None],
+        admit: Callable[[ApiOperation, ApiRequest], None],
     ) -> None:
         self._routes = [(operation.pattern, operation) for operation in operations]
         self._faults = faults
@@ -157,7 +157,7 @@ class Dispatcher:
         self.calls: Counter[str] = Counter()
         self.stopping = threading.Event()
 
-    def answer(self, request: Request) -> tuple[ApiOperation | None, Answer]:
+    def answer(self, request: ApiRequest) -> tuple[ApiOperation | None, ApiAnswer]:
         """The operation of a request, where there is one, and the answer."""
         operation = None
         try:
@@ -173,7 +173,7 @@ class Dispatcher:
             _LOG.exception("%s %s failed", request.method, request.path)
             return operation, refused(refusal.internal_error())
 
-    def _route(self, request: Request) -> tuple[ApiOperation, Mapping[str, str]]:
+    def _route(self, request: ApiRequest) -> tuple[ApiOperation, Mapping[str, str]]:
         known = False
         for pattern, operation in self._routes:
             if found := pattern.fullmatch(request.path):
@@ -184,7 +184,7 @@ class Dispatcher:
             raise refusal.method_not_allowed(f"{request.method} is not served at this path.")
         raise refusal.no_such_operation(f"No operation is served at {request.path}.")
 
-    def _check(self, operation: ApiOperation, request: Request) -> None:
+    def _check(self, operation: ApiOperation, request: ApiRequest) -> None:
         with self._lock:
             self.calls[operation.name] += 1
         self._admit(operation, request)
@@ -196,19 +196,19 @@ class Dispatcher:
             raise refuse()
 
 
-def refused(no: Refusal) -> Answer:
+def refused(no: Refusal) -> ApiAnswer:
     """The error body of a refusal."""
-    return Answer({"code": no.code, "message": no.message}, no.status)
+    return ApiAnswer({"code": no.code, "message": no.message}, no.status)
 
 
-def headers_of(answer: Answer, content: bytes, given_id: str) -> dict[str, str]:
+def headers_of(answer: ApiAnswer, content: bytes, given_id: str) -> dict[str, str]:
     """The headers of an answer. The request id begins with the id of the client."""
     request_id = "/".join(filter(None, (given_id, uuid4().hex.upper(), uuid4().hex.upper())))
     kind = {"content-type": "application/json"} if content else {}
     return {**answer.headers, "opc-request-id": request_id, "content-length": str(len(content)), **kind}
 
 
-def _handled(operation: ApiOperation, path: Mapping[str, str], request: Request) -> Answer:
+def _handled(operation: ApiOperation, path: Mapping[str, str], request: ApiRequest) -> ApiAnswer:
     pairs = parse_qsl(request.target.partition("?")[2], keep_blank_values=True)
     repeated = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
     if repeated:
@@ -234,14 +234,14 @@ def _parsed(read: Callable[[], Message], what: str) -> Message:
         raise refusal.invalid(f"{what} {place or 'body'}: {mistakes[0]['msg']}") from None
 
 
-def paged(items: Sequence[object], query: Page, largest: int) -> Answer:
+def paged(items: Sequence[object], query: Page, largest: int) -> ApiAnswer:
     """One page of a list. A page may be shorter than `limit` although more follow, documented: "List Pagination"."""
     start = 0 if query.page is None else _offset(query.page)
     if start > len(items):
         raise refusal.invalid("query parameter page is not one this list gave out")
     end = start + min(query.limit or largest, largest)
     token = urlsafe_b64encode(f"from:{end}".encode()).decode()
-    return Answer(list(items[start:end]), headers={"opc-next-page": token} if end < len(items) else {})
+    return ApiAnswer(list(items[start:end]), headers={"opc-next-page": token} if end < len(items) else {})
 
 
 def _offset(token: str) -> int:

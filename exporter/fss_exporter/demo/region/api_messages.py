@@ -102,7 +102,7 @@ class Replications(InZone):
     file_system_id: str | None = None
 
 
-class Exports(Page):
+class ExportsQuery(Page):
     """Query of ListExports: one of the three ids is needed, documented: ListExports."""
 
     compartment_id: str | None = None
@@ -189,7 +189,7 @@ class PostMetricDataDetails(Message):
     batch_atomicity: Literal["ATOMIC", "NON_ATOMIC"] = "NON_ATOMIC"
 
 
-class Alarms(PagedSubtree):
+class AlarmsQuery(PagedSubtree):
     """Query of ListAlarms. Without lifecycleState only ACTIVE alarms are listed, documented."""
 
     display_name: str | None = None

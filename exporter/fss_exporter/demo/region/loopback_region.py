@@ -16,26 +16,26 @@ from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
 from fss_exporter.demo.region import refusal
-from fss_exporter.demo.region.account import Account
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.alarms_api import AlarmsApi
+from fss_exporter.demo.region.api_messages import Message, RegionLimits, Text
+from fss_exporter.demo.region.demo_account import DemoAccount
+from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.faults import Fault, FaultBoard, FaultKinds
 from fss_exporter.demo.region.http_listener import HttpListener
 from fss_exporter.demo.region.inventory_api import InventoryApi
-from fss_exporter.demo.region.messages import Message, RegionLimits, Text
 from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.demo.region.monitoring_api import MonitoringApi
 from fss_exporter.demo.region.point_store import PointStore
 from fss_exporter.demo.region.requests_per_second import RequestMix
 from fss_exporter.demo.region.tenancies import small
-from fss_exporter.demo.region.tenancy import Tenancy
 from fss_exporter.demo.region.wire import (
     CALLS_PER_SECOND,
-    Answer,
+    ApiAnswer,
     ApiOperation,
+    ApiRequest,
     Call,
     Dispatcher,
-    Request,
     Throttle,
     headers_of,
 )
@@ -73,14 +73,14 @@ class Region:
         self,
         tenancy: Tenancy | None = None,
         *,
-        account: Account | None = None,
+        account: DemoAccount | None = None,
         now: Callable[[], float] = time.time,
         limits: RegionLimits | None = None,
         calls_per_second: Mapping[str, int] = CALLS_PER_SECOND,
         seed: int = 0,
     ) -> None:
         self.tenancy = tenancy or small()
-        self.account = account or Account.generate(self.tenancy.id)
+        self.account = account or DemoAccount.generate(self.tenancy.id)
         self._now = now
         self.fault_board = FaultBoard()
         self._activity = Activity(self.tenancy, seed)
@@ -98,16 +98,16 @@ class Region:
 
     # -- requests
 
-    def admit(self, operation: ApiOperation, request: Request) -> None:
+    def admit(self, operation: ApiOperation, request: ApiRequest) -> None:
         """Refuse a request before it counts against a limit; the demo admits every request."""
 
-    def respond(self, request: Request) -> tuple[int, Mapping[str, str], bytes]:
+    def respond(self, request: ApiRequest) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body of the answer to a request."""
         operation, answer = self._dispatcher.answer(request)
         headers = headers_of(answer, answer.content, request.headers.get("opc-request-id", ""))
         return answer.status, headers, self.spoil(operation, request, headers, answer.content)
 
-    def spoil(self, _o: ApiOperation | None, _r: Request, _headers: dict[str, str], content: bytes) -> bytes:
+    def spoil(self, _o: ApiOperation | None, _r: ApiRequest, _headers: dict[str, str], content: bytes) -> bytes:
         """The body that is sent, and headers changed in place; the demo changes nothing."""
         return content
 
@@ -226,19 +226,19 @@ class Region:
         yield ApiOperation("ClearFaults", "DELETE", f"{base}/faults", self._clear, admit=admit)
         yield ApiOperation("SetLoad", "POST", f"{base}/loads", self._set_load, body=LoadDetails, admit=admit)
 
-    def _show(self, _: Call) -> Answer:
-        return Answer({"faults": [str(fault) for fault in self.faults()], "calls": dict(self.calls)})
+    def _show(self, _: Call) -> ApiAnswer:
+        return ApiAnswer({"faults": [str(fault) for fault in self.faults()], "calls": dict(self.calls)})
 
-    def _add_fault(self, call: Call) -> Answer:
+    def _add_fault(self, call: Call) -> ApiAnswer:
         return self._turn(call, lambda: self.add_fault(call.body.fault))
 
-    def _clear(self, call: Call) -> Answer:
+    def _clear(self, call: Call) -> ApiAnswer:
         return self._turn(call, self.clear_faults)
 
-    def _set_load(self, call: Call) -> Answer:
+    def _set_load(self, call: Call) -> ApiAnswer:
         return self._turn(call, lambda: self.set_load(call.body.mount_target, call.body.factor))
 
-    def _turn(self, call: Call, act: Callable[[], None]) -> Answer:
+    def _turn(self, call: Call, act: Callable[[], None]) -> ApiAnswer:
         try:
             act()
         except (UsageError, LookupError, ValueError) as wrong:
@@ -246,7 +246,7 @@ class Region:
         return self._show(call)
 
 
-def _from_this_machine(request: Request) -> None:
+def _from_this_machine(request: ApiRequest) -> None:
     """A page of a browser can neither set this type without asking first nor keep its own name out of Host."""
     host = urlsplit(f"//{request.headers.get('host', '')}").hostname
     if host not in ("127.0.0.1", "localhost", "::1") or "origin" in request.headers:

@@ -7,11 +7,11 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from fss_exporter.demo.region.tenancy import ocid
+from fss_exporter.demo.region.demo_tenancy import ocid
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class DemoAccount:
     """A user of a tenancy with one API signing key.
 
     Attributes:
@@ -25,7 +25,7 @@ class Account:
     key: RSAPrivateKey
 
     @classmethod
-    def generate(cls, tenancy_id: str) -> "Account":
+    def generate(cls, tenancy_id: str) -> "DemoAccount":
         """A fresh key; takes about a tenth of a second."""
         return cls(tenancy_id, ocid("user", "", tenancy_id), generate_private_key(public_exponent=65537, key_size=2048))
 

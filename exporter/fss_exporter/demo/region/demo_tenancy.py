@@ -19,7 +19,7 @@ def ocid(kind: str, region: str, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Compartment:
+class DemoCompartment:
     """A compartment below the tenancy; `parent_id` is the tenancy's OCID for the first level."""
 
     id: str
@@ -45,7 +45,7 @@ class Subnet:
 
 
 @dataclass(frozen=True, slots=True)
-class MountTarget:
+class DemoMountTarget:
     """A mount target and its export set.
 
     Attributes:
@@ -78,7 +78,7 @@ class MountTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSystem:
+class DemoFileSystem:
     """A file system. `FileSystemUsage` shows `used_bytes`, the API bills `metered_bytes` by the hour."""
 
     id: str
@@ -102,7 +102,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Replication:
+class DemoReplication:
     """A replication of a file system to another region; the interval is in minutes."""
 
     id: str
@@ -116,7 +116,7 @@ class Replication:
 
 
 @dataclass(frozen=True, slots=True)
-class Connector:
+class DemoConnector:
     """An outbound connector to an LDAP server."""
 
     id: str
@@ -167,7 +167,7 @@ class Volume:
     boot: bool = False
 
 
-Named = Compartment | MountTarget | FileSystem | Replication | Connector | LustreFileSystem | Volume
+Named = DemoCompartment | DemoMountTarget | DemoFileSystem | DemoReplication | DemoConnector | LustreFileSystem | Volume
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +184,13 @@ class Tenancy:
     region: str
     home_region: str
     availability_domains: tuple[str, ...]
-    compartments: tuple[Compartment, ...]
+    compartments: tuple[DemoCompartment, ...]
     subnets: tuple[Subnet, ...] = ()
-    mount_targets: tuple[MountTarget, ...] = ()
-    file_systems: tuple[FileSystem, ...] = ()
+    mount_targets: tuple[DemoMountTarget, ...] = ()
+    file_systems: tuple[DemoFileSystem, ...] = ()
     links: tuple[Link, ...] = ()
-    replications: tuple[Replication, ...] = ()
-    connectors: tuple[Connector, ...] = ()
+    replications: tuple[DemoReplication, ...] = ()
+    connectors: tuple[DemoConnector, ...] = ()
     topics: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
     publishes_iops: bool = True

@@ -25,6 +25,11 @@ _EMPTY: Mapping[tuple[str, str], str] = {
     ("fss-clients", "Alerts of clients"): _GOOD,
     ("fss-clients", "Retransmissions: ten worst clients"): _GOOD,
     ("fss-clients", "Major timeouts: ten worst clients"): _GOOD,
+    ("fss-clients", "Durations of requests"): "no kernel counts for the clients of the demo, so there is no exact mode",
+    (
+        "fss-clients",
+        "p50, p95 and p99 of durations",
+    ): "no kernel counts for the clients of the demo, so there is no exact mode",
     ("fss-clients", "READ sizes"): "no kernel counts for the clients of the demo, so there is no exact mode",
     ("fss-clients", "WRITE sizes"): "no kernel counts for the clients of the demo, so there is no exact mode",
     ("fss-exporter", "Alerts of the monitoring"): _GOOD,
@@ -220,31 +225,50 @@ _MISTAKES: Mapping[str, tuple[Json, list[Json]]] = {
 }
 
 
+def _scene(uid: str, panel: Json, series: list[Json]) -> Json:
+    """A dashboard of one panel with these series."""
+    frame = {"title": "", "links": [], "templating": {"list": []}, "uid": uid, "panels": [panel]}
+    values = [
+        {"metric": labels, "values": [[1700000000 + 15 * step, "0.123456"] for step in range(4)]} for labels in series
+    ]
+    return {
+        "dashboard": frame,
+        "from": 1700000000000,
+        "to": 1700000060000,
+        "variables": {},
+        "answers": {panel["title"]: {"A": {"step": 15, "series": values}}},
+        "annotations": [],
+    }
+
+
 @pytest.mark.timeout(600)
 def test_each_rule_finds_the_mistake_it_is_for(tmp_path: Path) -> None:
-    scenes = []
-    for at, (panel, series) in enumerate(_MISTAKES.values()):
-        frame = {"title": "", "links": [], "templating": {"list": []}, "uid": f"mistake-{at}"}
-        values = [
-            {"metric": labels, "values": [[1700000000 + 15 * step, "0.123456"] for step in range(4)]}
-            for labels in series
-        ]
-        scenes.append(
-            {
-                "dashboard": frame | {"panels": [panel]},
-                "from": 1700000000000,
-                "to": 1700000060000,
-                "variables": {},
-                "answers": {panel["title"]: {"A": {"step": 15, "series": values}}},
-                "annotations": [],
-            }
-        )
+    wrong = [_scene(f"mistake-{at}", panel, series) for at, (panel, series) in enumerate(_MISTAKES.values())]
 
-    draw(scenes, tmp_path, Drawing(widths=(1280,)))
+    draw(wrong, tmp_path, Drawing(widths=(1280,)))
 
     for at, rule in enumerate(_MISTAKES):
         report = json.loads((tmp_path / f"mistake-{at}-1280-light-open.json").read_text("utf-8"))
         assert RULES[rule](Drawn(report)), rule
+
+
+@pytest.mark.timeout(600)
+def test_a_heat_map_shows_the_edges_of_its_buckets_in_their_unit(tmp_path: Path) -> None:
+    (durations,) = (
+        panel
+        for dashboard in dashboards()
+        for panel in panels_of(dashboard)
+        if panel["title"] == "Durations of requests"
+    )
+
+    draw(
+        [_scene("heat", durations, [{"le": "+Inf"}, {"le": "0.01"}, {"le": "0.001"}])],
+        tmp_path,
+        Drawing(widths=(1280,)),
+    )
+
+    ((panel,),) = (json.loads(path.read_text("utf-8"))["panels"] for path in tmp_path.glob("*.json"))
+    assert panel["rows"] == ["1 ms", "10 ms", "+Inf"]
 
 
 def test_every_rule_has_a_mistake() -> None:

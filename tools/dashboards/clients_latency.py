@@ -90,4 +90,29 @@ def _sizes(operation: str) -> Panel:
     )
 
 
-EXACT = Section("Exact mode: distributions", [_sizes("READ"), _sizes("WRITE")])
+_BUCKETS = f"fss_client_request_duration_seconds_bucket{{{CHOSEN}}}"
+_DURATIONS = heatmap(
+    "Durations of requests",
+    "How many requests per second take how long, over the chosen clients in exact mode (serve --nfs.exact). Two bands: a part of the requests "
+    "waits for something that the others do not need. Empty: no chosen client is in exact mode.",
+    f"sum by (le) (rate({_BUCKETS}[$__rate_interval]))",
+    unit="s",
+)
+
+
+def _quantile(quantile: float) -> Query:
+    buckets = f"sum by (class, le) (rate({_BUCKETS}[$__rate_interval]))"
+    return Query(f"histogram_quantile({quantile:g}, {buckets})", f"p{100 * quantile:g}, {{{{class}}}}")
+
+
+_QUANTILES = graph(
+    "p50, p95 and p99 of durations",
+    "The duration that 50, 95 and 99 % of the requests of a class do not exceed, over the chosen clients in exact mode. A p99 far above the p50: few "
+    "requests wait long, and a mean hides them. Empty: no chosen client is in exact mode.",
+    *(_quantile(quantile) for quantile in (0.5, 0.95, 0.99)),
+    unit="s",
+    renames=CLASSES,
+)
+
+
+EXACT = Section("Exact mode: distributions", [_DURATIONS, _QUANTILES, _sizes("READ"), _sizes("WRITE")])

@@ -214,6 +214,6 @@ export function contentDrawn(panel, data, replaceVariables, theme) {
     return { empty: !lines.some(({ points }) => points), lines };
   }
   const columns = frames.flatMap((frame) => frame.fields.map((field) => columnDrawn(field, frame, frames)));
-  if (panel.type === 'heatmap') return { empty: !frames.length, rows: columns.slice(1).map(({ name }) => heatmapEdge(panel, name)) };
+  if (panel.type === 'heatmap') return { empty: !frames.length, rows: columns.slice(1).map(({ field }) => heatmapEdge(panel, field)) };
   return { empty: !frames.some(({ length }) => length), columns };
 }

@@ -81,7 +81,7 @@ def test_the_source_archive_holds_tests_docs_and_deployment(archives: Path) -> N
         expected = {
             str(path.relative_to(ROOT))
             for path in (ROOT / folder).rglob("*")
-            if path.is_file() and not {"__pycache__", ".terraform"} & set(path.parts)
+            if path.is_file() and not {"__pycache__", ".terraform", "node_modules"} & set(path.parts)
         }
         assert expected - names == set()
     assert {"LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "Dockerfile", "README.md"} <= names

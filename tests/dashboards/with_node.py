@@ -268,7 +268,7 @@ def test_a_heat_map_shows_the_edges_of_its_buckets_in_their_unit(tmp_path: Path)
     )
 
     ((panel,),) = (json.loads(path.read_text("utf-8"))["panels"] for path in tmp_path.glob("*.json"))
-    assert panel["rows"] == ["1 ms", "10 ms", "+Inf"]
+    assert panel["rows"] == ["1.0 ms", "10.0 ms", "+Inf"]
 
 
 def test_every_rule_has_a_mistake() -> None:

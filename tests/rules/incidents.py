@@ -1,4 +1,4 @@
-"""Incidents and non-incidents, written before the rules: what happens, and what the person on call wants to hear of it.
+"""Incidents and non-incidents: what happens, and what the person on call wants to hear of it.
 
 `page_by` and `ticket_by` are minutes after the start of the incident (minute `START`). OCI's data are one minute old unless an incident
 says otherwise. Without `page_by` no page may come, without `ticket_by` a ticket may come unless `quiet`.

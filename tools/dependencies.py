@@ -17,7 +17,7 @@ _LONGEST = 60  # a longer License field is the text of the licence
 
 _HEAD = """# Dependencies and licences
 
-For people who approve software for hosts. `make dependencies` writes this page from `requirements/agent.txt`,
+For security reviewers who approve software for hosts. `make dependencies` writes this page from `requirements/agent.txt`,
 `requirements/poller.txt` and the metadata of the installed distributions. A test compares the page with the lock files.
 
 The licence of fss-exporter is Apache-2.0. The agent installs {agent} distributions, the poller {poller}. The container images
@@ -62,7 +62,7 @@ def render() -> str:
         f"| {name} | {(poller | agent)[name]} | {licence} | {'agent, poller' if name in agent else 'poller'} |"
         for name, licence in sorted(licences.items())
     ]
-    copyleft = [f"- {name}: {text}" for name, text in sorted(licences.items()) if _WEAK_COPYLEFT.search(text)]
+    copyleft = [f"- {name} ({text})" for name, text in sorted(licences.items()) if _WEAK_COPYLEFT.search(text)]
     head = _HEAD.format(agent=len(agent), poller=len(poller), copyleft=_COPYLEFT.format(rows="\n".join(copyleft)))
     return head + "\n".join(rows) + "\n"
 

@@ -118,11 +118,11 @@ def test_flags_that_do_not_fit_together_say_so(flags: tuple[str, ...], why: str)
     assert ask("iostat", *flags).code == 2
 
 
-def test_a_mount_made_anew_in_between_counts_from_zero_and_that_is_said() -> None:
+def test_a_mount_mounted_again_in_between_counts_from_zero_and_that_is_said() -> None:
     folder = RECORDINGS / "w_umount_mount"
     answer = compare(folder / "before.txt", folder / "after.txt", "--mountinfo", folder / "mountinfo.txt")
     assert answer.code == 0
-    assert "10.80.1.10:/export/a on /mnt/new: mounted anew in between" in answer.err
+    assert "10.80.1.10:/export/a on /mnt/new: mounted again in between" in answer.err
 
 
 def test_a_bind_mount_that_appears_brings_none_of_the_old_counters() -> None:

@@ -99,3 +99,29 @@ def test_no_exporter_is_nothing_bad() -> None:
         unused.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
         (only,) = check_running(f"http://127.0.0.1:{unused.getsockname()[1]}/metrics")
     assert (only.severity, only.message) == (Severity.OK, "no exporter runs here, so its loops are not checked")
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), ConnectionResetError(104, "reset")])
+def test_a_reset_while_connecting_is_the_same_as_a_refusal(error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(*_: object, **__: object) -> socket.socket:
+        raise error
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    (only,) = check_running("http://127.0.0.1:9/metrics")
+    assert (only.severity, only.message) == (Severity.OK, "no exporter runs here, so its loops are not checked")
+
+
+def test_a_server_that_accepts_and_hangs_up_is_a_warning() -> None:
+    """An exporter with TLS does so when it is asked without."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            accepted, _ = server.accept()
+            accepted.recv(4096)
+            accepted.close()
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        (only,) = check_running(f"http://127.0.0.1:{server.getsockname()[1]}/metrics")
+        thread.join()
+    assert only.severity is Severity.WARNING

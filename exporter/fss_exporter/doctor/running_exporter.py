@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from urllib.error import URLError
 from urllib.parse import urlsplit
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -40,10 +41,16 @@ def check_running(url: str) -> Iterator[Finding]:
 
 
 def _silent(url: str, error: SourceError) -> Finding:
-    if "refused" in str(error):
+    if _is_not_connected(error):
         return Finding(_CHECK, Severity.OK, url, "no exporter runs here, so its loops are not checked")
     fix = "check the URL, user and password in --exporter-url, and the log of the exporter"
     return Finding(_CHECK, Severity.WARNING, url, str(error), fix)
+
+
+def _is_not_connected(error: SourceError) -> bool:
+    """Whether no connection was made. Some kernels answer a port without a server with a reset, not a refusal."""
+    cause = error.__cause__
+    return isinstance(cause, URLError) and isinstance(cause.reason, ConnectionRefusedError | ConnectionResetError)
 
 
 def _collectors(text: str) -> dict[str, dict[str, float]]:

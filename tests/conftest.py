@@ -1,4 +1,4 @@
-"""What holds for every test: the project's own command on PATH, no leaking environment, patient properties."""
+"""What holds for every test: the project's own command on PATH, no leaking environment or terminal width, patient properties."""
 
 import os
 import sysconfig
@@ -14,6 +14,8 @@ settings.load_profile("patient")
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command installed beside this Python comes first; nothing of the developer's cloud account leaks in."""
     monkeypatch.setenv("PATH", os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"])))
+    for name in ("COLUMNS", "LINES"):  # of the developer's terminal, or set by pytest-xdist
+        monkeypatch.delenv(name, raising=False)
     for name in os.environ:
         if name.startswith(("OCI_", "PROMETHEUS_")):
             monkeypatch.delenv(name)

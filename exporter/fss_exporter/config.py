@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from fss_exporter.auth_kinds import AUTH_KINDS
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
@@ -21,7 +22,6 @@ from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
-from fss_exporter.oci.iam import AUTH_KINDS
 from fss_exporter.yaml_lines import Document, mistakes_of, read_document
 
 

@@ -40,3 +40,17 @@ def test_the_help_of_serve_needs_no_extra() -> None:
     )
     assert ran.returncode == 0
     assert "--collector.oci" in ran.stdout
+
+
+def test_doctor_says_in_one_line_how_to_install_it() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, "doctor", "--no-client", "--account"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 2, ran.stderr
+    assert "Traceback" not in ran.stderr
+    (line,) = (line for line in ran.stdout.splitlines() if INSTALL in line)
+    assert line.strip() == f"do: {INSTALL}, or leave the account out with --no-account"

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import click
 
+from fss_exporter.auth_kinds import AUTH_KINDS
 from fss_exporter.cli.flags import config_option
-from fss_exporter.oci.iam import AUTH_KINDS
 
 _CREDENTIALS: Final = (
     config_option,

@@ -61,9 +61,6 @@ NEEDS: Final = MappingProxyType(
 )
 """By API operation."""
 
-AUTH_KINDS: Final = ("config_file", "instance_principal", "resource_principal", "workload_identity")
-"""How requests may be signed: API key, compute instance, function, pod of OKE."""
-
 _SUBJECTS: Final = MappingProxyType(
     {
         "config_file": "group <group>",

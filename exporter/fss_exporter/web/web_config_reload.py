@@ -116,6 +116,9 @@ class WebConfigReload:
                 self._mistake = wrong
                 _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
                 raise
+            except Exception:
+                self._seen = ()  # the file is not in force yet: the next round reads it again
+                raise
             self._mistake = None
             _LOG.info("web configuration or certificate changed and was read again")
 

@@ -1,0 +1,169 @@
+"""The loops of the poller and of the web configuration: an unexpected error costs a round, a dead thread makes /-/healthy fail.
+
+The ticker's are in tests/nfs/test_guarded_ticks.py, those of each call of the poller in tests/oci/test_outages.py.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.processes import wait_for
+
+from fss_exporter.background import Worker, stalled_loops
+from fss_exporter.cli.cloud import Cloud
+from fss_exporter.config import load
+from fss_exporter.oci.inventory_loop import InventoryLoop
+from fss_exporter.oci.metric_poller import MetricPoller
+from fss_exporter.oci.snapshot import PollState
+from fss_exporter.oci.utilization_publisher import Publisher
+from fss_exporter.web.application import build
+from fss_exporter.web.collecting import Collectors
+from fss_exporter.web.messages import Request, Response
+from fss_exporter.web.scrapes import Scrapes
+from fss_exporter.web.web_config_reload import WebConfigReload
+
+_LONG = 10 * 60 + 1
+"""Seconds after which each of these loops has missed ten intervals."""
+
+
+def explode(*_: object, **__: object) -> object:
+    raise ZeroDivisionError("a mistake of ours")
+
+
+def end_thread(*_: object, **__: object) -> object:
+    raise SystemExit
+
+
+def cloud() -> Cloud:
+    settings = load(None, {"oci.publish": True})
+    return Cloud(lambda: settings)
+
+
+def loop_of(running: Cloud, collector: str) -> Worker:
+    return next(loop for loop in running.loops if loop.collector == collector)
+
+
+def success_of(loop: Worker) -> float:
+    """`fss_collector_success` of a loop, as a scrape shows it."""
+    (found,) = (
+        sample.value
+        for family in Collectors({}, (loop,)).collect()
+        for sample in family.samples
+        if sample.name == "fss_collector_success"
+    )
+    return float(found)
+
+
+def broken_rounds_then_a_good_one(
+    loop: Worker, broken: Callable[[], None], mended: Callable[[], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two rounds break off in the thread of the loop, and the third works."""
+    loop.start(pause_first=True)
+    try:
+        for before in (0, 1):
+            broken()
+            _wake_until(loop, lambda before=before: loop.heartbeat.errors > before)  # type: ignore[misc]
+            assert success_of(loop) == 0
+        assert len([record for record in caplog.records if record.exc_info]) == 1, "logged once, with its traceback"
+        mended()
+        _wake_until(loop, lambda: loop.heartbeat.success)
+        assert success_of(loop) == 1
+        assert f"{loop.collector}: works again" in caplog.text
+    finally:
+        loop.stop()
+
+
+def _wake_until(loop: Worker, condition: Callable[[], bool]) -> None:
+    def woken() -> bool:
+        loop.wake()
+        return condition()
+
+    wait_for(woken, "a round")
+
+
+def test_an_unexpected_error_while_publishing_costs_that_round_only(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    running = cloud()
+    polls = iter(range(1, 10))
+
+    def poll() -> None:
+        running._polling.board.publish_poll("eu-frankfurt-1", PollState(ended=float(next(polls))))
+
+    def mended() -> None:
+        monkeypatch.undo()
+        poll()
+
+    monkeypatch.setattr("fss_exporter.oci.utilization_publisher.shares", explode)
+    broken_rounds_then_a_good_one(loop_of(running, "oci_publish"), poll, mended, caplog)
+
+
+def test_an_unexpected_error_while_the_web_configuration_is_read_costs_that_round_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    path = tmp_path / "web.yml"
+    path.write_text("{}")
+    web_config = WebConfigReload(path)
+    path.write_text("http_server_config: {headers: {X-Frame-Options: deny}}")
+    monkeypatch.setattr("fss_exporter.web.web_config_reload.load", explode)
+
+    broken_rounds_then_a_good_one(web_config.loop, lambda: None, monkeypatch.undo, caplog)
+
+    assert web_config._in_force.configuration.http_server_config.headers == {"X-Frame-Options": "deny"}
+
+
+ROUNDS = {
+    "oci": (MetricPoller, "run_round"),
+    "oci_inventory": (InventoryLoop, "run_round"),
+    "oci_publish": (Publisher, "run_round"),
+}
+
+
+@pytest.mark.parametrize("collector", ROUNDS)
+def test_a_loop_of_the_poller_whose_thread_died_makes_healthy_fail(
+    collector: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(*ROUNDS[collector], end_thread)
+    _dies_and_is_unhealthy(loop_of(cloud(), collector), monkeypatch)
+
+
+def test_a_watcher_of_the_web_configuration_whose_thread_died_makes_healthy_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "web.yml").write_text("{}")
+    monkeypatch.setattr(WebConfigReload, "refresh", end_thread)
+    _dies_and_is_unhealthy(WebConfigReload(tmp_path / "web.yml").loop, monkeypatch)
+
+
+def _dies_and_is_unhealthy(loop: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    loop.start()
+    wait_for(lambda: not loop._thread.is_alive(), "the end of the thread")
+    assert _healthy(loop, 0.0) == (200, "")
+    status, text = _healthy(loop, _LONG)
+    assert status == 503
+    assert f"loop {loop.collector} is stalled" in text
+
+
+def _healthy(loop: Worker, later: float) -> tuple[int, str]:
+    """Status of /-/healthy so many seconds from now, and its text unless all is well."""
+    application = build(
+        telemetry_path="/metrics",
+        scrapes=Scrapes(list),
+        page=lambda _: "",
+        waiting_for=tuple,
+        stalled=lambda: stalled_loops((loop,), time.monotonic() + later),
+        reload=lambda: None,
+    )
+
+    async def ask() -> Response:
+        return await application(Request("GET", "/-/healthy", "", {}, "::1"))
+
+    response = asyncio.run(ask())
+    return response.status, "" if response.status == 200 else response.body.decode()

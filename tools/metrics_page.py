@@ -11,7 +11,7 @@ ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
     ("Client", "From `/proc/1/mountstats` of the host the agent runs on.", CLIENT),
     (
         "Client in exact mode",
-        "With `--nfs.exact`, from tables the kernel keeps in tracefs; [when to use it](cost-model.md#exact-mode).",
+        "With `--nfs.exact`, from tables of the kernel in tracefs. [cost-model.md](cost-model.md#exact-mode) says when to use exact mode.",
         EXACT,
     ),
     ("Cloud", "From OCI's inventory and Monitoring, by the poller.", CLOUD),
@@ -24,8 +24,8 @@ def page() -> str:
     rooms = "\n".join(f"## {title}\n\n{about}\n\n{_table(metrics)}" for title, about, metrics in ROOMS)
     return (
         "# Metrics\n\n"
-        "Made from the catalogue by `make metrics`. Units are base units; a ratio is between 0 and 1. A series that is "
-        "missing means that the source said nothing, never zero.\n\n"
+        "For operators who write queries and alerts. `make metrics` writes this page from the catalogue. Units are base units, and a "
+        "ratio is between 0 and 1. A missing series means that the source gave no figure, never zero.\n\n"
         f"{rooms}"
     )
 

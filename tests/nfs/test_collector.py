@@ -281,7 +281,7 @@ def test_stated_latency_objectives_are_told_by_address_and_class() -> None:
 
 
 def test_of_objectives_by_size_the_largest_counts_for_the_class() -> None:
-    given = {"read": {"0B_to_8KiB": 0.01, "64KiB_to_1MiB": 0.04}, "metadata": 0.005}
+    given = {"read": {"0B_to_8KiB": "10ms", "64KiB_to_1MiB": "40ms"}, "metadata": "5ms"}
     settings = Settings.model_validate({"latency_objectives": given})
 
     assert objectives_of(settings) == {"read": 0.04, "metadata_read": 0.005, "metadata_write": 0.005}

@@ -32,9 +32,9 @@ CLIENT = (
             "encrypted",
         ),
         "info",
-        "Options of each NFS mount point; rsize and wsize in bytes, timeo in deciseconds.",
+        "Options of each NFS mount point. rsize and wsize are in bytes, timeo is in deciseconds.",
         "opts of mountstats and mountinfo",
-        detail="They are the negotiated ones; the value is 1.",
+        detail="The options are the negotiated options. The value is 1.",
     ),
     Metric(
         "fss_client_operations_total",
@@ -51,16 +51,16 @@ CLIENT = (
         "counter",
         MOUNT_CLASS,
         "operations",
-        "Estimated mount-target I/O operations: operations times their cost, exact for all but READ and WRITE; NULL costs 0.",
+        "Estimated mount-target I/O operations: operations times their cost, exact for all but READ and WRITE. NULL costs 0.",
         "ops and bytes of mountstats, Table 2 of the OCI File Storage performance white paper 2.0 (August 2023)",
-        detail="READ and WRITE are exact too where fss_client_cost_exact is 1; retransmissions are then added at mean cost.",
+        detail="READ and WRITE are exact too where fss_client_cost_exact is 1. Retransmissions are then added at mean cost.",
     ),
     Metric(
         "fss_client_estimated_io_operations_lower_bound_total",
         "counter",
         MOUNT_CLASS,
         "operations",
-        "Least mount-target I/O operations that operations and bytes can have cost; classes read and write only.",
+        "Least mount-target I/O operations that operations and bytes can have cost. Classes read and write only.",
         "as fss_client_estimated_io_operations_total",
     ),
     Metric(
@@ -68,7 +68,7 @@ CLIENT = (
         "counter",
         MOUNT_CLASS,
         "operations",
-        "Most mount-target I/O operations that operations and bytes can have cost; classes read and write only.",
+        "Most mount-target I/O operations that operations and bytes can have cost. Classes read and write only.",
         "as fss_client_estimated_io_operations_total",
     ),
     Metric(
@@ -78,7 +78,7 @@ CLIENT = (
         "operations",
         "Estimated mount-target I/O operations of POSIX locks, not part of the other estimates.",
         "field 17 of events of mountstats",
-        detail="Each costs 4; flock() and retries are missed. Only where local_lock is none or flock (vfslock of the kernel).",
+        detail="Each lock call costs 4. flock() and retries are missed. Only where local_lock is none or flock (vfslock of the kernel).",
     ),
     Metric(
         "fss_client_peak_estimated_iops",
@@ -121,7 +121,7 @@ CLIENT = (
         "bytes",
         "Bytes of all replies received.",
         "column 5 of the per-op statistics of mountstats",
-        detail="Headers are included; only replies that were accepted count.",
+        detail="Headers are included. Only accepted replies count.",
     ),
     Metric(
         "fss_client_retransmissions_total",
@@ -153,7 +153,7 @@ CLIENT = (
         "counter",
         MOUNT,
         "operations",
-        "Operations on a file handle that ended with an error status; such operations do not fail in ordinary work.",
+        "Operations on a file handle that ended with an error status. Such operations do not fail in ordinary work.",
         "column 9 of the per-op statistics of mountstats",
         detail="All errors but those of operations on a name, such as LOOKUP, CREATE and REMOVE. Absent before kernel 5.3.",
     ),
@@ -190,8 +190,8 @@ CLIENT = (
         "seconds",
         "How long requests to the address have waited without any reply.",
         "sends and recvs of the xprt lines of mountstats",
-        detail="0 while replies come or nothing is known to wait. What waits is told by sends without an operation that ended, by "
-        "connections opened (connect_count) and by attributes asked for (inoderevalidate), so refused connections count as well.",
+        detail="0 while replies come or no request is known to wait. Three counters show waiting requests: sends without an ended "
+        "operation, opened connections (connect_count) and attribute requests (inoderevalidate). Refused connections count as well.",
     ),
     Metric(
         "fss_client_latency_objective_seconds",
@@ -208,7 +208,7 @@ CLIENT = (
         "info",
         (*MOUNT, "kind"),
         "info",
-        "The storage service of a mount where the server's name or the configuration says so, value 1; a mount without it counts as OCI File Storage if NFSv3.",
+        "The storage service of a mount, by the server's name or the configuration, value 1. An NFSv3 mount without this series counts as OCI File Storage.",
         "addr and device of mountinfo, services of the configuration",
     ),
     Metric(

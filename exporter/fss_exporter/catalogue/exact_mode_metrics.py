@@ -36,8 +36,8 @@ EXACT = (
         "histogram",
         ("address", "operation"),
         "bytes",
-        "Sizes of READs and WRITEs as asked for, in classes that end at whole blocks of 32 KiB; the sum is of the bytes "
-        "carried, which are fewer where a READ ends behind the file. Absent where the kernel tells no distribution.",
+        "Requested sizes of READs and WRITEs, in classes that end at whole blocks of 32 KiB. The sum counts the carried "
+        "bytes, which are fewer if a READ ends behind the file. Absent where the kernel gives no distribution.",
         _SIZES,
     ),
     Metric(
@@ -46,7 +46,7 @@ EXACT = (
         ("address", "procedure"),
         "operations",
         "Calls of the Network Lock Manager: POSIX locks, flock() and retries. The address is empty where the kernel does "
-        "not tell it.",
+        "not give the address.",
         _CALLS,
         diagnostic=True,
     ),
@@ -64,7 +64,7 @@ EXACT = (
         "counter",
         ("address", "procedure"),
         "operations",
-        "NFSACL calls; their cost is not published, and no other metric contains them.",
+        "NFSACL calls. OCI publishes no cost for NFSACL calls, and no other metric counts the calls.",
         _CALLS,
         diagnostic=True,
     ),

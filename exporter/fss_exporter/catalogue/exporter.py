@@ -19,7 +19,7 @@ EXPORTER = (
         "A measured cost that replaces the white paper's table, value 1.",
         "the configuration",
         detail="One series for each operation of cost_model. io_operations is the cost of one call, factor scales the table's cost of "
-        "READ or WRITE; the other of the two is empty. Absent where the white paper's table is in force.",
+        "READ or WRITE. One of the two labels is empty. Absent where the white paper's table is in force.",
     ),
     Metric(
         "fss_collector_success",
@@ -95,7 +95,7 @@ EXPORTER = (
         "addresses",
         "TLS forwarder addresses that address_map does not resolve.",
         "addr of mountinfo",
-        detail="Those of in-transit encryption, 192.168.255.x; `address_map` is a part of the configuration.",
+        detail="In-transit encryption uses the addresses 192.168.255.x. `address_map` is a part of the configuration.",
     ),
     Metric(
         "fss_nfs_ticks_total",

@@ -45,7 +45,7 @@ FILE_SYSTEMS: tuple[Metric, ...] = (
         "gauge",
         (*BEHIND, "size"),
         "seconds",
-        "Mean latency of READ requests by size bucket, newest complete minute; absent while there are none.",
+        "Mean latency of READ requests by size bucket, newest complete minute. Absent without requests.",
         "FileSystemReadAverageLatencybySize, mean",
     ),
     Metric(
@@ -53,7 +53,7 @@ FILE_SYSTEMS: tuple[Metric, ...] = (
         "gauge",
         (*BEHIND, "size"),
         "seconds",
-        "Mean latency of WRITE requests by size bucket, newest complete minute; absent while there are none.",
+        "Mean latency of WRITE requests by size bucket, newest complete minute. Absent without requests.",
         "FileSystemWriteAverageLatencybySize, mean",
     ),
     Metric(
@@ -61,8 +61,8 @@ FILE_SYSTEMS: tuple[Metric, ...] = (
         "gauge",
         (*BEHIND, "operation"),
         "seconds",
-        "Mean latency of metadata requests by operation as OCI names it, newest complete minute; absent while there are "
-        "none.",
+        "Mean latency of metadata requests by operation as OCI names it, newest complete minute. Absent "
+        "without requests.",
         "MetadataRequestAverageLatency, mean",
     ),
     Metric(
@@ -87,7 +87,7 @@ FILE_SYSTEMS: tuple[Metric, ...] = (
         "counter",
         FILE_SYSTEM,
         "requests",
-        "Write requests over the soft quota since the exporter started; each minute is counted once.",
+        "Write requests over the soft quota since the exporter started. Each minute is counted once.",
         "UserSoftQuotaViolations, sum",
     ),
     Metric(
@@ -95,7 +95,7 @@ FILE_SYSTEMS: tuple[Metric, ...] = (
         "counter",
         FILE_SYSTEM,
         "requests",
-        "Write requests over the hard quota since the exporter started; each minute is counted once.",
+        "Write requests over the hard quota since the exporter started. Each minute is counted once.",
         "UserHardQuotaViolations, sum",
     ),
     Metric(
@@ -130,7 +130,7 @@ FILE_SYSTEMS: tuple[Metric, ...] = (
         "gauge",
         (*REPLICATION, "side"),
         "bytes_per_second",
-        "Bytes replicated per second: leaving at the source, applied at the target; mean of the newest complete minute.",
+        "Bytes replicated per second: leaving at the source, applied at the target. Mean of the newest complete minute.",
         "ReplicationThroughput, mean",
         diagnostic=True,
     ),
@@ -139,7 +139,7 @@ FILE_SYSTEMS: tuple[Metric, ...] = (
         "counter",
         (*REPLICATION, "side"),
         "bytes",
-        "Bytes copied out of the region since the exporter started; each minute is counted once.",
+        "Bytes copied out of the region since the exporter started. Each minute is counted once.",
         "ReplicationEgressThroughput, sum",
         diagnostic=True,
     ),

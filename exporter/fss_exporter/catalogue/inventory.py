@@ -10,8 +10,8 @@ INVENTORY: tuple[Metric, ...] = (
         "info",
         (*MOUNT_TARGET, "compartment", "availability_domain", "address", "fqdn", "shape", "state"),
         "info",
-        "A mount target as the inventory has it. `address` is what clients mount; it is empty where it could not be read "
-        "or where two mount targets share it.",
+        "A mount target of the inventory. Clients mount `address`. The address is empty if the poller could not read it, "
+        "or if two mount targets share it.",
         "ListMountTargets, GetPrivateIp, GetSubnet",
     ),
     Metric(
@@ -28,7 +28,7 @@ INVENTORY: tuple[Metric, ...] = (
         "gauge",
         ("region", "availability_domain"),
         "mount_targets",
-        "Mount targets of an availability domain in the listed compartments, whatever their tags. The service limit counts all "
+        "Mount targets of an availability domain in the listed compartments, with any tags. The service limit counts all "
         "compartments of the tenancy.",
         "ListMountTargets",
     ),
@@ -37,7 +37,7 @@ INVENTORY: tuple[Metric, ...] = (
         "gauge",
         ("region", "availability_domain"),
         "mount_targets",
-        "Service limit of mount targets in an availability domain; absent where the Limits API may not be read.",
+        "Service limit of mount targets in an availability domain. Absent where the Limits API may not be read.",
         "mount-target-count of ListLimitValues",
     ),
     Metric(
@@ -88,7 +88,7 @@ INVENTORY: tuple[Metric, ...] = (
         "gauge",
         FILE_SYSTEM,
         "bytes",
-        "Billed size of a file system, snapshots and metadata included; OCI refreshes it hourly.",
+        "Billed size of a file system, snapshots and metadata included. OCI refreshes the size hourly.",
         "meteredBytes of ListFileSystems",
     ),
     Metric(

@@ -11,7 +11,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "gauge",
         MOUNT_TARGET,
         "operations_per_second",
-        "Ceiling of mount-target I/O operations per second; absent where none is published or configured.",
+        "Ceiling of mount-target I/O operations per second. Absent where no ceiling is published or configured.",
         "limit of the shape, or `limits` in the configuration",
     ),
     Metric(
@@ -19,7 +19,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "gauge",
         MOUNT_TARGET,
         "bytes_per_second",
-        "Ceiling of read bandwidth in bytes per second; absent where none is published or configured.",
+        "Ceiling of read bandwidth in bytes per second. Absent where no ceiling is published or configured.",
         "limit of the shape, or `limits` in the configuration",
     ),
     Metric(
@@ -27,7 +27,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "gauge",
         MOUNT_TARGET,
         "bytes_per_second",
-        "Ceiling of write bandwidth in bytes per second; absent where none is published or configured.",
+        "Ceiling of write bandwidth in bytes per second. Absent where no ceiling is published or configured.",
         "limit of the shape, or `limits` in the configuration",
     ),
     Metric(
@@ -35,7 +35,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "gauge",
         MOUNT_TARGET,
         "connections",
-        "Ceiling of client connections; absent where none is published or configured.",
+        "Ceiling of client connections. Absent where no ceiling is published or configured.",
         "limit of the shape, or `limits` in the configuration",
     ),
     Metric(
@@ -54,7 +54,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "seconds",
         "Latency that is still good for a mount target, by kind (read, write, metadata) and I/O size as OCI names it "
         "(empty for metadata).",
-        "`latency_objectives` in the configuration; the defaults are assumptions of this project",
+        "`latency_objectives` in the configuration, and the defaults are assumptions of this project",
     ),
     Metric(
         "fss_mount_target_slo_objective_ratio",
@@ -78,7 +78,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "counter",
         MOUNT_TARGET,
         "operations",
-        "Measured mount-target I/O operations since the exporter started; each minute is counted once, however late.",
+        "Measured mount-target I/O operations since the exporter started. Each minute is counted once, however late.",
         "MountTargetIOPS, mean x 60 s",
         diagnostic=True,
     ),
@@ -104,8 +104,8 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "gauge",
         MOUNT_TARGET,
         "operations_per_second",
-        "Most mount-target I/O operations per second that the published request sizes allow; unpublished procedures "
-        "are not in it.",
+        "Most mount-target I/O operations per second that the published request sizes allow. Unpublished procedures "
+        "are not included.",
         "as fss_mount_target_estimated_iops, every request as large as its size bucket and throughput allow",
     ),
     Metric(
@@ -121,7 +121,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "counter",
         MOUNT_TARGET,
         "bytes",
-        "Bytes read through the mount target since the exporter started; each minute is counted once, however late.",
+        "Bytes read through the mount target since the exporter started. Each minute is counted once, however late.",
         "MountTargetReadThroughput, mean x 60 s",
         diagnostic=True,
     ),
@@ -138,7 +138,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "counter",
         MOUNT_TARGET,
         "bytes",
-        "Bytes written through the mount target since the exporter started; each minute is counted once, however late.",
+        "Bytes written through the mount target since the exporter started. Each minute is counted once, however late.",
         "MountTargetWriteThroughput, mean x 60 s",
         diagnostic=True,
     ),
@@ -163,7 +163,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "counter",
         (*MOUNT_TARGET, "error_type"),
         "errors",
-        "Kerberos errors since the exporter started; the success events OCI publishes under the same name are left out.",
+        "Kerberos errors since the exporter started. Success events of the same name are left out.",
         "KerberosErrors, sum",
     ),
     Metric(
@@ -171,7 +171,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "counter",
         (*_LDAP, "request_type"),
         "requests",
-        "LDAP requests of a mount target since the exporter started; each minute is counted once.",
+        "LDAP requests of a mount target since the exporter started. Each minute is counted once.",
         "LdapRequestThroughput, sum",
     ),
     Metric(
@@ -179,7 +179,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "gauge",
         (*_LDAP, "request_type"),
         "seconds",
-        "Mean latency of LDAP requests, newest complete minute; absent while there are none.",
+        "Mean latency of LDAP requests, newest complete minute. Absent without requests.",
         "LdapRequestAverageLatency, mean",
         diagnostic=True,
     ),
@@ -188,8 +188,7 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "counter",
         (*_LDAP, "error_type"),
         "errors",
-        "Failed LDAP connections since the exporter started; the success events OCI publishes under the same name are "
-        "left out.",
+        "Failed LDAP connections since the exporter started. Success events of the same name are left out.",
         "LdapConnectionErrors, sum",
     ),
     Metric(

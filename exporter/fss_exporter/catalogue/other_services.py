@@ -10,7 +10,7 @@ OTHER_SERVICES: tuple[Metric, ...] = (
         "info",
         (*_SERVICE, "compartment", "availability_domain", "kind", "state"),
         "info",
-        "A file system or volume of another storage service as the inventory has it; `kind` is its tier or performance level.",
+        "A file system or volume of another storage service, from the inventory. `kind` is its tier or performance level.",
         "ListLustreFileSystems, ListVolumes, ListBootVolumes",
         diagnostic=True,
     ),

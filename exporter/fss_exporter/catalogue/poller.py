@@ -24,7 +24,7 @@ POLLER: tuple[Metric, ...] = (
         "gauge",
         ("region",),
         "seconds",
-        "Unix time at which the last poll of a region ended, whatever its outcome.",
+        "Unix time at which the last poll of a region ended, with any outcome.",
         "the poller",
     ),
     Metric(
@@ -32,7 +32,7 @@ POLLER: tuple[Metric, ...] = (
         "gauge",
         ("region",),
         "seconds",
-        "Unix time of the last poll of a region that had an answer to every query; absent before the first.",
+        "Unix time of the last poll of a region that had an answer to every query. Absent before the first.",
         "the poller",
     ),
     Metric(
@@ -40,7 +40,7 @@ POLLER: tuple[Metric, ...] = (
         "gauge",
         ("region",),
         "seconds",
-        "Unix time of the last inventory of a region in which every call was answered; absent before the first.",
+        "Unix time of the last inventory of a region in which every call was answered. Absent before the first.",
         "the poller",
     ),
     Metric(
@@ -48,7 +48,7 @@ POLLER: tuple[Metric, ...] = (
         "gauge",
         ("region",),
         "seconds",
-        "Clock of this host minus clock of OCI; positive where this host is ahead. Exact to a second. OCI refuses requests that are "
+        "Clock of this host minus clock of OCI. Positive where this host is ahead. Exact to a second. OCI refuses requests that are "
         "signed more than 300 s off.",
         "Date header of the last answer",
     ),

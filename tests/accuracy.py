@@ -15,7 +15,7 @@ from tests.mixes import errors
 from tests.recordings import METADATA, RECORDINGS, Recording, RecordingError, load_all, load_blind
 
 OUT_OF_REACH = {
-    "c6_direct_short": "asks for 1 MiB of short files; counters show what came back",
+    "c6_direct_short": "asks for 1 MiB of short files, and counters show the returned bytes",
     "p_bind_ns": "part of the traffic belongs to a mount this reader cannot see",
     "w_umount_mount": "counters destroyed between two looks",
     "r2_blackhole": "retransmissions are on the wire without being operations",

@@ -47,16 +47,16 @@ def rows() -> Iterator[str]:
                 if line is not None
                 for text in [text.format(_line(line, "B/s"))]
             ]
-            sources = "; ".join(dict.fromkeys(f"{line.source.document} ({line.source.dated})" for line in lines))
-            sources += f"; {kind.remark}" if kind.remark else ""
-            yield f"| `{service.name}` | `{kind.name}` | {_line(kind.iops, 'IOPS')} | {'; '.join(each)} | {sources} |"
+            sources = ", ".join(dict.fromkeys(f"{line.source.document} ({line.source.dated})" for line in lines))
+            sources += f". {kind.remark[:1].upper()}{kind.remark[1:]}" if kind.remark else ""
+            yield f"| `{service.name}` | `{kind.name}` | {_line(kind.iops, 'IOPS')} | {', '.join(each)} | {sources} |"
 
 
 def test_the_table_of_ceilings_is_the_models() -> None:
     shown = re.search(r"<!-- kinds.*?-->\n(.*?)\n<!-- end of kinds -->", PAGE.read_text(), re.DOTALL)
 
     assert shown is not None
-    assert shown[1].splitlines() == list(rows()), "write it anew: python -m tests.artefacts.test_services_page"
+    assert shown[1].splitlines() == list(rows()), "write the table: python -m tests.artefacts.test_services_page"
 
 
 def test_every_service_has_a_row() -> None:

@@ -44,7 +44,7 @@ OTHER_SERVICES: tuple[Metric, ...] = (
         "gauge",
         _SERVICE,
         "operations_per_second",
-        "Read operations per second, as the service counts them.",
+        "Read operations per second, as the service counts them. The unit of Lustre is uncertain.",
         "DataReadOperations of oci_lustrefilesystem, VolumeReadOps of oci_blockstore",
     ),
     Metric(
@@ -52,7 +52,7 @@ OTHER_SERVICES: tuple[Metric, ...] = (
         "gauge",
         _SERVICE,
         "operations_per_second",
-        "Write operations per second, as the service counts them.",
+        "Write operations per second, as the service counts them. The unit of Lustre is uncertain.",
         "DataWriteOperations of oci_lustrefilesystem, VolumeWriteOps of oci_blockstore",
     ),
     Metric(
@@ -60,7 +60,7 @@ OTHER_SERVICES: tuple[Metric, ...] = (
         "gauge",
         _SERVICE,
         "operations_per_second",
-        "Metadata operations per second.",
+        "Metadata operations per second. The unit of Lustre is uncertain.",
         "MetadataOperations of oci_lustrefilesystem, where the tenancy has it",
         diagnostic=True,
     ),

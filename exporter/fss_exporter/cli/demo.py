@@ -32,7 +32,7 @@ _NAS = {"server": "*.nas.aliyuncs.com", "service": "apsara-nas", "type": "capaci
 _HELP = f"""Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.
 
 A fault is KIND[:OPERATION][,NAME=VALUE]..., as in 429:SummarizeMetricsData,times=3 or slow:List*,seconds=20. `times`
-heals the fault after so many answers, `match` limits it to requests that hold a text. Faults can be set while the demo
+heals the fault after that number of answers, `match` limits it to requests that hold a text. Faults can be set while the demo
 runs: POST {{"fault": "..."}} to /control/faults of the region.
 
 {_listed("Faults of an answer:", WIRE_KINDS)}

@@ -87,7 +87,7 @@ class IostatFlags:
 @exact_options
 @click.option("--by", type=click.Choice(iostat_report.GROUPINGS), default="mount", show_default=True)
 @click.option("--sort", type=click.Choice(tuple(iostat_report.SORTS)), default="iops", show_default=True)
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many lines for each mount target.")
+@click.option("--limit", type=click.IntRange(min=1), help="Most lines for each mount target.")
 @shape_option
 @config_option
 @tables.output_option
@@ -184,7 +184,7 @@ def _local(
     done = 0
     while count is None or done < count:
         old, last, estimated = snapshot(accounts.mounts), began, _estimated_seconds(counted)
-        # Sizes are told apart by what one tick holds, so a long interval is read in short ones.
+        # A short tick mixes fewer sizes, so a long interval is read in short ones.
         for due in _ticks(last, interval):
             time.sleep(max(0.0, due - time.monotonic()))
             reading, began = read(), time.monotonic()

@@ -84,7 +84,7 @@ _FILTERS: Final = (
         type=click.IntRange(min=1),
         default=MAX_MOUNTS,
         show_default=True,
-        help="Leave out superblocks beyond so many, and count them in fss_nfs_superblocks_left_out.",
+        help="Most superblocks to read. Leave out the rest, and count them in fss_nfs_superblocks_left_out.",
     ),
 )
 _SERVED: Final = (
@@ -112,7 +112,7 @@ _SERVED: Final = (
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
-        help="Prometheus servers that scrape this agent: a new mount shows zeros in so many answers before its counts.",
+        help="Prometheus servers that scrape this agent. A new mount shows zeros in as many answers before its counts.",
     ),
     click.option(
         "--nfs.metadata-url",

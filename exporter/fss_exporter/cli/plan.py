@@ -50,7 +50,7 @@ def plan(
     """What a workload costs a mount target, what binds it first, and how many mount targets it needs.
 
     State the workload in rates and sizes, or take a recorded one: --mountstats, --scrapes or --prometheus. Sizes with
-    --concurrency and --latency but no rate ask how much so many requests in flight can do. --files or --bytes ask how
+    --concurrency and --latency but no rate ask how much the requests in flight can do. --files or --bytes ask how
     long a job takes.
 
     With --service the answer is the capacity to buy of another storage service for the reads and writes of the workload.

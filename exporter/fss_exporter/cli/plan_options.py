@@ -53,14 +53,14 @@ _WORKLOAD = (
         "--files",
         type=click.IntRange(1, MOST_REQUESTS),
         metavar="N",
-        help="A job: the rates are operations of one file; how long do N files take?",
+        help="A job of N files: the rates are operations of one file. How long does the job take?",
     ),
     _option(
         "--bytes",
         "total_bytes",
         type=units.size,
         metavar="SIZE",
-        help="A job: the workload is a mix; how long do so many bytes take?",
+        help="A job of this size: the workload is a mix. How long does the job take?",
     ),
 )
 _RECORDED = (

@@ -42,7 +42,7 @@ def in_flight_for(bytes_per_second: float, latency_seconds: float, size_bytes: f
 
 
 def network_bytes_per_second(gbps: float) -> float:
-    """What a network card of so many Gbit/s carries: 1 Gbit/s is 125 MB/s."""
+    """Bandwidth of a network card from its Gbit/s: 1 Gbit/s is 125 MB/s."""
     return gbps * 1e9 / 8
 
 

@@ -8,7 +8,7 @@ Sources:
     service documentation "Using In-transit TLS Encryption", read 2026-09-05: 4,096 encrypted client connections. The white
     paper of 2023 states 64 encrypted clients.
 
-A ceiling nobody has published is None and yields no series. The service documentation also prints 1 Gbit/s of reads
+A ceiling without a published figure is None and yields no series. The service documentation also prints 1 Gbit/s of reads
 for the standard shape; the white paper's own measurements contradict it, so the white paper's figure stands.
 """
 
@@ -76,7 +76,7 @@ _BY_THROUGHPUT = {shape.observed_throughput_gbps: shape for shape in SHAPES.valu
 def shape_of(observed_throughput_gbps: int | None) -> Shape:
     """The shape that `observedThroughput` (Gbit/s) tells; absent, 0 and 1 are standard.
 
-    A throughput nobody has documented makes a shape of its own, `hpmt-<Gbit/s>`, with the one ceiling it states.
+    A throughput without a document makes a shape of its own, `hpmt-<Gbit/s>`, with the one ceiling it states.
     """
     if not observed_throughput_gbps:
         return STANDARD

@@ -31,8 +31,8 @@ _BLOCK_LOW: Final = Citation("commonly quoted for lower cost volumes, found in n
 
 
 _EARLIER: Final = {
-    20: "earlier figures are 35,000 IOPS and 480 MB/s (Block Volume Elastic Performance, OCI documentation before Ultra High"
-    " Performance, read 2026-11-22; Lustre File System Performance on OCI)"
+    20: "earlier figures are 35,000 IOPS and 480 MB/s, from Block Volume Elastic Performance, OCI documentation before Ultra High"
+    " Performance (read 2026-11-22). Lustre File System Performance on OCI has the earlier figures too"
 }
 
 
@@ -69,7 +69,7 @@ def _lustre(mb_per_second_per_tb: int) -> ServiceType:
 
 
 def _volume(vpus: int) -> ServiceType:
-    """A volume of so many performance units per GB; figures of 10 and 120 are documented, those between lie on a line."""
+    """A volume by performance units per GB. Figures of 10 and 120 are documented, the levels between lie on a line."""
     source = _BLOCK_ENDS if vpus in (10, 120) else _BLOCK_BETWEEN
     iops = CapacityCeiling(source, 45 + 1.5 * vpus, GB, 2_500.0 * vpus)
     throughput = CapacityCeiling(source, (360 + 12 * vpus) * _KB, GB, (280 + 20 * vpus) * _MB)

@@ -1,4 +1,4 @@
-"""When to tell somebody.
+"""Thresholds of alerts.
 
 Source of the 80 %: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, which wants a
 notification when a mount target passes 80 % of its IOPS. The rest is this project's decision of November 2026.

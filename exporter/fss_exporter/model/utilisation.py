@@ -20,7 +20,7 @@ class Use:
         resource: what is used up, e.g. `IOPS`.
         unit: of `demand` and `limit`.
         demand: how much the load wants; None where that is not known.
-        limit: how much there is; None where nobody has published it.
+        limit: how much there is; None without a published figure.
     """
 
     resource: str

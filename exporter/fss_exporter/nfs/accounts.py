@@ -55,7 +55,7 @@ class Accounts:
         costs: what knows the cost of READs and WRITEs; by default an estimate.
         retention_s: seconds that the totals of a mount are kept after its umount.
         overrides: measured costs in place of the white paper's table.
-        most_mounts: totals of unmounted mounts beyond so many go before that, the longest gone first.
+        most_mounts: most totals of unmounted mounts. Above the number the oldest go first.
 
     Attributes:
         mounts: totals by key.

@@ -21,7 +21,7 @@ class MountFilter:
     Args:
         include: only mounts that fit are wanted; None for all.
         exclude: mounts that fit are not wanted.
-        most: superblocks of the wanted mounts beyond so many are left out.
+        most: most superblocks of the wanted mounts. The rest is left out.
     """
 
     def __init__(self, include: str | None = None, exclude: str | None = None, most: int | None = None) -> None:

@@ -18,7 +18,7 @@ class Histogram:
     """One address and operation.
 
     Attributes:
-        counts: operations of at most so many bytes, by that bound.
+        counts: operations up to a size in bytes, by the size.
         payload_bytes: carried by all of them.
     """
 

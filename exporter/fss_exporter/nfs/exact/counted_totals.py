@@ -10,7 +10,7 @@ from fss_exporter.nfs.superblocks import SeriesKey
 
 LOCK_PROCEDURES = ("LOCK", "UNLOCK", "TEST", "CANCEL", "GRANTED_RES")
 ACL_PROCEDURES = ("GETACL", "SETACL")
-# Told at zero for every visible mount, so that a reader who takes rates sees the first call.
+# Exported at zero for every visible mount, so that a reader who takes rates sees the first call.
 
 
 @dataclass(slots=True)

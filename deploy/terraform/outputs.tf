@@ -1,5 +1,5 @@
 output "topic_ocid" {
-  description = "The topic all alarms notify."
+  description = "The topic of all alarms."
   value       = local.topic_ocid
 }
 

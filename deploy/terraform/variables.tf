@@ -1,5 +1,5 @@
 variable "tenancy_ocid" {
-  description = "The tenancy: availability domains are asked of it, dynamic group and policies live in it."
+  description = "OCID of the tenancy, which has the availability domains, the dynamic group and the policies."
   type        = string
 }
 
@@ -9,25 +9,25 @@ variable "compartment_ocid" {
 }
 
 variable "network_compartment_ocid" {
-  description = "Compartment of their subnets and private IPs; that of the mount targets where it is null."
+  description = "Compartment of the subnets and private IPs. Null means the compartment of the mount targets."
   type        = string
   default     = null
 }
 
 variable "alarm_compartment_ocid" {
-  description = "Compartment of alarms and topic; that of the mount targets where it is null."
+  description = "Compartment of alarms and topic. Null means the compartment of the mount targets."
   type        = string
   default     = null
 }
 
 variable "topic_ocid" {
-  description = "An existing Notifications topic, in the region of the alarms; one is made where it is null."
+  description = "An existing Notifications topic in the region of the alarms. Null means a new topic."
   type        = string
   default     = null
 }
 
 variable "topic_emails" {
-  description = "Addresses subscribed to the topic that is made. Each has to confirm by mail."
+  description = "Mail addresses to subscribe to the new topic. Each address has to confirm by mail."
   type        = set(string)
   default     = []
 }
@@ -39,7 +39,7 @@ variable "name" {
 }
 
 variable "published" {
-  description = "Whether the exporter runs with --oci.publish: adds its alarms and its permission to post."
+  description = "Whether the exporter runs with --oci.publish. Adds the alarms and the permission to post."
   type        = bool
   default     = false
 }
@@ -56,19 +56,19 @@ variable "other_services" {
 }
 
 variable "exporter_matching_rule" {
-  description = "Which instances are the exporter, e.g. \"instance.id = 'ocid1.instance...'\"; no dynamic group where it is null."
+  description = "Rule that matches the instances of the exporter, e.g. \"instance.id = 'ocid1.instance...'\". Null means no dynamic group."
   type        = string
   default     = null
 }
 
 variable "exporter_subject" {
-  description = "Whom the policies of the exporter name where there is no dynamic group, e.g. \"group Exporters\"."
+  description = "Subject of the policies of the exporter without a dynamic group, e.g. \"group Exporters\"."
   type        = string
   default     = null
 }
 
 variable "provisioner_subject" {
-  description = "Who runs fss-exporter alarms, e.g. \"group Storage-Operators\"; no policy where it is null."
+  description = "Subject who runs fss-exporter alarms, e.g. \"group Storage-Operators\". Null means no policy."
   type        = string
   default     = null
 }

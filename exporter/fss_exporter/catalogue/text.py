@@ -50,7 +50,7 @@ def _open_metrics_part(collector: Collector) -> bytes:
 
 
 def _pieces(families: Iterable[PrometheusFamily], write_one: Callable[[Collector], bytes]) -> Iterator[bytes]:
-    """Bounded pieces: a large tenancy's text is 30 MB, which nobody needs to hold at once."""
+    """Bounded pieces: a large tenancy's text is 30 MB, too much to hold at once."""
     for family in families:
         if isinstance(family, Family):
             yield _head(family.metric, write_one)

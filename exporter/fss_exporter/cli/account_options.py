@@ -27,7 +27,7 @@ def credentials_of(settings: Settings) -> "Credentials":
 
     Raises:
         UsageError: the credentials cannot be used.
-        Unreachable: a principal has nobody to give it a token.
+        Unreachable: no service gives the principal a token.
     """
     from fss_exporter.cli.cloud import access_of  # noqa: PLC0415  # an agent has no OCI SDK
     from fss_exporter.oci.client import read_credentials  # noqa: PLC0415

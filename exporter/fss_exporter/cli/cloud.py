@@ -100,7 +100,7 @@ class Polling:
         self_metrics: counters of the poller itself.
         now: epoch seconds.
         clock: seconds that never go back.
-        wait: waits so many seconds, True to stop; by default on `stopping`.
+        wait: waits for the seconds, True to stop; by default on `stopping`.
 
     Attributes:
         stopping: set to end all waits and calls with `EndLoop`.

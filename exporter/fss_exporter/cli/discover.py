@@ -128,7 +128,9 @@ def _show(found: Sequence[DiscoveredMountTarget]) -> None:
         for one in found
     ]
     tables.show(out, _COLUMNS, rows)
-    tables.say(out, f"{len(found)} mount targets; - is a ceiling without a published figure, or an unknown address", "dim")
+    tables.say(
+        out, f"{len(found)} mount targets; - is a ceiling without a published figure, or an unknown address", "dim"
+    )
     for one in sharing_an_address(found):
         tables.note(f"{one.target.name}: {one.target.address} is also another mount target's; see --output config")
 

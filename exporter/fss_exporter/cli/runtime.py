@@ -89,7 +89,7 @@ def serve(
         telemetry_path: where the metrics are.
         web_config_file: TLS, users, headers and rate limit.
         systemd_socket: listen where systemd does, in place of the addresses.
-        on_listening: told the URLs of the metrics, once everything runs.
+        on_listening: called with the URLs of the metrics after the start.
 
     Raises:
         UsageError: an address or file is wrong; nothing has been started.

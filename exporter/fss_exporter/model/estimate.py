@@ -77,7 +77,7 @@ def estimate_reads(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wi
     """Mount-target I/O operations of `count` READs that carried `payload_bytes` together.
 
     Args:
-        count: operations completed; none cost nothing, whatever the bytes.
+        count: operations completed; none cost nothing, with any bytes.
         payload_bytes: as counted; clamped to what `count` operations can carry.
         size_cap_bytes: the most one operation can carry (rsize).
         wire: their bytes on the wire; None where the header is not known (Kerberos, RDMA, retransmissions).

@@ -132,7 +132,7 @@ def with_stated_latency(inputs: PlanInputs, choice: ServiceChoice) -> PlanInputs
 
 
 def obstacles(case: ServiceCase) -> Iterator[str]:
-    """Why the load cannot be had, whatever capacity is bought. A job has none: it takes longer."""
+    """Why the load cannot be had, at any capacity. A job has none: it takes longer."""
     found = case.in_flight(case.choice.kind)
     if found is not None and found.exceeded and found.reachable is not None:
         yield (

@@ -62,7 +62,7 @@ def test_files_of_the_user_in_the_same_folder_stay(tmp_path: Path) -> None:
 
 def test_a_file_in_place_of_a_folder_is_a_clear_refusal(tmp_path: Path) -> None:
     (tmp_path / "rules").write_text("not a folder")
-    with pytest.raises(UsageError, match=r"a file stands where a folder has to be: .*/rules$"):
+    with pytest.raises(UsageError, match=r"a file has the name of a needed folder: .*/rules$"):
         write(tmp_path, overwrite=True)
     assert files_below(tmp_path) == {"rules": b"not a folder"}
 

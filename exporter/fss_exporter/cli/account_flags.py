@@ -13,13 +13,11 @@ _CREDENTIALS: Final = (
     click.option("--oci.auth", "auth", type=click.Choice(AUTH_KINDS), help="Who asks.  [default: config_file]"),
     click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
     click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]"),
-    click.option(
-        "--oci.region", "regions", multiple=True, help="Region; may be repeated.  [default: the credentials']"
-    ),
+    click.option("--oci.region", "regions", multiple=True, help="Region. Repeatable.  [default: the credentials']"),
     click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests."),
 )
 _COMPARTMENTS: Final = click.option(
-    "--oci.compartment", "compartments", multiple=True, help="Compartment, OCID or name; may be repeated."
+    "--oci.compartment", "compartments", multiple=True, help="Compartment, OCID or name. Repeatable."
 )
 _PLACES: Final = {
     "auth": "oci.auth",

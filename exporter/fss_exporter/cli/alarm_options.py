@@ -58,7 +58,7 @@ _SCOPE: Final = (
         default="fss",
         show_default=True,
         callback=_word,
-        help="First word of the alarms' names; tells packs apart.",
+        help="First word of the alarms' names, to distinguish packs.",
     ),
     click.option("--published", is_flag=True, help="Include the alarms on what serve --oci.publish publishes."),
     click.option(

@@ -68,7 +68,13 @@ def alarms() -> None:
     "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="One file for each alarm."
 )
 @click.option("--from-inventory", is_flag=True, help="Fit the alarms to the mount targets of the tenancy.")
-@click.option("--mount-target", "stated", multiple=True, metavar="OCID=SHAPE", help="Fit them to this one; repeatable.")
+@click.option(
+    "--mount-target",
+    "stated",
+    multiple=True,
+    metavar="OCID=SHAPE",
+    help="Fit the alarms to this mount target. Repeatable.",
+)
 def render(
     *, form: rendering.Form, output: Path | None, from_inventory: bool, stated: tuple[str, ...], **flags: Any
 ) -> None:

@@ -53,7 +53,7 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
     try:
         blocked = {str(folder) for path in files for folder in path.parents if folder.is_file()}
         if blocked:
-            raise UsageError(f"DIR: a file stands where a folder has to be: {', '.join(sorted(blocked))}")
+            raise UsageError(f"DIR: a file has the name of a needed folder: {', '.join(sorted(blocked))}")
         outdated = {path: content for path, content in files.items() if not _has(path, content)}
         edited = sorted(str(path) for path in outdated if path.exists())
         if edited and not overwrite:

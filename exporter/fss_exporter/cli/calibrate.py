@@ -60,7 +60,7 @@ class SystemClock:
 @click.option(
     "--mount-target", "ocid", metavar="OCID", help="Mount target.  [default: the one with the mount's address]"
 )
-@click.option("--step", "steps", multiple=True, metavar="NAME", help="Only this step; may be repeated.")
+@click.option("--step", "steps", multiple=True, metavar="NAME", help="Only this step. Repeatable.")
 @click.option("--minutes", type=click.IntRange(1, 60), default=3, show_default=True, help="Whole minutes of each step.")
 @click.option("--max-iops", type=click.FloatRange(1), help="Most IOPS to cause.  [default: a tenth of the ceiling]")
 @click.option(

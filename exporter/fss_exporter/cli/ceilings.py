@@ -20,7 +20,7 @@ shape_option = click.option(
     type=click.Choice((*SHAPES, NO_SHAPE)),
     default="standard",
     show_default=True,
-    help="Shape of the mount targets; none for storage without a ceiling.",
+    help="Shape of the mount targets, none for storage without a ceiling.",
 )
 
 

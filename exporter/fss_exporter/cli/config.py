@@ -31,7 +31,7 @@ def _summary(settings: Settings) -> list[str]:
         f"compartments: {_listed(oci.compartments, 'all of the tenancy')}",
         f"every {oci.poll_interval:g} s, at most {oci.calls_per_second:g} calls a second; points go stale after {oci.stale_after:g} s",
         f"limits replaced: {_listed([*limits.shapes, *limits.mount_targets], 'none')}",
-        f"latency objectives replaced: {_listed(_objectives(settings), 'none, the assumed ones stand')}",
+        f"latency objectives replaced: {_listed(_objectives(settings), 'none, the assumed objectives apply')}",
         f"SLO objectives replaced: {_listed(_slos(settings), 'none')}",
         f"addresses mapped: {len(settings.address_map)}; mount targets given another address: {len(settings.addresses)}",
     ]

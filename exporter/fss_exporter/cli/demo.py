@@ -51,13 +51,13 @@ runs: POST {{"fault": "..."}} to /control/faults of the region.
     metavar="HOST:PORT",
     help="Where the metrics are served.",
 )
-@click.option("--fault", "faults", multiple=True, metavar="FAULT", help="Let this go wrong; may be repeated.")
+@click.option("--fault", "faults", multiple=True, metavar="FAULT", help="Fault to inject. Repeatable.")
 @click.option("--region-only", is_flag=True, help="Only the OCI region, for the OCI CLI or an exporter of your own.")
 @click.option(
     "--region-port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port of the region; 0 takes a free one.  [default: 0]",
+    help="Port of the region. 0 takes a free port.  [default: 0]",
 )
 @click.option(
     "--mount-targets",

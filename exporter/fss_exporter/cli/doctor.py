@@ -78,7 +78,7 @@ class DoctorFlags:
     "wait_s",
     type=duration,
     metavar="DURATION",
-    help="Measure ingestion lag: wait so long in each region for new minutes, e.g. 90s; Ctrl-C ends the wait.",
+    help="Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
 )
 @click.option(
     "--record", type=click.Path(path_type=Path), help="Write what the account has, without OCIDs and names, to a file."

@@ -67,19 +67,19 @@ class IostatFlags:
     "--from",
     "before",
     type=click.Path(path_type=Path),
-    help="SavedReading mountstats (file or tool) of any host, the earlier look.",
+    help="Saved mountstats (file or tool) of any host, the earlier reading.",
 )
 @click.option(
     "--to",
     "after",
     type=click.Path(path_type=Path),
-    help="SavedReading mountstats, the later look; or saved output of nfsiostat.",
+    help="Saved mountstats, the later reading, or saved output of nfsiostat.",
 )
 @click.option(
     "--mountinfo",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="The mountinfo saved with --from and --to; twice if it changed in between.",
+    help="The mountinfo saved with --from and --to. Give both files if it changed in between.",
 )
 @seconds_option
 @click.option("--url", help="Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics.")

@@ -44,7 +44,7 @@ _WORKLOAD = (
         multiple=True,
         callback=_operations_of,
         metavar="NAME=RATE",
-        help="Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100; may be repeated.",
+        help="Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100. Repeatable.",
     ),
     _option(
         "--mix", is_flag=True, help="The rates are a mix: --concurrency and --latency say how much of it there is."
@@ -71,7 +71,7 @@ _RECORDED = (
         metavar="BEFORE AFTER",
         help="A recorded load: /proc/1/mountstats or output of the tool mountstats, saved twice.",
     ),
-    _option("--nfsiostat", type=_PATH, metavar="FILE", help="Saved output of nfsiostat; its last report counts."),
+    _option("--nfsiostat", type=_PATH, metavar="FILE", help="Saved output of nfsiostat. Its last report counts."),
     _option("--mountinfo", multiple=True, type=_PATH, help="The mountinfo saved with --mountstats."),
     seconds_option,
     _option("--scrapes", nargs=2, type=_PATH, metavar="BEFORE AFTER", help="/metrics of an agent, saved twice."),

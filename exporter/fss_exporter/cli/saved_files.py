@@ -14,7 +14,7 @@ _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
 seconds_option = click.option(
     "--seconds",
     type=click.FloatRange(0.001, 1e9),
-    help="Time between the two saved looks; otherwise the ages of the mounts tell it, to the second.",
+    help="Time between the two saved readings. Without it the ages of the mounts give the time, to the second.",
 )
 
 

@@ -50,7 +50,7 @@ _OWN = {one.name for one in fields(ServeFlags)}
     default=(":10949",),
     show_default=True,
     metavar="HOST:PORT",
-    help="Where to listen; may be repeated. An empty HOST means all addresses.",
+    help="Where to listen. Repeatable. An empty HOST means all addresses.",
 )
 @click.option(
     "--web.systemd-socket",

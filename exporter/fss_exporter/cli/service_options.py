@@ -18,8 +18,8 @@ def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds --service, --type and --capacity."""
     options = (
         click.option("--service", type=click.Choice(_OFFERED), help="Another storage service than OCI File Storage."),
-        click.option("--type", "kind", metavar="TYPE", help="Its type; docs/services.md lists the types."),
-        click.option("--capacity", type=units.size, metavar="SIZE", help="Its capacity, e.g. 10TiB."),
+        click.option("--type", "kind", metavar="TYPE", help="Type of the service. docs/services.md lists the types."),
+        click.option("--capacity", type=units.size, metavar="SIZE", help="Capacity of the service, e.g. 10TiB."),
     )
     return reduce(lambda decorated, option: option(decorated), reversed(options), command)
 

@@ -67,7 +67,9 @@ def _version(value: object) -> object:
 
 def _client_auth(value: object) -> object:
     if isinstance(value, str) and value in {"RequireAnyClientCert", "RequireClientCert"}:
-        raise ValueError(f"{value} lets any certificate in, and cannot be had here; use RequireAndVerifyClientCert")
+        raise ValueError(
+            f"{value} accepts any certificate, and Python's ssl cannot do so; use RequireAndVerifyClientCert"
+        )
     return "NoClientCert" if value is None or value == "" else value
 
 

@@ -165,9 +165,7 @@ def source_of(root: Path, files: Files = FILES) -> SizeEvents:
         known = [fields(root, event, files) for event in source.events.values()]
         if all(one.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= one.keys() for one in known):
             return source
-    raise Unavailable(
-        f"{root}/events/nfs: no event tells the sizes of READ and WRITE; this kernel is too old or too new"
-    )
+    raise Unavailable(f"{root}/events/nfs: no event has the sizes of READ and WRITE; this kernel is too old or too new")
 
 
 def _set_up(root: Path, source: SizeEvents, form: Form, rows: int, files: Files) -> Instance:

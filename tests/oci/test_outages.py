@@ -8,7 +8,7 @@ import pytest
 from tests.oci.fake_cloud import FakeCloud, mount_target
 
 from fss_exporter.background import Worker
-from fss_exporter.errors import FssError, NotAuthorized, Unreachable
+from fss_exporter.errors import CloudError, FssError, NotAuthorized, Unreachable
 from fss_exporter.oci.account import Account, MonitoredRegion
 from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.failure_log import FailureLog
@@ -16,9 +16,11 @@ from fss_exporter.oci.inventory_loop import InventoryLoop
 from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
 from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.metric_queries import MetricQueries
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.region_poller import PollTimes, RegionPoller
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.oci.unknown_targets import UnknownTargets
 
 NOON = 1_795_003_200
 
@@ -35,6 +37,7 @@ class Poll:
 
     cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target("a"), mount_target("b")]))
     now: float = NOON + 20.0
+    targets: UnknownTargets = field(default_factory=lambda: UnknownTargets(()))
 
     def __post_init__(self) -> None:
         log = logging.getLogger()
@@ -53,7 +56,7 @@ class Poll:
         poller = RegionPoller(client, queries, self.failures, times=times, now=self.clock, clock=self.clock)
         region = MonitoredRegion("eu", self.inventory, self.failures, poller)
         account = Account(Held, lambda _: [region], lambda _: None)
-        self.inventories = InventoryLoop(account, interval=600.0, clock=self.clock)
+        self.inventories = InventoryLoop(account, self.targets, interval=600.0, clock=self.clock)
         self.polls = MetricPoller(account, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)
 
     def clock(self) -> float:
@@ -220,3 +223,21 @@ def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_
     assert seen == [(20, 20)]
     assert poll.cloud.calls.count("ListMountTargets") == 1, "listed once"
     assert poll.inventory.listed.is_set()
+
+
+def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
+    settings = MountTargetSettings(
+        target_limits={"a": {"iops": 1.0}, "mt-tpyo": {"iops": 2.0}},
+        target_slo={"b": {"latency": 0.9}, "gone": {"latency": 0.9}},
+    )
+    poll = Poll(targets=UnknownTargets(settings.named_targets))
+    poll.cloud.refuse = lambda operation: (
+        CloudError("away", operation=operation) if operation == "ListMountTargets" else None
+    )
+    poll.minute()
+    assert "is not listed" not in caplog.text, "the inventory is not complete"
+    poll.cloud.refuse = lambda _: None
+    for _ in range(3):
+        poll.minute(11)
+    warned = [message for message in caplog.messages if "is not listed" in message]
+    assert [message.partition(" mount target ")[2].partition(",")[0] for message in warned] == ["gone", "mt-tpyo"]

@@ -31,6 +31,7 @@ from fss_exporter.oci.service_metrics import DISCOVERED, metrics_of
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.oci.snapshot_collector import ExportSettings, OciCollector
 from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.unknown_targets import UnknownTargets
 from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.oci.window import newest_complete
 
@@ -125,7 +126,10 @@ class Polling:
         self._start = newest_complete(now())
         self._sessions: dict[str, Session] = {}
         oci = settings.oci
-        self.inventory = InventoryLoop(self.account, interval=oci.inventory_interval, clock=clock)
+        targets = mount_target_settings(settings)
+        self.inventory = InventoryLoop(
+            self.account, UnknownTargets(targets.named_targets), interval=oci.inventory_interval, clock=clock
+        )
         self.poller = MetricPoller(
             self.account, self.board, interval=oci.poll_interval, clock=clock, pause=self.budget.pause
         )
@@ -133,7 +137,7 @@ class Polling:
         self.publisher = Publisher(
             lambda: self.board.regions,
             lambda region: SdkClient(self._sessions[region]),
-            mount_target_settings(settings),
+            targets,
             failures=failures,
             now=now,
         )
@@ -234,7 +238,8 @@ class Cloud:
         self._settings, before = fresh, self._settings
         if fresh.oci == before.oci:
             self._polling.account.read_credentials_again()
-            self._polling.publisher.settings = self.source.settings.mount_targets
+            targets = self._polling.publisher.settings = self.source.settings.mount_targets
+            self._polling.inventory.unknown_targets = UnknownTargets(targets.named_targets)
             return
         old, self._polling = self._polling, Polling(fresh, self._self_metrics)
         self.source.replace_poller(self._polling.board, self._polling.poller, self._polling.budget)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from fss_exporter.errors import FssError, SourceError
 from fss_exporter.oci.account import Account, MonitoredRegion
 from fss_exporter.oci.each_region import each_region
+from fss_exporter.oci.unknown_targets import UnknownTargets
 
 _BETWEEN_HINTS_SECONDS: Final = 120  # a poll that suspects changes makes an inventory come early, but not more often
 _PROGRESS_SECONDS: Final = 10
@@ -21,9 +22,15 @@ class InventoryLoop:
         account: the regions.
         interval: seconds between two inventories of a region.
         clock: seconds that never go back.
+
+    Attributes:
+        unknown_targets: warns of names in the configuration, once all regions are listed; may be replaced.
     """
 
-    def __init__(self, account: Account[Any], *, interval: float, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, account: Account[Any], unknown_targets: UnknownTargets, *, interval: float, clock: Callable[[], float]
+    ) -> None:
+        self.unknown_targets = unknown_targets
         self._account = account
         self._interval = interval
         self._clock = clock
@@ -41,6 +48,9 @@ class InventoryLoop:
         incomplete = [one.name for one in regions if not all(one.inventory.state.succeeded.values())]
         if incomplete:
             raise SourceError(f"incomplete inventory: {', '.join(incomplete)}")
+        inventories = [one.inventory.state.inventory for one in regions]
+        if None not in inventories and all(one.inventory.listed.is_set() for one in regions):
+            self.unknown_targets.check(found for found in inventories if found)
 
     def _is_due(self, region: MonitoredRegion) -> bool:
         since = self._clock() - self._began.get(region.name, float("-inf"))

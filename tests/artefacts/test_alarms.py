@@ -136,7 +136,7 @@ class TestReadme:
     def test_says_after_how_many_minutes_an_alarm_notifies(self, alarm: pack.Alarm) -> None:
         """The window until the query is true, the trigger delay and the evaluation slack."""
         query = next(mql.queries(mql.parse(alarm.body["query"])))
-        assert isinstance(query.source, mql.Metric)
+        assert isinstance(query.source, mql.QueriedMetric)
         interval = query.source.interval.minutes
         window = {"mean": interval - 1, "absent": interval}.get(query.stages[0].statistic.name, 1)
         waits = (int(alarm.body[name][2:-1]) for name in ("pendingDuration", "evaluationSlackDuration"))

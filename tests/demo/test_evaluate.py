@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.demo.region.evaluate import RawStream, evaluate
-from fss_exporter.oci.mql import Metric, parse
+from fss_exporter.oci.mql import QueriedMetric, parse
 
 HOSTS: Mapping[str, Mapping[int, float]] = {
     "a": {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0, 5: 5.0, 6: 6.0},
@@ -23,7 +23,7 @@ def streams(data: Mapping[str, Mapping[int, float]], rack: str = "r1") -> list[R
 
 
 def results(query: str, minutes: range = range(1, 7)) -> dict[str, dict[int, float]]:
-    def source(metric: Metric) -> list[RawStream]:
+    def source(metric: QueriedMetric) -> list[RawStream]:
         wanted = {selector.dimension: selector.value for selector in metric.selectors}
         return [one for one in streams(HOSTS) if wanted.items() <= one.dimensions.items()]
 

@@ -5,10 +5,18 @@ from dataclasses import replace
 import pytest
 
 from fss_exporter.doctor.account import check_region, check_subscriptions
-from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Subscription, Subscriptions, Tried
+from fss_exporter.doctor.account_facts import (
+    CallOutcome,
+    Lag,
+    MetricFacts,
+    RegionFacts,
+    Subscription,
+    Subscriptions,
+    Tried,
+)
 from fss_exporter.doctor.findings import Finding, Severity, exit_code
 
-OK = Tried(Outcome.OK)
+OK = Tried(CallOutcome.OK)
 READS = MetricFacts("MountTargetReadThroughput", "MountTargetReadThroughput", 5, {}, ("bytes",), 5, 70.0, 14)
 IOPS = MetricFacts("MountTargetIOPS", "MountTargetIOPS", 5, {}, (), 5, 70.0, 14)
 FINE = RegionFacts(
@@ -36,14 +44,14 @@ def test_a_region_that_answers_is_fine() -> None:
     ],
 )
 def test_a_refused_operation_is_as_bad_as_what_it_costs(operation: str, severity: Severity) -> None:
-    refused = Tried(Outcome.REFUSED, "404 Perhaps this is missing: Allow group <group> to ...")
+    refused = Tried(CallOutcome.REFUSED, "404 Perhaps this is missing: Allow group <group> to ...")
     (only,) = found(replace(FINE, tried={**FINE.tried, operation: refused}), "permissions")
     assert (only.severity, only.subject) == (severity, f"r {operation}")
     assert "Allow group" in only.message
 
 
 def test_a_refused_signature_is_no_matter_of_policies() -> None:
-    refused = Tried(Outcome.REFUSED, "401 NotAuthenticated: This host's clock is 900 s behind OCI's: set it.")
+    refused = Tried(CallOutcome.REFUSED, "401 NotAuthenticated: This host's clock is 900 s behind OCI's: set it.")
     (only,) = found(replace(FINE, tried={"ListMountTargets": refused}), "permissions")
     assert only.fix.startswith("correct the credentials or this host's clock")
 
@@ -74,7 +82,7 @@ def test_nothing_is_said_of_regions_where_nobody_answered() -> None:
 
 
 def test_no_answer_is_about_the_network() -> None:
-    silent = {"ListAvailabilityDomains": Tried(Outcome.SILENT, "no answer")}
+    silent = {"ListAvailabilityDomains": Tried(CallOutcome.SILENT, "no answer")}
     findings = list(check_region(RegionFacts("r", silent)))
     assert [finding.check for finding in findings] == ["api"]
     assert "route, proxy, DNS" in findings[0].fix
@@ -101,7 +109,7 @@ def test_no_mount_targets_is_a_warning() -> None:
 
 def test_no_metrics_is_a_warning_only_where_they_could_be_listed() -> None:
     assert [one.severity for one in found(replace(FINE, metrics=()), "metrics")] == [Severity.WARNING]
-    refused = {"ListMetrics": Tried(Outcome.REFUSED, "x")}
+    refused = {"ListMetrics": Tried(CallOutcome.REFUSED, "x")}
     assert found(replace(FINE, metrics=(), tried=refused), "metrics") == []
 
 

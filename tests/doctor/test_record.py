@@ -4,7 +4,7 @@ import json
 
 from hypothesis import given, strategies as st
 
-from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Tried
+from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried
 from fss_exporter.doctor.record import record
 
 ONE = "ocid1.mounttarget.oc1.eu_frankfurt_1.aaaaaaaafuyipt4am32q"
@@ -20,7 +20,7 @@ FACTS = RegionFacts(
     "eu-frankfurt-1",
     {
         "ListMountTargets": Tried(
-            Outcome.REFUSED, f"Allow group <group> to inspect mount-targets in compartment id {SYSTEM}"
+            CallOutcome.REFUSED, f"Allow group <group> to inspect mount-targets in compartment id {SYSTEM}"
         )
     },
     metrics=(MetricFacts("MetadataIOPS", "MetadataIOPS", 2, DIMENSIONS), MetricFacts("X", "", 1, DIMENSIONS)),
@@ -44,7 +44,7 @@ def test_ocids_and_names_have_stand_ins_that_stay_the_same() -> None:
 def test_no_ocid_leaves_the_house_wherever_it_stands(ocid: str, around: str) -> None:
     facts = RegionFacts(
         "r",
-        {"GetSubnet": Tried(Outcome.FAILED, f"{around} {ocid} {around}")},
+        {"GetSubnet": Tried(CallOutcome.FAILED, f"{around} {ocid} {around}")},
         metrics=(MetricFacts("X", "", 1, {ocid: (ocid,), "resourceName": (ocid,)}, error=f"'{ocid}'"),),
         arithmetic=ocid,
     )

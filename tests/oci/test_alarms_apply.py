@@ -15,7 +15,7 @@ from tests.region import Account, Region, RegionLimits, small
 from fss_exporter.config import Endpoints
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
-from fss_exporter.oci.alarms.apply import Outcome, apply, doubles, survey
+from fss_exporter.oci.alarms.apply import StepOutcome, apply, doubles, survey
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
 from fss_exporter.oci.alarms.plan import Plan, plan, removal
 from fss_exporter.oci.alarms.service import Alarms
@@ -82,7 +82,7 @@ def alarm_called(by_hand: Clients, name: str) -> Any:
     return by_hand.monitoring.get_alarm(summary.id).data
 
 
-def failures(outcomes: tuple[Outcome, ...]) -> dict[str, str]:
+def failures(outcomes: tuple[StepOutcome, ...]) -> dict[str, str]:
     return {outcome.step.name: str(outcome.error) for outcome in outcomes if outcome.error}
 
 

@@ -16,7 +16,7 @@ from fss_exporter.oci.mql import (
     Expression,
     Grouping,
     Join,
-    Metric,
+    QueriedMetric,
     Query,
     Selector,
     Stage,
@@ -88,18 +88,18 @@ def test_the_message_points_at_the_column() -> None:
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("A[5m].max()", Query(Metric("A", FIVE), (Stage(Statistic("max")),))),
+        ("A[5m].max()", Query(QueriedMetric("A", FIVE), (Stage(Statistic("max")),))),
         (
             'g::A[1h]{x="1",y =~ "a|b*"}.mean()',
             Query(
-                Metric("A", Duration(1, "h"), (Selector("x", "=", "1"), Selector("y", "=~", "a|b*")), "g"),
+                QueriedMetric("A", Duration(1, "h"), (Selector("x", "=", "1"), Selector("y", "=~", "a|b*")), "g"),
                 (Stage(Statistic("mean")),),
             ),
         ),
         (
             "A[5m].groupBy(x,y).max() >= 40000",
             Comparison(
-                Query(Metric("A", FIVE), (Stage(Statistic("max"), Grouping(("x", "y"))),)),
+                Query(QueriedMetric("A", FIVE), (Stage(Statistic("max"), Grouping(("x", "y"))),)),
                 ">=",
                 (40000.0,),
             ),
@@ -107,16 +107,16 @@ def test_the_message_points_at_the_column() -> None:
         (
             "A[5m].groupBy(x).max().grouping().sum()",
             Query(
-                Metric("A", FIVE),
+                QueriedMetric("A", FIVE),
                 (Stage(Statistic("max"), Grouping(("x",))), Stage(Statistic("sum"), Grouping())),
             ),
         ),
-        ("A[5m].absent(20m)", Query(Metric("A", FIVE), (Stage(Statistic("absent", Duration(20, "m"))),))),
-        ("A[5m].percentile(0.9)", Query(Metric("A", FIVE), (Stage(Statistic("percentile", 0.9)),))),
+        ("A[5m].absent(20m)", Query(QueriedMetric("A", FIVE), (Stage(Statistic("absent", Duration(20, "m"))),))),
+        ("A[5m].percentile(0.9)", Query(QueriedMetric("A", FIVE), (Stage(Statistic("percentile", 0.9)),))),
         (
             "(A[5m].max() > 80).grouping().sum()",
             Query(
-                Comparison(Query(Metric("A", FIVE), (Stage(Statistic("max")),)), ">", (80.0,)),
+                Comparison(Query(QueriedMetric("A", FIVE), (Stage(Statistic("max")),)), ">", (80.0,)),
                 (Stage(Statistic("sum"), Grouping()),),
             ),
         ),
@@ -125,12 +125,12 @@ def test_the_message_points_at_the_column() -> None:
             Arithmetic(
                 Constant(100.0),
                 "-",
-                Arithmetic(Query(Metric("A", FIVE), (Stage(Statistic("max")),)), "*", Constant(2.0)),
+                Arithmetic(Query(QueriedMetric("A", FIVE), (Stage(Statistic("max")),)), "*", Constant(2.0)),
             ),
         ),
         (
             "A[5m].max() not in (60, 80)",
-            Comparison(Query(Metric("A", FIVE), (Stage(Statistic("max")),)), "not in", (60.0, 80.0)),
+            Comparison(Query(QueriedMetric("A", FIVE), (Stage(Statistic("max")),)), "not in", (60.0, 80.0)),
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_and_binds_tighter_than_or() -> None:
 
 def test_parentheses_without_a_statistic_only_group() -> None:
     assert parse("(A[5m].max() + 1) * 2") == Arithmetic(
-        Arithmetic(Query(Metric("A", FIVE), (Stage(Statistic("max")),)), "+", Constant(1.0)), "*", Constant(2.0)
+        Arithmetic(Query(QueriedMetric("A", FIVE), (Stage(Statistic("max")),)), "+", Constant(1.0)), "*", Constant(2.0)
     )
 
 
@@ -219,7 +219,7 @@ intervals = st.one_of(
     st.just(Duration(1, "d")),
 )
 metric_nodes = st.builds(
-    Metric,
+    QueriedMetric,
     names,
     intervals,
     st.lists(st.builds(Selector, dimensions, st.sampled_from(["=", "=~"]), values), max_size=3).map(tuple),

@@ -65,7 +65,7 @@ class Monitoring:
 
     def __init__(self, inventory: Inventory, longest: int | None = None, status: int = 413) -> None:
         self.inventory = inventory
-        self.asked: list[mql.Metric] = []
+        self.asked: list[mql.QueriedMetric] = []
         self.lengths: list[int] = []
         self.longest = longest
         kind = TooMuchData if status == 413 else CloudError
@@ -107,14 +107,14 @@ class Monitoring:
                 }
 
 
-def metric_of(text: str) -> mql.Metric:
+def metric_of(text: str) -> mql.QueriedMetric:
     query = mql.parse(text)
     assert isinstance(query, mql.Query)
-    assert isinstance(query.source, mql.Metric)
+    assert isinstance(query.source, mql.QueriedMetric)
     return query.source
 
 
-def _selection(asked: mql.Metric) -> Callable[[dict[str, str]], bool]:
+def _selection(asked: mql.QueriedMetric) -> Callable[[dict[str, str]], bool]:
     wanted = {
         one.dimension: set(one.value.split("|") if one.operator == "=~" else [one.value]) for one in asked.selectors
     }

@@ -7,7 +7,7 @@ from fss_exporter.cli.account_options import credentials_of, sessions_of
 from fss_exporter.cli.cloud import regions_of
 from fss_exporter.config import Settings
 from fss_exporter.doctor.account import check_region, check_subscriptions
-from fss_exporter.doctor.account_facts import Outcome, RegionFacts, Subscriptions
+from fss_exporter.doctor.account_facts import CallOutcome, RegionFacts, Subscriptions
 from fss_exporter.doctor.account_probe import Probe
 from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.subscriptions import OPERATION, ask_subscriptions
@@ -45,7 +45,7 @@ def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFac
 def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wait_seconds: float) -> RegionFacts:
     tried = subscriptions.tried.get(session.region)
     tried_before = {} if tried is None else {OPERATION: tried}
-    if tried is not None and tried.outcome is Outcome.SILENT:
+    if tried is not None and tried.outcome is CallOutcome.SILENT:
         return RegionFacts(session.region, tried_before)
     tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
     with tables.progress() as progress:

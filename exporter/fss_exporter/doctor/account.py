@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from types import MappingProxyType
 from typing import Final
 
-from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Subscriptions, Tried
+from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Subscriptions, Tried
 from fss_exporter.doctor.discovered import check_discovered
 from fss_exporter.doctor.findings import PROJECT, WHITE_PAPER, Finding, Severity
 
@@ -65,13 +65,13 @@ def check_region(facts: RegionFacts) -> Iterator[Finding]:
 
 
 def _operations(facts: RegionFacts) -> Iterator[Finding]:
-    answered = [name for name, tried in facts.tried.items() if tried.outcome is Outcome.OK]
+    answered = [name for name, tried in facts.tried.items() if tried.outcome is CallOutcome.OK]
     for name, tried in facts.tried.items():
-        if tried.outcome is Outcome.OK:
+        if tried.outcome is CallOutcome.OK:
             continue
-        severity = Severity.PROBLEM if tried.outcome is Outcome.SILENT else _LESSER.get(name, Severity.PROBLEM)
+        severity = Severity.PROBLEM if tried.outcome is CallOutcome.SILENT else _LESSER.get(name, Severity.PROBLEM)
         yield Finding(
-            "permissions" if tried.outcome is Outcome.REFUSED else "api",
+            "permissions" if tried.outcome is CallOutcome.REFUSED else "api",
             severity,
             f"{facts.region} {name}",
             tried.error,
@@ -83,11 +83,11 @@ def _operations(facts: RegionFacts) -> Iterator[Finding]:
 
 
 def _fix(tried: Tried) -> str:
-    if tried.outcome is Outcome.REFUSED and "Allow " not in tried.error:
+    if tried.outcome is CallOutcome.REFUSED and "Allow " not in tried.error:
         return "correct the credentials or this host's clock: without a signature that holds, every call is refused"
     return {
-        Outcome.REFUSED: "have the statement added to a policy; the user or instance must be in the group it names",
-        Outcome.SILENT: "check the route, proxy, DNS and firewall to OCI's endpoints (service gateway or NAT gateway)",
+        CallOutcome.REFUSED: "have the statement added to a policy; the user or instance must be in the group it names",
+        CallOutcome.SILENT: "check the route, proxy, DNS and firewall to OCI's endpoints (service gateway or NAT gateway)",
     }.get(tried.outcome, "try again; if it stays, give the request id to OCI's support")
 
 
@@ -118,7 +118,7 @@ def _resources(facts: RegionFacts) -> Iterator[Finding]:
 
 
 def _metrics(facts: RegionFacts) -> Iterator[Finding]:
-    if facts.tried.get("ListMetrics") is None or facts.tried["ListMetrics"].outcome is not Outcome.OK:
+    if facts.tried.get("ListMetrics") is None or facts.tried["ListMetrics"].outcome is not CallOutcome.OK:
         return
     if not facts.metrics:
         fix = "metrics appear minutes after a file system exists; check that read metrics reaches its compartment"

@@ -9,7 +9,7 @@ from fss_exporter.errors import NotAuthorized, Unreachable
 from fss_exporter.oci.metric_table import METRICS
 
 
-class Outcome(Enum):
+class CallOutcome(Enum):
     """How a call ended."""
 
     OK = "ok"
@@ -27,17 +27,17 @@ class Tried:
         error: the whole message, with the missing policy statement where one is known; empty where it went well.
     """
 
-    outcome: Outcome
+    outcome: CallOutcome
     error: str = ""
 
     @classmethod
     def of(cls, error: Exception | None) -> Self:
         """How a call ended that raised this, or nothing."""
         if error is None:
-            return cls(Outcome.OK)
+            return cls(CallOutcome.OK)
         if isinstance(error, NotAuthorized):
-            return cls(Outcome.REFUSED, str(error))
-        return cls(Outcome.SILENT if isinstance(error, Unreachable) else Outcome.FAILED, str(error))
+            return cls(CallOutcome.REFUSED, str(error))
+        return cls(CallOutcome.SILENT if isinstance(error, Unreachable) else CallOutcome.FAILED, str(error))
 
 
 @dataclass(frozen=True, slots=True)

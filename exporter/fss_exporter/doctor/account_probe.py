@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 
-from fss_exporter.doctor.account_facts import Lag, MetricFacts, Outcome, RegionFacts, Tried
+from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried
 from fss_exporter.doctor.lag import measure
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
@@ -60,13 +60,13 @@ class Probe:
         """Everything. What fails is in the facts, with the operations tried already; nothing of OCI is raised."""
         self._tried.update(already)
         ahead = self._clock()
-        if any(tried.outcome is Outcome.SILENT for tried in self._tried.values()):
+        if any(tried.outcome is CallOutcome.SILENT for tried in self._tried.values()):
             # No answer: each further call would wait as long again.
             return RegionFacts(self._session.region, self._tried)
         inventory, scopes = self._survey()
         probe = MetricProbe(self._session, scopes, now=self._now, note=self._note, progress=self._progress)
         metrics = probe.ask()
-        known = inventory if self._tried.get("ListMountTargets") == Tried(Outcome.OK) else None
+        known = inventory if self._tried.get("ListMountTargets") == Tried(CallOutcome.OK) else None
         return RegionFacts(
             region=self._session.region,
             tried=self._tried,
@@ -83,7 +83,7 @@ class Probe:
         )
 
     def _note(self, operation: str, error: Exception | None) -> None:
-        if self._tried.setdefault(operation, Tried.of(error)).outcome is Outcome.OK:
+        if self._tried.setdefault(operation, Tried.of(error)).outcome is CallOutcome.OK:
             self._tried[operation] = Tried.of(error)
 
     def _clock(self) -> float | None:

@@ -13,7 +13,7 @@ from fss_exporter.oci.inventory_refresh import InventoryState
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_estimates import Estimate, complete, estimate
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.shared_series import Column
+from fss_exporter.oci.shared_series import SeriesColumn
 from fss_exporter.oci.snapshot import PollState
 from fss_exporter.oci.window import newest_complete
 
@@ -131,8 +131,8 @@ class RegionPoller:
         self._suspicious = suspicious
 
     def _state(self, seconds: float) -> PollState:
-        points: dict[str, Mapping[int, Column]] = {}
-        sums: dict[str, Column] = {}
+        points: dict[str, Mapping[int, SeriesColumn]] = {}
+        sums: dict[str, SeriesColumn] = {}
         for store in self._queries.stores.values():
             gauge, counter = store.metric.gauge, store.metric.counter
             if gauge:
@@ -163,10 +163,10 @@ class RegionPoller:
         )
 
 
-def _both(one: Mapping[int, Column], other: Mapping[int, Column]) -> Mapping[int, Column]:
+def _both(one: Mapping[int, SeriesColumn], other: Mapping[int, SeriesColumn]) -> Mapping[int, SeriesColumn]:
     """Points of two OCI metrics that become one exported metric."""
     merged = dict(one)
     for minute, column in other.items():
-        known = merged.get(minute, Column())
-        merged[minute] = Column(known.series + column.series, known.values + column.values)
+        known = merged.get(minute, SeriesColumn())
+        merged[minute] = SeriesColumn(known.series + column.series, known.values + column.values)
     return MappingProxyType(merged)

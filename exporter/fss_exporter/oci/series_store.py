@@ -15,7 +15,7 @@ from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.labels import Key, LabelledStream, RegionLabels
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.oci_metric import OciMetric
-from fss_exporter.oci.shared_series import Column, SharedSeries
+from fss_exporter.oci.shared_series import SeriesColumn, SharedSeries
 from fss_exporter.oci.streams import Stream
 from fss_exporter.oci.window import MINUTE, Minutes
 
@@ -109,7 +109,7 @@ class SeriesStore:
         self._sums: dict[Key, _CounterSum] = {}
 
     @property
-    def points(self) -> Mapping[int, Column]:
+    def points(self) -> Mapping[int, SeriesColumn]:
         """The newest point of each gauge, by the end of its minute, however old."""
         by_minute: dict[int, tuple[list[Series], list[float]]] = {}
         for minute, series, value in self._points.values():
@@ -118,7 +118,7 @@ class SeriesStore:
                 column = by_minute[minute] = [], []
             column[0].append(series)
             column[1].append(value)
-        columns = {minute: Column(tuple(series), tuple(values)) for minute, (series, values) in by_minute.items()}
+        columns = {minute: SeriesColumn(tuple(series), tuple(values)) for minute, (series, values) in by_minute.items()}
         return MappingProxyType(columns)
 
     @property
@@ -127,10 +127,10 @@ class SeriesStore:
         return min((minute for minute, _, _ in self._points.values()), default=None)
 
     @property
-    def sums(self) -> Column:
+    def sums(self) -> SeriesColumn:
         """Every counter."""
         sums = self._sums.values()
-        return Column(tuple(one.series for one in sums), tuple(one.total for one in sums))
+        return SeriesColumn(tuple(one.series for one in sums), tuple(one.total for one in sums))
 
     @property
     def unknown(self) -> frozenset[Key]:

@@ -34,7 +34,7 @@ class SharedSeries(Series):
         return _BETWEEN.join(self._pieces)
 
 
-class Column(NamedTuple):
+class SeriesColumn(NamedTuple):
     """Series and their values, side by side."""
 
     series: tuple[Series, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from fss_exporter.oci.inventory_refresh import InventoryState
 from fss_exporter.oci.mount_target_estimates import Estimate
-from fss_exporter.oci.shared_series import Column
+from fss_exporter.oci.shared_series import SeriesColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class PollState:
         clock_skew_seconds: clock of this host minus clock of OCI; None before the first answer.
     """
 
-    points: Mapping[str, Mapping[int, Column]] = field(default_factory=dict)
-    sums: Mapping[str, Column] = field(default_factory=dict)
+    points: Mapping[str, Mapping[int, SeriesColumn]] = field(default_factory=dict)
+    sums: Mapping[str, SeriesColumn] = field(default_factory=dict)
     estimates: Mapping[str, Estimate] = field(default_factory=dict)
     metrics: Mapping[str, MetricState] = field(default_factory=dict)
     duration_seconds: float = 0.0

@@ -12,7 +12,7 @@ from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.service_metrics import service_rows
-from fss_exporter.oci.shared_series import Column, SharedSeries
+from fss_exporter.oci.shared_series import SeriesColumn, SharedSeries
 from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SnapshotBoard
 
 
@@ -113,7 +113,7 @@ def _extend(families: dict[str, Family], name: str, series: Iterable[Series], va
     found.values.extend(values)
 
 
-def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Column]]:
+def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, SeriesColumn]]:
     """Points and counters of a region, whose text is ready-made."""
     if poll is None:
         return

@@ -13,7 +13,7 @@ WEEK_S = 7 * 86400
 STEP_S = 300
 
 
-class Series(NamedTuple):
+class WeekSeries(NamedTuple):
     """One series: its labels, and its values by epoch second; NaN and infinity are 0."""
 
     labels: Mapping[str, str]
@@ -32,7 +32,7 @@ class Prometheus:
         self._get = get
         self.now = time.time() if now is None else now
 
-    def week(self, query: str) -> Iterator[Series]:
+    def week(self, query: str) -> Iterator[WeekSeries]:
         """Every five minutes of the week.
 
         Raises:
@@ -41,7 +41,7 @@ class Prometheus:
         span = {"query": query, "start": self.now - WEEK_S, "end": self.now, "step": STEP_S}
         for series in _result(self._get(f"/api/v1/query_range?{urlencode(span)}")):
             values = ((float(moment), _number(value)) for moment, value in series["values"])
-            yield Series(series["metric"], tuple(values))
+            yield WeekSeries(series["metric"], tuple(values))
 
     def at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], float]]:
         """Labels and values at a moment, epoch seconds.

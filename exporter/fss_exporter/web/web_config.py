@@ -87,11 +87,11 @@ def _empty_if_null(value: object) -> object:
     return {} if value is None else value
 
 
-class _Section(BaseModel):
+class _WebConfigSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
 
-class TlsServer(_Section):
+class TlsServer(_WebConfigSection):
     """Certificate, client certificates, versions and ciphers. A file wins over the same thing inline."""
 
     cert: str = ""
@@ -146,7 +146,7 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
     return {name: content for name, content in value.items() if content}
 
 
-class HttpServer(_Section):
+class HttpServerConfig(_WebConfigSection):
     """Response headers. `http2` is accepted and has no effect: the exporter speaks HTTP/1.1, which every scraper does."""
 
     http2: bool = True
@@ -155,7 +155,7 @@ class HttpServer(_Section):
     )
 
 
-class RateLimit(_Section):
+class RateLimit(_WebConfigSection):
     """Token bucket over all requests: one token each `interval` seconds, at most `burst`; interval 0 is no limit."""
 
     interval: Annotated[float, BeforeValidator(_interval), Field(ge=0, allow_inf_nan=False)] = 0.0
@@ -168,11 +168,11 @@ class RateLimit(_Section):
         return self
 
 
-class WebConfiguration(_Section):
+class WebConfiguration(_WebConfigSection):
     """The whole file."""
 
     tls_server_config: Annotated[TlsServer, BeforeValidator(_empty_if_null)] = TlsServer()
-    http_server_config: Annotated[HttpServer, BeforeValidator(_empty_if_null)] = HttpServer()
+    http_server_config: Annotated[HttpServerConfig, BeforeValidator(_empty_if_null)] = HttpServerConfig()
     basic_auth_users: Annotated[
         dict[str, Annotated[str, AfterValidator(_bcrypt_hash)]], BeforeValidator(_empty_if_null)
     ] = Field(default_factory=dict, repr=False)

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from tests.nfs.exact.kernel import Trigger
 
 from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.hist_tables import HistParser, Row, TableWasReplaced, grown
+from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, TableWasReplaced, grown
 
 HEAD = (
     "# event histogram\n#\n"
@@ -21,14 +21,14 @@ def test_a_table_is_its_condition_its_rows_and_what_it_dropped() -> None:
     (table,) = HistParser().parse(HEAD + ROW + FOOT)
 
     assert (table.condition, table.running, table.dropped) == ("arg_count & 32767", True, 0)
-    assert table.rows == {("42", "~ 65536-98303"): Row(18, 1376256)}
+    assert table.rows == {("42", "~ 65536-98303"): HistRow(18, 1376256)}
 
 
 def test_strings_lose_their_padding() -> None:
     line = "{ client_id:          5, procname: UNLOCK                          } hitcount:        100\n"
     (table,) = HistParser().parse(HEAD + line + FOOT)
 
-    assert table.rows == {("5", "UNLOCK"): Row(100, 0)}
+    assert table.rows == {("5", "UNLOCK"): HistRow(100, 0)}
 
 
 def test_a_file_holds_as_many_tables_as_the_event_has_triggers() -> None:
@@ -79,11 +79,11 @@ def test_a_text_cut_anywhere_is_unreadable_and_never_a_smaller_table(end: int) -
 keys: st.SearchStrategy[tuple[str, ...]] = st.tuples(
     st.integers(0, 1 << 31).map(str), st.integers(0, 32).map(lambda block: f"~ {block * 32768}-0")
 )
-counts = st.builds(Row, st.integers(0, WRAP - 1), st.integers(0, WRAP - 1))
+counts = st.builds(HistRow, st.integers(0, WRAP - 1), st.integers(0, WRAP - 1))
 
 
 @st.composite
-def texts(draw: st.DrawFn) -> tuple[dict[tuple[str, ...], Row], str]:
+def texts(draw: st.DrawFn) -> tuple[dict[tuple[str, ...], HistRow], str]:
     """Rows in any order, padded at will, as the kernel's own printing pads and sorts them differently at each look."""
     rows = draw(st.dictionaries(keys, counts, max_size=20))
     lines = []
@@ -96,7 +96,7 @@ def texts(draw: st.DrawFn) -> tuple[dict[tuple[str, ...], Row], str]:
 
 
 @given(texts())
-def test_order_and_padding_say_nothing(case: tuple[dict[tuple[str, ...], Row], str]) -> None:
+def test_order_and_padding_say_nothing(case: tuple[dict[tuple[str, ...], HistRow], str]) -> None:
     rows, text = case
     (table,) = HistParser().parse(text)
 
@@ -105,7 +105,7 @@ def test_order_and_padding_say_nothing(case: tuple[dict[tuple[str, ...], Row], s
 
 @given(st.lists(texts(), min_size=2, max_size=4))
 def test_a_parser_that_remembers_reads_as_one_that_does_not(
-    cases: list[tuple[dict[tuple[str, ...], Row], str]],
+    cases: list[tuple[dict[tuple[str, ...], HistRow], str]],
 ) -> None:
     parser = HistParser()
 
@@ -117,35 +117,37 @@ def test_a_parser_that_remembers_reads_as_one_that_does_not(
     st.dictionaries(keys, counts, max_size=20), st.dictionaries(keys, st.tuples(st.integers(0, 1 << 62)), max_size=20)
 )
 def test_what_is_added_comes_out_again_also_where_a_counter_wraps(
-    before: dict[tuple[str, ...], Row], growth: dict[tuple[str, ...], tuple[int]]
+    before: dict[tuple[str, ...], HistRow], growth: dict[tuple[str, ...], tuple[int]]
 ) -> None:
     now = dict(before)
     for key, (more,) in growth.items():
-        old = before.get(key, Row(0, 0))
-        now[key] = Row((old.hits + more) % WRAP, (old.value + more // 2) % WRAP)
+        old = before.get(key, HistRow(0, 0))
+        now[key] = HistRow((old.hits + more) % WRAP, (old.value + more // 2) % WRAP)
 
     found = dict(grown(before, now))
-    expected = {key: Row(more, more // 2) for key, (more,) in growth.items() if more or key not in before}
+    expected = {key: HistRow(more, more // 2) for key, (more,) in growth.items() if more or key not in before}
     assert found == expected
 
 
-@given(st.dictionaries(keys, st.builds(Row, st.integers(1, 1 << 62), st.just(0)), min_size=1, max_size=20), st.data())
+@given(
+    st.dictionaries(keys, st.builds(HistRow, st.integers(1, 1 << 62), st.just(0)), min_size=1, max_size=20), st.data()
+)
 def test_a_row_that_went_back_or_is_gone_is_a_table_made_anew(
-    before: dict[tuple[str, ...], Row], data: st.DataObject
+    before: dict[tuple[str, ...], HistRow], data: st.DataObject
 ) -> None:
     key = data.draw(st.sampled_from(sorted(before)))
     now = dict(before)
     if data.draw(st.booleans()):
         del now[key]
     else:
-        now[key] = Row(data.draw(st.integers(0, before[key].hits - 1)), 0)
+        now[key] = HistRow(data.draw(st.integers(0, before[key].hits - 1)), 0)
 
     with pytest.raises(TableWasReplaced):
         list(grown(before, now))
 
 
 def test_rows_that_did_not_move_are_passed_over() -> None:
-    rows: dict[tuple[str, ...], Row] = {("42", "~ 0-32767"): Row(5, 50)}
+    rows: dict[tuple[str, ...], HistRow] = {("42", "~ 0-32767"): HistRow(5, 50)}
 
     assert list(grown(rows, dict(rows))) == []
 

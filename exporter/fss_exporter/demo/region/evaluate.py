@@ -19,7 +19,7 @@ from fss_exporter.oci.mql import (
     Expression,
     Grouping,
     Join,
-    Metric,
+    QueriedMetric,
     Query,
     Stage,
     Statistic,
@@ -57,7 +57,7 @@ class ResultStream:
 
 T = TypeVar("T", RawStream, ResultStream)
 
-Source = Callable[[Metric], Iterable[RawStream]]
+Source = Callable[[QueriedMetric], Iterable[RawStream]]
 """The streams a metric with its selectors stands for."""
 
 
@@ -177,7 +177,7 @@ def _join(sign: str, left: list[ResultStream], right: list[ResultStream]) -> lis
 
 def _query(query: Query, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
     first, *further = query.stages
-    if isinstance(query.source, Metric):
+    if isinstance(query.source, QueriedMetric):
         lines = _first_stage(query.source, first, list(source(query.source)), minutes)
     else:
         lines = _across(_evaluate(query.source, source, minutes), first)
@@ -197,7 +197,9 @@ def _groups(items: list[T], grouping: Grouping | None) -> list[tuple[dict[str, s
     return [(dict(kept), members) for kept, members in merged.items()]
 
 
-def _first_stage(metric: Metric, stage: Stage, streams: list[RawStream], minutes: Sequence[int]) -> list[ResultStream]:
+def _first_stage(
+    metric: QueriedMetric, stage: Stage, streams: list[RawStream], minutes: Sequence[int]
+) -> list[ResultStream]:
     lines = []
     for dimensions, members in _groups(streams, stage.grouping):
         taken = _Window([member.raw for member in members], metric.interval.minutes)

@@ -23,7 +23,7 @@ from fss_exporter.demo.region.point_store import ArrivedPoints, Definition, Poin
 from fss_exporter.demo.region.resource_bodies import rfc3339
 from fss_exporter.demo.region.wire import ApiAnswer, ApiOperation, Call, paged
 from fss_exporter.errors import MqlError
-from fss_exporter.oci.mql import Expression, Metric, Selector, metrics, parse
+from fss_exporter.oci.mql import Expression, QueriedMetric, Selector, metrics, parse
 
 BASE = "/20180401"
 DEFAULT_RANGE_MINUTES = 180
@@ -119,7 +119,9 @@ class MonitoringApi:
         """Evaluate an expression over the streams of some compartments."""
         return evaluate(expression, lambda metric: self.raw(metric, namespace, group, scope), minutes)
 
-    def raw(self, metric: Metric, namespace: str, group: str | None, scope: frozenset[str]) -> Iterator[RawStream]:
+    def raw(
+        self, metric: QueriedMetric, namespace: str, group: str | None, scope: frozenset[str]
+    ) -> Iterator[RawStream]:
         """Streams that a metric of a query selects, by exact name.
 
         A null resource group matches only metrics without one. Documented: MetricData.

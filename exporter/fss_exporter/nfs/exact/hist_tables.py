@@ -15,7 +15,7 @@ _WRAP = 1 << 64
 _LONGEST_NUMBER = 20
 
 
-class Row(NamedTuple):
+class HistRow(NamedTuple):
     """One row: how many events had this key, and the sum of the first value (0 where the table has none)."""
 
     hits: int
@@ -38,7 +38,7 @@ class Table:
 
     condition: str
     running: bool
-    rows: Mapping[Key, Row]
+    rows: Mapping[Key, HistRow]
     dropped: int
 
 
@@ -49,7 +49,7 @@ class HistParser:
     """
 
     def __init__(self) -> None:
-        self._lines: dict[str, tuple[Key, Row]] = {}
+        self._lines: dict[str, tuple[Key, HistRow]] = {}
 
     def parse(self, text: str) -> tuple[Table, ...]:
         """Every table of a `hist` file, in its order.
@@ -57,15 +57,15 @@ class HistParser:
         Raises:
             RecordError: cut off, or not that layout.
         """
-        seen: dict[str, tuple[Key, Row]] = {}
+        seen: dict[str, tuple[Key, HistRow]] = {}
         tables = tuple(self._table(part, seen) for part in text.split("# event histogram\n")[1:])
         self._lines = seen
         return tables
 
-    def _table(self, text: str, seen: dict[str, tuple[Key, Row]]) -> Table:
+    def _table(self, text: str, seen: dict[str, tuple[Key, HistRow]]) -> Table:
         head, totals, foot = text.partition("\nTotals:\n")
         info = ""
-        rows: dict[Key, Row] = {}
+        rows: dict[Key, HistRow] = {}
         for line in head.split("\n"):
             if line.startswith("{"):
                 known = self._lines.get(line) or _row(line)
@@ -80,14 +80,14 @@ class HistParser:
         return Table(condition, state == "active]", rows, _dropped(foot))
 
 
-def _row(line: str) -> tuple[Key, Row]:
+def _row(line: str) -> tuple[Key, HistRow]:
     inside, brace, rest = line.removeprefix("{").rpartition(" } ")
     words = rest.split()
     names, numbers = words[::2], words[1::2]
     if not brace or names[:1] != ["hitcount:"] or len(names) != len(numbers) or not all(map(_is_number, numbers)):
         raise RecordError("malformed_row", line[:120])
     key = tuple(part.partition(": ")[2].strip() for part in inside.split(", "))
-    return key, Row(int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0)
+    return key, HistRow(int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0)
 
 
 def _dropped(foot: str) -> int:
@@ -106,7 +106,7 @@ class TableWasReplaced(Exception):
     """A row went back or is gone: another program has replaced the trigger."""
 
 
-def grown(before: Mapping[Key, Row], now: Mapping[Key, Row]) -> Iterator[tuple[Key, Row]]:
+def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow]) -> Iterator[tuple[Key, HistRow]]:
     """What was added to each row that has moved; counters are 64 bits wide and begin again behind the last.
 
     Raises:
@@ -123,6 +123,6 @@ def grown(before: Mapping[Key, Row], now: Mapping[Key, Row]) -> Iterator[tuple[K
             hits, value = (row.hits - old.hits) % _WRAP, (row.value - old.value) % _WRAP
             if max(hits, value) >= _WRAP // 2:
                 raise TableWasReplaced
-            yield key, Row(hits, value)
+            yield key, HistRow(hits, value)
     if common < len(before):
         raise TableWasReplaced

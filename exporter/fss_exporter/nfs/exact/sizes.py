@@ -13,7 +13,7 @@ from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.transfers import BLOCK_BYTES
 from fss_exporter.nfs.exact.counts import CountedTransfers
-from fss_exporter.nfs.exact.hist_tables import Key, Row
+from fss_exporter.nfs.exact.hist_tables import HistRow, Key
 
 _BELOW_BLOCK = BLOCK_BYTES - 1
 _LADDER_BITS = range(6)
@@ -45,7 +45,7 @@ SIZE_EVENTS = (
 )
 """From best to worst: answers since kernel 5.6, requests before."""
 
-Grown = Iterable[tuple[Key, Row]]
+Grown = Iterable[tuple[Key, HistRow]]
 
 
 class Buckets:

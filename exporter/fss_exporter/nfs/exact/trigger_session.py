@@ -9,7 +9,7 @@ from pathlib import Path
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.exact import calls
 from fss_exporter.nfs.exact.files import FILES, Files
-from fss_exporter.nfs.exact.hist_tables import HistParser, Key, Row, Table, TableWasReplaced, grown
+from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Key, Table, TableWasReplaced, grown
 from fss_exporter.nfs.exact.sizes import SIZE_EVENTS, Buckets, Form, Ladder, SizeEvents
 from fss_exporter.nfs.exact.tracefs import Instance, NotYet, Unavailable, advice, check_hist, fields
 
@@ -45,7 +45,7 @@ class TablesLook:
 
     tables: Mapping[Place, Table]
 
-    def since(self, before: "TablesLook", place: Place) -> list[tuple[Key, Row]]:
+    def since(self, before: "TablesLook", place: Place) -> list[tuple[Key, HistRow]]:
         """What was added to a table since another look.
 
         Raises:

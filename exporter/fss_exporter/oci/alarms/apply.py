@@ -43,7 +43,7 @@ class AlarmService(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StepOutcome:
     """What came of a step; `error` is None where it was done, `tried` is False where it was not begun."""
 
     step: Step
@@ -65,12 +65,14 @@ def survey(service: AlarmService, compartment_id: str, name: str) -> tuple[tuple
     return tuple(owned), foreign
 
 
-def apply(plan: Plan, service: AlarmService, tell: Callable[[Outcome], None] = lambda _: None) -> tuple[Outcome, ...]:
+def apply(
+    plan: Plan, service: AlarmService, tell: Callable[[StepOutcome], None] = lambda _: None
+) -> tuple[StepOutcome, ...]:
     """Take the steps of a plan, in order; `tell` hears of each as it is done."""
-    outcomes: list[Outcome] = []
+    outcomes: list[StepOutcome] = []
     stopped = False
     for step in plan.changes:
-        outcome = Outcome(step, tried=False) if stopped else _take(step, service)
+        outcome = StepOutcome(step, tried=False) if stopped else _take(step, service)
         stopped = stopped or not _costs_only_itself(outcome)
         outcomes.append(outcome)
         tell(outcome)
@@ -88,7 +90,7 @@ def doubles(service: AlarmService, compartment_id: str, name: str) -> dict[str, 
     return {listed[0][0]: [ocid for _, ocid in listed] for listed in several}
 
 
-def _costs_only_itself(outcome: Outcome) -> bool:
+def _costs_only_itself(outcome: StepOutcome) -> bool:
     if outcome.error is None or outcome.error.status in _EDITED:
         return True
     return outcome.error.status == _NOT_FOUND and outcome.step.kind != "create"
@@ -105,7 +107,7 @@ def _create(body: Mapping[str, Any], service: AlarmService) -> None:
         service.create_alarm(body, str(uuid4()))
 
 
-def _take(step: Step, service: AlarmService) -> Outcome:
+def _take(step: Step, service: AlarmService) -> StepOutcome:
     try:
         if step.kind == "create":
             _create(step.body, service)
@@ -114,5 +116,5 @@ def _take(step: Step, service: AlarmService) -> Outcome:
         else:
             service.delete_alarm(step.ocid, step.etag)
     except CloudError as error:
-        return Outcome(step, error)
-    return Outcome(step)
+        return StepOutcome(step, error)
+    return StepOutcome(step)

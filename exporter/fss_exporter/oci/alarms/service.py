@@ -7,7 +7,7 @@ from fss_exporter.errors import BrokenAnswer, NotAuthorized
 from fss_exporter.oci.iam import statement
 
 
-class Answer(Protocol):
+class MonitoringAnswer(Protocol):
     """What a call brings."""
 
     @property
@@ -19,10 +19,10 @@ class Answer(Protocol):
         """By name, in lower case."""
 
 
-class Session(Protocol):
+class MonitoringSession(Protocol):
     """The part of `oci.client.Session` that alarms need."""
 
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Answer:
+    def call(self, service: str, operation: str, *arguments: object, **options: object) -> MonitoringAnswer:
         """One operation."""
 
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
@@ -38,7 +38,7 @@ class Alarms:
         step: is called after each alarm that was read.
     """
 
-    def __init__(self, session: Session, auth: str, step: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, session: MonitoringSession, auth: str, step: Callable[[], None] = lambda: None) -> None:
         self._session = session
         self._auth = auth
         self._step = step

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from fss_exporter.oci.alarms.apply import Outcome
+from fss_exporter.oci.alarms.apply import StepOutcome
 from fss_exporter.oci.alarms.plan import FieldChange, Plan, Step, StepKind
 from fss_exporter.terminal_text import printable
 
@@ -37,7 +37,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield "Plan: " + ", ".join(f"{count} {words}" for count, words in counts if count or words in always) + "."
 
 
-def outcome_line(outcome: Outcome) -> str:
+def outcome_line(outcome: StepOutcome) -> str:
     """One step that was tried, or was not."""
     step = outcome.step
     if not outcome.tried:
@@ -47,7 +47,7 @@ def outcome_line(outcome: Outcome) -> str:
     return f"  ! {printable(step.name):<44} not {_DONE[step.kind]}: {outcome.error}"
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
+def summary(outcomes: Sequence[StepOutcome]) -> str:
     """What was done, what was not, and how to go on."""
     done = [outcome for outcome in outcomes if outcome.tried and outcome.error is None]
     failed = [outcome for outcome in outcomes if outcome.error is not None]

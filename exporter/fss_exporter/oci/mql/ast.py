@@ -78,7 +78,7 @@ class Selector:
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class QueriedMetric:
     """The streams of one metric, cut into windows of `interval`."""
 
     name: str
@@ -167,7 +167,7 @@ class Constant:
 class Query:
     """Streams of a metric, or of a nested expression in parentheses, and what is taken of them, in order."""
 
-    source: "Metric | Expression"
+    source: "QueriedMetric | Expression"
     stages: tuple[Stage, ...]
 
     def __post_init__(self) -> None:
@@ -175,7 +175,7 @@ class Query:
             _refuse("a query needs a statistic, as in .mean()", str(self.source))
 
     def __str__(self) -> str:
-        source = str(self.source) if isinstance(self.source, Metric) else f"({self.source})"
+        source = str(self.source) if isinstance(self.source, QueriedMetric) else f"({self.source})"
         return ".".join((source, *map(str, self.stages)))
 
 
@@ -248,10 +248,10 @@ def _within(node: Expression, least: int) -> str:
     return str(node) if precedence(node) >= least else f"({node})"
 
 
-def metrics(node: Expression) -> Iterator[Metric]:
+def metrics(node: Expression) -> Iterator[QueriedMetric]:
     """Every metric an expression reads, from left to right."""
     for query in queries(node):
-        if isinstance(query.source, Metric):
+        if isinstance(query.source, QueriedMetric):
             yield query.source
 
 
@@ -260,7 +260,7 @@ def queries(node: Expression) -> Iterator[Query]:
     match node:
         case Query(source=source):
             yield node
-            if not isinstance(source, Metric):
+            if not isinstance(source, QueriedMetric):
                 yield from queries(source)
         case Arithmetic(left=left, right=right) | Join(left=left, right=right):
             yield from queries(left)

@@ -12,7 +12,7 @@ from fss_exporter.oci.mql.ast import (
     Expression,
     Grouping,
     Join,
-    Metric,
+    QueriedMetric,
     Query,
     Selector,
     Stage,
@@ -44,7 +44,9 @@ def query(
     """
     selectors = tuple(select(dimension, wanted) for dimension, wanted in (where or {}).items())
     grouping = None if group_by is None else Grouping(tuple(group_by))
-    return Query(Metric(metric, Duration(minutes, "m"), selectors), (Stage(Statistic(statistic, argument), grouping),))
+    return Query(
+        QueriedMetric(metric, Duration(minutes, "m"), selectors), (Stage(Statistic(statistic, argument), grouping),)
+    )
 
 
 def at_least(left: Query, bound: float) -> Comparison:
@@ -81,10 +83,10 @@ def respelled(node: Expression, spellings: Mapping[str, str]) -> Expression:
             return replace(node, left=respelled(left, spellings))
         case Join(left=left, right=right) | Arithmetic(left=left, right=right):
             return replace(node, left=respelled(left, spellings), right=respelled(right, spellings))
-        case Query(source=Metric() as metric):
+        case Query(source=QueriedMetric() as metric):
             return replace(node, source=replace(metric, name=spellings.get(metric.name.lower(), metric.name)))
         case Query(source=source):
-            assert not isinstance(source, Metric)  # noqa: S101  # the case above
+            assert not isinstance(source, QueriedMetric)  # noqa: S101  # the case above
             return replace(node, source=respelled(source, spellings))
         case Constant():
             return node

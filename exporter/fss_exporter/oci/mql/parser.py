@@ -31,7 +31,7 @@ from fss_exporter.oci.mql.ast import (
     Expression,
     Grouping,
     Join,
-    Metric,
+    QueriedMetric,
     Query,
     Selector,
     SelectorSign,
@@ -180,7 +180,7 @@ class _Reader:
     def number(self) -> float:
         return float(self.match(_NUMBER, "a number").group())
 
-    def metric(self) -> Metric:
+    def metric(self) -> QueriedMetric:
         start = self.skip_space()
         name = self.match(NAME, "a metric, a number or a nested query in parentheses").group()
         group = None
@@ -190,7 +190,9 @@ class _Reader:
         interval = self.duration("an interval as in 5m")
         self.need("]", "the interval")
         selectors = self.selectors()
-        return self.build(start + self.text[start:].find("[") + 1, lambda: Metric(name, interval, selectors, group))
+        return self.build(
+            start + self.text[start:].find("[") + 1, lambda: QueriedMetric(name, interval, selectors, group)
+        )
 
     def duration(self, expected: str) -> Duration:
         found = self.match(_DURATION, expected)
@@ -214,7 +216,7 @@ class _Reader:
         value = self.match(_STRING, "a value in double quotes")[1]
         return self.build(start, lambda: Selector(dimension, cast("SelectorSign", sign), value))
 
-    def stages(self, source: Metric | Expression) -> Query:
+    def stages(self, source: QueriedMetric | Expression) -> Query:
         """What follows the first dot."""
         stages = [self.stage()]
         while self.take("."):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import BaseModel
 
-from fss_exporter.config import Settings, load
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
+from fss_exporter.settings import Settings, load
 
 EXAMPLE = Path(__file__).parents[1] / "deploy" / "fss-exporter.example.yml"
 

@@ -13,8 +13,8 @@ import yaml
 from pydantic import BaseModel
 from tests.cli.prompt import ask
 
-from fss_exporter.config import Settings, load
 from fss_exporter.errors import ConfigError
+from fss_exporter.settings import Settings, load
 from fss_exporter.web.web_config import WebConfiguration, load as load_web
 
 

@@ -11,7 +11,7 @@ PAGE = ROOT / "docs/architecture.md"
 PACKAGE = "fss_exporter"
 MARKS = ("<!-- picture: written by make architecture -->\n", "<!-- end of picture -->")
 
-CONFIGURATION = ("config", "yaml_lines")
+CONFIGURATION = ("settings", "yaml_lines")
 """Single modules that read the configuration file: one box in the picture. All further single modules are the ground."""
 
 
@@ -33,7 +33,7 @@ def room_of(module: str) -> str:
     if name in ("", "__main__"):
         return ""
     if name in CONFIGURATION:
-        return "config"
+        return "settings"
     return name if (ROOT / "exporter" / PACKAGE / name).is_dir() else "ground"
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from fss_exporter.config import load
 from fss_exporter.errors import FssError
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ, READ_CLASS, WRITE, WRITE_CLASS, class_of
+from fss_exporter.settings import load
 
 RULES = Path(__file__).parents[1] / "rules"
 _RATE = 'sum by (job, instance, mountaddr) (rate(node_mountstats_nfs_operations_requests_total{{operation=~"{}"}}[5m]))'

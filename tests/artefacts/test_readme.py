@@ -12,7 +12,7 @@ from tests.recordings import load_blind
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.cli.serve import ServeFlags
-from fss_exporter.config import load
+from fss_exporter.settings import load
 
 ROOT = Path(__file__).parent.parent.parent
 README = (ROOT / "README.md").read_text()

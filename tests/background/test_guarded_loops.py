@@ -14,12 +14,12 @@ import pytest
 from tests.processes import wait_for
 
 from fss_exporter.background import Worker, stalled_loops
-from fss_exporter.cli.cloud import Cloud
-from fss_exporter.config import load
+from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.oci.inventory_loop import InventoryLoop
 from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.snapshot import PollState
 from fss_exporter.oci.utilization_publisher import Publisher
+from fss_exporter.settings import load
 from fss_exporter.web.application import build
 from fss_exporter.web.collecting import Collectors
 from fss_exporter.web.messages import Request, Response

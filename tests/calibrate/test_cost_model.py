@@ -14,13 +14,13 @@ from tools.cost_rules import rendered
 
 from fss_exporter.cli.cost_model import CostModelSource, overrides_of
 from fss_exporter.cli.serve import ServeFlags, _parts
-from fss_exporter.config import Settings, load
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.saved_readings import between, read_saved
 from fss_exporter.oci.mount_target_estimates import METADATA, READS, WRITES, PointsByMetric, estimate
+from fss_exporter.settings import Settings, load
 
 MEASURED = """
 cost_model:

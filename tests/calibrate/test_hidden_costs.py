@@ -22,10 +22,10 @@ from fss_exporter.calibrate.calibration_run import (
 )
 from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
 from fss_exporter.calibrate.oci_minutes import OciMinutes
-from fss_exporter.config import Endpoints
 from fss_exporter.oci.call_budget import CallBudget
 from fss_exporter.oci.client import Credentials, Session
 from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.settings import Endpoints
 
 PLAN = CalibrationPlan(STEPS, 3, 5000.0)
 HIDDEN = {"RENAME": 9.0, "LOOKUP": 1.0, "READ 1 MiB": 17.0}

@@ -58,7 +58,7 @@ def test_help_shows_every_summary_whole() -> None:
 def test_help_and_version_import_no_command(arguments: list[str]) -> None:
     code = f"import sys; from fss_exporter.cli.main import run; run({arguments}); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    heavy = {"fss_exporter.config", "pydantic", "yaml", "rich", "oci", "prometheus_client", "asyncio", "jinja2"}
+    heavy = {"fss_exporter.settings", "pydantic", "yaml", "rich", "oci", "prometheus_client", "asyncio", "jinja2"}
     assert heavy & set(done.stderr.split()) == set()
 
 

@@ -254,5 +254,5 @@ sys.exit(main.run(sys.argv[1:]))
     }
     assert roots & unwanted == set()
     assert not [
-        name for name in loaded if name.startswith(("fss_exporter.oci", "fss_exporter.demo", "fss_exporter.config"))
+        name for name in loaded if name.startswith(("fss_exporter.oci", "fss_exporter.demo", "fss_exporter.settings"))
     ]

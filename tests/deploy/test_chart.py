@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import fss_exporter
-from fss_exporter.config import load
+from fss_exporter.settings import load
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy/helm/fss-exporter"

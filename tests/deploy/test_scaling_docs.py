@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from fss_exporter.cli.assets import write
-from fss_exporter.config import load
 from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.settings import load
 
 ROOT = Path(__file__).parents[2]
 SCALING = (ROOT / "docs/scaling.md").read_text()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fss_exporter.doctor.account import check_region, check_subscriptions
+from fss_exporter.doctor.account_checks import check_region, check_subscriptions
 from fss_exporter.doctor.account_facts import (
     CallOutcome,
     Lag,

@@ -15,8 +15,8 @@ POLLS = """
 import gc, json, os, sys
 from pathlib import Path
 import circuitbreaker
-from fss_exporter.cli.cloud import Polling, export_settings
-from fss_exporter.config import load
+from fss_exporter.cli.oci_polling import Polling, export_settings
+from fss_exporter.settings import load
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.oci.self_metrics import SelfMetrics
 

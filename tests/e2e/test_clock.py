@@ -11,12 +11,12 @@ import pytest
 from tests.oci.world import Clock
 from tests.region import Region, small
 
-from fss_exporter.cli.cloud import Polling, export_settings
-from fss_exporter.config import load
+from fss_exporter.cli.oci_polling import Polling, export_settings
 from fss_exporter.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.errors import FssError
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
+from fss_exporter.settings import load
 
 A_DAY_S = 86_400.0
 

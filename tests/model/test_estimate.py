@@ -82,6 +82,15 @@ def test_the_wire_tells_odd_tails_from_page_multiples() -> None:
     assert of_odd.point != of_even.point
 
 
+def test_a_mean_header_that_no_request_can_have_shows_that_sizes_differ() -> None:
+    """Headers are multiples of 4 bytes. Here the mean is 114, beside a mean size of 32 KiB."""
+    sizes = [4 * KIB, 60 * KIB + 2] * 50
+    truth = sum(map(write_io_operations, sizes))
+    bounds = estimate_writes(100, sum(sizes), MIB, write_wire(sent(sizes, 112)))
+    assert bounds.point == pytest.approx(truth, rel=0.05)
+    assert holds(bounds, truth)
+
+
 @given(workloads)
 def test_the_truth_of_any_reads_lies_within_the_bounds(workload: tuple[int, list[int]]) -> None:
     cap, sizes = workload

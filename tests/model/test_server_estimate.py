@@ -60,6 +60,15 @@ def test_requests_of_one_size_are_estimated_exactly(rates: list[float], bytes_pe
     assert estimate_writes_by_size(rates, bytes_per_second).point == 2 * point
 
 
+def test_two_sizes_whose_mean_is_a_page_multiple_are_not_taken_for_one() -> None:
+    """60 READs of 32 KiB and 40 of 272 KiB move as much as 100 of 128 KiB, and cost more."""
+    requests = [32 * KIB] * 60 + [272 * KIB] * 40
+    bounds = estimate_reads_by_size(*published(requests))
+    assert sum(requests) == 100 * 128 * KIB
+    assert bounds.point > 100 * read_io_operations(128 * KIB)
+    assert bounds.lower <= sum(map(read_io_operations, requests)) <= bounds.upper
+
+
 def test_without_throughput_the_buckets_alone_bound_it() -> None:
     assert estimate_reads_by_size([10, 0, 0], None) == (20, 20, 20)
     lower, point, upper = estimate_reads_by_size([0, 0, 10], None)

@@ -11,7 +11,6 @@ from tests.processes import require
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
 from fss_exporter.cli.nfs_agent import objectives_of
-from fss_exporter.config import Settings
 from fss_exporter.errors import SourceError
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import NfsCollector
@@ -20,6 +19,7 @@ from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.settings import Settings
 
 
 def test_the_scrape_of_the_fixture_host_is_the_golden_one() -> None:

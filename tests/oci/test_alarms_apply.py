@@ -12,17 +12,17 @@ from tests.oci.alarm_estate import PACK
 from tests.oci.world import reach
 from tests.region import Account, Region, RegionLimits, small
 
-from fss_exporter.config import Endpoints
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
+from fss_exporter.oci.alarms.alarm_plan import Plan, plan, removal
 from fss_exporter.oci.alarms.apply import StepOutcome, apply, doubles, survey
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
-from fss_exporter.oci.alarms.plan import Plan, plan, removal
 from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.call_budget import CallBudget
 from fss_exporter.oci.client import Credentials, Session
 from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.settings import Endpoints
 
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
 SCOPE = AlarmScope(STORAGE, STORAGE, small().topics)

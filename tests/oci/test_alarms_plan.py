@@ -8,8 +8,8 @@ import pytest
 from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
 
 from fss_exporter.oci.alarms import pack, render, show
+from fss_exporter.oci.alarms.alarm_plan import Existing, Plan, plan, removal
 from fss_exporter.oci.alarms.desired import Estate, desired
-from fss_exporter.oci.alarms.plan import Existing, Plan, plan, removal
 
 
 def stored(alarms: Iterable[pack.Alarm]) -> list[Existing]:
@@ -112,7 +112,7 @@ class TestPlan:
     def test_every_field_that_an_update_can_set_is_compared_or_named_as_harmless(self) -> None:
         from oci.monitoring.models import Alarm, UpdateAlarmDetails
 
-        from fss_exporter.oci.alarms import plan as planning
+        from fss_exporter.oci.alarms import alarm_plan as planning
 
         settable = set(UpdateAlarmDetails().attribute_map.values())
         kept = {"suppression"}

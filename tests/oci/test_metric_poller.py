@@ -12,8 +12,7 @@ from tests.oci.world import Clock, World
 from tests.region import Region
 
 from fss_exporter.background import EndLoop
-from fss_exporter.cli.cloud import Cloud
-from fss_exporter.config import load
+from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.account import Account, MonitoredRegion
 from fss_exporter.oci.call_budget import CallBudget
@@ -22,6 +21,7 @@ from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventoryState
 from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.snapshot import MetricState, PollState, SnapshotBoard
+from fss_exporter.settings import load
 
 if TYPE_CHECKING:
     from fss_exporter.oci.region_poller import RegionPoller

@@ -15,8 +15,7 @@ from tests.oci.world import reach
 from tests.processes import wait_for
 from tests.region import Account, Region, large, small
 
-from fss_exporter.cli.cloud import Cloud, Polling
-from fss_exporter.config import Settings, load
+from fss_exporter.cli.oci_polling import Cloud, Polling
 from fss_exporter.errors import FssError
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.alarms import pack
@@ -25,6 +24,7 @@ from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.utilization_publisher import MOST_STREAMS, UTILIZATION, Publisher
+from fss_exporter.settings import Settings, load
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")

@@ -9,12 +9,12 @@ from typing import Any
 from tests.region import Region
 
 from fss_exporter.catalogue import Family
-from fss_exporter.cli.cloud import Polling, export_settings
-from fss_exporter.config import load
+from fss_exporter.cli.oci_polling import Polling, export_settings
 from fss_exporter.errors import FssError
 from fss_exporter.oci.client import Reach
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
+from fss_exporter.settings import load
 
 MIDNIGHT = 1_795_000_020 // 60 * 60.0
 SECONDS_INTO_THE_MINUTE = 20.0

@@ -5,10 +5,10 @@ through `family()`, and the tests hold rules, dashboards, alarms and documents t
 """
 
 from fss_exporter.catalogue.client import CLIENT
-from fss_exporter.catalogue.cloud import CLOUD
 from fss_exporter.catalogue.exact_mode_metrics import EXACT
 from fss_exporter.catalogue.exporter import EXPORTER
 from fss_exporter.catalogue.metric import Family, Kind, Metric, Series, family
+from fss_exporter.catalogue.oci_metrics import CLOUD
 
 CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXACT, *CLOUD, *EXPORTER)}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fss_exporter.cli.account_flags import account_places
-from fss_exporter.config import Settings, load
 from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.settings import Settings, load
 
 if TYPE_CHECKING:
     from fss_exporter.oci.client import Credentials, Session
@@ -29,7 +29,7 @@ def credentials_of(settings: Settings) -> "Credentials":
         UsageError: the credentials cannot be used.
         Unreachable: no service gives the principal a token.
     """
-    from fss_exporter.cli.cloud import access_of  # noqa: PLC0415  # an agent has no OCI SDK
+    from fss_exporter.cli.oci_polling import access_of  # noqa: PLC0415  # an agent has no OCI SDK
     from fss_exporter.oci.client import read_credentials  # noqa: PLC0415
 
     return read_credentials(access_of(settings))
@@ -41,7 +41,7 @@ def sessions_of(settings: Settings, held: "Credentials", further: tuple[str, ...
     Raises:
         UsageError: no region is named.
     """
-    from fss_exporter.cli.cloud import reach_of, regions_of  # noqa: PLC0415  # an agent has no OCI SDK
+    from fss_exporter.cli.oci_polling import reach_of, regions_of  # noqa: PLC0415  # an agent has no OCI SDK
     from fss_exporter.oci.client import Session  # noqa: PLC0415
 
     budget = CallBudget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)

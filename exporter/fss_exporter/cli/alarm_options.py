@@ -11,8 +11,7 @@ import click
 
 from fss_exporter.cli.account_flags import credential_options
 from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
-from fss_exporter.cli.cloud import mount_target_settings
-from fss_exporter.config import Settings
+from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
@@ -23,6 +22,7 @@ from fss_exporter.oci.client import Session, region_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.service_metrics import NAMESPACES
 from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,10 +26,10 @@ from fss_exporter.cli.command_group import CommandGroup
 from fss_exporter.cli.terminal import echo
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.alarms import render as rendering, saved as saving, show
+from fss_exporter.oci.alarms.alarm_plan import Plan, plan as compare, removal
 from fss_exporter.oci.alarms.apply import apply as carry_out, doubles, survey
 from fss_exporter.oci.alarms.desired import AlarmScope, desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
-from fss_exporter.oci.alarms.plan import Plan, plan as compare, removal
 from fss_exporter.oci.alarms.saved import SavedPlan
 from fss_exporter.oci.alarms.service import Alarms
 

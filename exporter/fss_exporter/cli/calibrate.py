@@ -30,13 +30,13 @@ from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
 from fss_exporter.cli.account_flags import account_options
 from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
-from fss_exporter.cli.cloud import mount_target_settings
-from fss_exporter.config import Settings
+from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
 from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.settings import Settings
 from fss_exporter.tables import Column, Row
 
 _MOUNT_OPTIONS: Final = ("vers", "rsize", "wsize", "proto", "nconnect", "sec", "local_lock")

@@ -63,7 +63,7 @@ def judge(shape: str, config_file: Path | None) -> Judge:
     limits = Limits() if shape == NO_SHAPE else SHAPES[shape].limits
     if config_file is None:
         return Judge(shape, limits)
-    from fss_exporter.config import load  # noqa: PLC0415  # only where there is a configuration
+    from fss_exporter.settings import load  # noqa: PLC0415  # only where there is a configuration
 
     settings = load(config_file)
     given = settings.limits.shapes.get(shape)

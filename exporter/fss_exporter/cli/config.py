@@ -6,7 +6,7 @@ import click
 
 from fss_exporter.cli.command_group import CommandGroup
 from fss_exporter.cli.terminal import echo
-from fss_exporter.config import Settings, load
+from fss_exporter.settings import Settings, load
 
 
 @click.group(cls=CommandGroup)

@@ -8,7 +8,7 @@ from fss_exporter.cli.runtime import Part
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 
 if TYPE_CHECKING:
-    from fss_exporter.config import Settings
+    from fss_exporter.settings import Settings
 
 
 def overrides_of(settings: "Settings | None") -> CostOverrides:

@@ -13,12 +13,12 @@ import yaml
 from fss_exporter import tables, units
 from fss_exporter.cli.account_flags import account_options
 from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
-from fss_exporter.cli.cloud import mount_target_settings, selection_of
-from fss_exporter.config import Settings
+from fss_exporter.cli.oci_polling import mount_target_settings, selection_of
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.discovery import DiscoveredMountTarget, found_in, http_sd, sharing_an_address
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.settings import Settings
 from fss_exporter.tables import Column, Row
 from fss_exporter.terminal_text import printable_lines
 

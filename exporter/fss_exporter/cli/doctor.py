@@ -14,7 +14,6 @@ from fss_exporter.cli.ceilings import judge, shape_option
 from fss_exporter.cli.flags import duration
 from fss_exporter.cli.host_flags import PROCFS, kernel_options, procfs_options
 from fss_exporter.cli.service_claims import services_of
-from fss_exporter.config import Settings
 from fss_exporter.doctor import report
 from fss_exporter.doctor.client_probe import ClientProbe, tracefs_of
 from fss_exporter.doctor.exact import check_exact
@@ -26,6 +25,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url
 from fss_exporter.instance_metadata import METADATA_URL
 from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.settings import Settings
 from fss_exporter.units import latency
 
 if TYPE_CHECKING:

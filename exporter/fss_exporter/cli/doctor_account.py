@@ -4,9 +4,8 @@ import time
 
 from fss_exporter import tables
 from fss_exporter.cli.account_options import credentials_of, sessions_of
-from fss_exporter.cli.cloud import regions_of
-from fss_exporter.config import Settings
-from fss_exporter.doctor.account import check_region, check_subscriptions
+from fss_exporter.cli.oci_polling import regions_of
+from fss_exporter.doctor.account_checks import check_region, check_subscriptions
 from fss_exporter.doctor.account_facts import CallOutcome, RegionFacts, Subscriptions
 from fss_exporter.doctor.account_probe import Probe
 from fss_exporter.doctor.findings import Finding, Severity
@@ -14,6 +13,7 @@ from fss_exporter.doctor.subscriptions import OPERATION, ask_subscriptions
 from fss_exporter.errors import CloudError, UsageError
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.settings import Settings
 
 
 def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:

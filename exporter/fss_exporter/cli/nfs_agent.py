@@ -17,7 +17,7 @@ from fss_exporter.nfs.ticker import Ticker
 
 if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
-    from fss_exporter.config import Settings
+    from fss_exporter.settings import Settings
 
 
 class NfsAgent:

@@ -66,7 +66,7 @@ class _Run:
     def __init__(self, flags: NfsFlags, config_file: Path | None) -> None:
         settings = None
         if config_file is not None:
-            from fss_exporter.config import load  # noqa: PLC0415  # a host without a configuration needs no YAML
+            from fss_exporter.settings import load  # noqa: PLC0415  # a host without a configuration needs no YAML
 
             settings = load(config_file)
         self._flags = flags

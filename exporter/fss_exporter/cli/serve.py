@@ -16,7 +16,7 @@ from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
 
 if TYPE_CHECKING:
-    from fss_exporter.config import Settings
+    from fss_exporter.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ def _settings(options: ServeFlags) -> "Settings | None":
     """The configuration, if there is any: an agent without one needs neither YAML nor validation."""
     if options.config_file is None and not options.collect_oci:
         return None
-    from fss_exporter.config import load  # noqa: PLC0415
+    from fss_exporter.settings import load  # noqa: PLC0415
 
     return load(options.config_file, options.oci)
 
@@ -188,12 +188,12 @@ def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
 
 def _oci(options: ServeFlags) -> Part:
     try:
-        from fss_exporter.cli import cloud  # noqa: PLC0415  # an agent has no OCI SDK
+        from fss_exporter.cli import oci_polling  # noqa: PLC0415  # an agent has no OCI SDK
     except ModuleNotFoundError as missing:
         raise UsageError(
             f"--collector.oci needs the Python module {missing.name}, which is not installed: "
             "pip install 'fss-exporter[oci]'"
         ) from missing
-    from fss_exporter.config import load  # noqa: PLC0415
+    from fss_exporter.settings import load  # noqa: PLC0415
 
-    return cloud.part(lambda: load(options.config_file, options.oci))
+    return oci_polling.part(lambda: load(options.config_file, options.oci))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from fss_exporter.nfs.mount_services import BY_NAME, Claim, Services
 
 if TYPE_CHECKING:
-    from fss_exporter.config import Settings
+    from fss_exporter.settings import Settings
 
 
 def services_of(settings: "Settings | None") -> Services:

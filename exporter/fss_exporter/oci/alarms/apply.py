@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 from uuid import uuid4
 
 from fss_exporter.errors import CloudError
+from fss_exporter.oci.alarms.alarm_plan import Existing, Plan, Step, ours
 from fss_exporter.oci.alarms.pack import KEY_TAG
-from fss_exporter.oci.alarms.plan import Existing, Plan, Step, ours
 
 _GONE: Final = ("DELETING", "DELETED")
 _CONFLICT: Final = 409

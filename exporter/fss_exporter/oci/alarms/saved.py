@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from fss_exporter.errors import UsageError
+from fss_exporter.oci.alarms.alarm_plan import Existing, Plan
 from fss_exporter.oci.alarms.pack import KEY_TAG
-from fss_exporter.oci.alarms.plan import Existing, Plan
 
 
 @dataclass(frozen=True, slots=True)

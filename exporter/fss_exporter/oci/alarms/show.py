@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from fss_exporter.oci.alarms.alarm_plan import FieldChange, Plan, Step, StepKind
 from fss_exporter.oci.alarms.apply import StepOutcome
-from fss_exporter.oci.alarms.plan import FieldChange, Plan, Step, StepKind
 from fss_exporter.terminal_text import printable
 
 SIGNS: Final[dict[StepKind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}

@@ -11,7 +11,6 @@ from typing import Final
 from fss_exporter.background import EndLoop, Worker
 from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
-from fss_exporter.config import Settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
 from fss_exporter.oci.account import Account, MonitoredRegion
@@ -34,6 +33,7 @@ from fss_exporter.oci.tag_filter import TagFilter
 from fss_exporter.oci.unknown_targets import UnknownTargets
 from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.oci.window import newest_complete
+from fss_exporter.settings import Settings
 
 _LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due
 _PUBLISH_SECONDS: Final = 5.0  # between two looks whether a poll has ended

@@ -83,13 +83,13 @@ accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries ot
 fuzz: .venv/dev ## a million damaged mountstats and mountinfo texts through tick and scrape (twenty minutes; ARGS="--inputs 10000")
 	@$(RUN) -m tests.nfs.fuzz $(ARGS)
 
-metrics: .venv/dev ## write docs/metrics.md anew from the catalogue
+metrics: .venv/dev ## write docs/metrics.md from the catalogue
 	@PYTHONPATH=exporter:. $(BIN)/python -m tools.metrics_page
 
 measured: .venv/dev ## docs/white-paper-measurements.md: the white paper's measured rows against the model
 	@$(RUN) -m tools.measured_rows
 
-golden: .venv/dev ## write the golden measured scrape anew, after a change that is meant
+golden: .venv/dev ## write the golden measured scrape, after an intended change
 	@$(RUN) -m tests.nfs.golden
 
 bench: bench-agent bench-oci bench-rules ## what everything costs; docs/performance.md explains the tables

@@ -73,7 +73,7 @@ def stalled_loops(loops: Iterable[HasHeartbeat], now: float) -> tuple[str, ...]:
 
 
 class EndLoop(Exception):
-    """Raised by a round that was told to stop: the loop ends without an error."""
+    """Raised by a round that has to stop: the loop ends without an error."""
 
 
 class Worker:
@@ -138,7 +138,7 @@ class Worker:
         """Run one round and record how it ended.
 
         Raises:
-            EndLoop: the round was told to stop.
+            EndLoop: the round has to stop.
         """
         try:
             self._run_round()

@@ -1,4 +1,4 @@
-"""The whole client scrape of two looks at a fixture host, a second apart: `make golden` writes it anew.
+"""The whole client scrape of two looks at a fixture host, a second apart: `make golden` writes the file.
 
 The host (tests/fixtures/procfs) is put together from recordings of a Linux 6.1 client: one export mounted five times
 under three superblocks, an export with mixed work under a name with a space, an NFSv4.2 mount, a TLS forwarder. Its operator

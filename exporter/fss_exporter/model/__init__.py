@@ -1,1 +1,1 @@
-"""What an operation costs, what a mount target can bear, how much is left: arithmetic on frozen records, no IO."""
+"""What an operation costs, the ceilings of a mount target, how much is left: arithmetic on frozen records, no IO."""

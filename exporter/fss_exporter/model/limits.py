@@ -1,4 +1,4 @@
-"""What a mount target can bear.
+"""Ceilings of a mount target.
 
 Sources:
     white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 1 ("provisioned, not an
@@ -74,7 +74,7 @@ _BY_THROUGHPUT = {shape.observed_throughput_gbps: shape for shape in SHAPES.valu
 
 
 def shape_of(observed_throughput_gbps: int | None) -> Shape:
-    """The shape that `observedThroughput` (Gbit/s) tells; absent, 0 and 1 are standard.
+    """The shape of an `observedThroughput` (Gbit/s); absent, 0 and 1 are standard.
 
     A throughput without a document makes a shape of its own, `hpmt-<Gbit/s>`, with the one ceiling it states.
     """

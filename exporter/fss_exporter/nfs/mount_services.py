@@ -67,7 +67,7 @@ class Known:
         cost: how its operations are counted.
         stated: True where the configuration or the server's name says so; False for the default.
         kind: what was bought; empty where it is not known.
-        ceilings: what it can bear, as far as that is known.
+        ceilings: the known ceilings.
     """
 
     service: Service

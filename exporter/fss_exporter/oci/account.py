@@ -47,7 +47,7 @@ class Account(Generic[_Held]):
     """The regions, connected at first use. Any thread may ask for them.
 
     Args:
-        read_credentials: reads the credentials anew.
+        read_credentials: reads the credentials again.
         connect: makes the regions, once, with the first credentials that can be read.
         renew: lets the regions sign with other credentials; what they know stays.
     """

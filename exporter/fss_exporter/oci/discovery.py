@@ -82,6 +82,6 @@ def _endpoint(address: str) -> str:
 
 
 def sharing_an_address(found: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
-    """Mount targets whose address another one has as well (overlapping networks): clients cannot be told apart."""
+    """Mount targets whose address another one has as well (overlapping networks): clients cannot be distinguished."""
     uses = Counter(one.target.address for one in found)
     return [one for one in found if one.target.address and uses[one.target.address] > 1]

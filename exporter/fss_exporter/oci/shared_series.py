@@ -29,7 +29,7 @@ class SharedSeries(Series):
         self._pieces = tuple(map(intern, whole.text.split(_BETWEEN)))
 
     @property
-    def text(self) -> str:  # type: ignore[override]  # read-only here, and nobody writes it
+    def text(self) -> str:  # type: ignore[override]  # read-only here, and no code writes it
         """As in `Series`; a comma inside a value is a piece's end like any other, joining brings it back."""
         return _BETWEEN.join(self._pieces)
 

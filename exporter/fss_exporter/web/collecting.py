@@ -50,7 +50,7 @@ class Collectors(Collector):
     nothing. Its first failure and its recovery are logged, the same failure in between is not.
 
     Args:
-        sources: by the value of the `collector` label. Looked at anew in each scrape, so that a source may be replaced
+        sources: by the value of the `collector` label. Looked at again in each scrape, so that a source may be replaced
             while the exporter runs.
         loops: the background loops, in the order they are shown.
         clock: monotonic seconds, the clock of the loops.

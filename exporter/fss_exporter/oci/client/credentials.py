@@ -63,7 +63,7 @@ def read_credentials(access: Access) -> Credentials:
 
     Raises:
         UsageError: the configuration file or key cannot be used, or the tenancy is not known.
-        Unreachable: there is nobody to give a token.
+        Unreachable: no service gives a token.
     """
     files: dict[Path, FileState] = {}
     if access.auth == "config_file":

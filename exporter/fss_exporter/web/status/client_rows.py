@@ -32,7 +32,7 @@ class Totals:
     queue_seconds: float = 0.0
 
     def since(self, earlier: "Totals") -> "Totals":
-        """What was added; never negative, because a counter that starts anew starts at 0."""
+        """What was added; never negative, because a restarted counter starts at 0."""
         return Totals(*(max(0.0, now - then) for now, then in zip(astuple(self), astuple(earlier), strict=True)))
 
 

@@ -15,8 +15,8 @@ def test_no_distribution_is_without_a_licence() -> None:
 
 
 def test_the_lesser_gpl_of_the_poller_is_named_and_the_agent_has_none() -> None:
-    assert "- crc32c: LGPL-2.1-or-later" in PAGE.read_text()
-    copyleft = [line[2:].partition(":")[0] for line in PAGE.read_text().splitlines() if line.startswith("- ")]
+    assert "- crc32c (LGPL-2.1-or-later)" in PAGE.read_text()
+    copyleft = [line[2:].partition(" (")[0] for line in PAGE.read_text().splitlines() if line.startswith("- ")]
     assert copyleft
     assert set(copyleft).isdisjoint(locked("agent"))
 

@@ -82,7 +82,7 @@ EXACT = (
         "counter",
         ("operation",),
         "operations",
-        "What those cost if they were OCI File Storage. Part of no other metric.",
+        "Cost of these READs and WRITEs if the mounts were OCI File Storage. Part of no other metric.",
         _SIZES,
         diagnostic=True,
     ),

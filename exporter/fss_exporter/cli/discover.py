@@ -37,7 +37,7 @@ _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
 def discover(config_file: Path | None, *, output: str, **flags: Any) -> int:
     """Mount targets with their exports, addresses, shapes and ceilings, asked of OCI.
 
-    Exit code 1: something could not be listed; what could be is shown.
+    Exit code 1: a listing failed. The output has the rest.
     """
     settings = account_settings(config_file, **flags)
     sessions = sessions_of(settings, credentials_of(settings))

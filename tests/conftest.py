@@ -2,9 +2,13 @@
 
 import os
 import sysconfig
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.region import Account
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 settings.load_profile("patient")
@@ -19,3 +23,11 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith(("OCI_", "PROMETHEUS_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def account() -> "Account":
+    """The account of demo regions."""
+    from tests.region import shared_account  # most tests need no region
+
+    return shared_account()

@@ -14,6 +14,9 @@ from tools.alarm_files import rendered
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
 
+TWIN_TAG = "prometheus-alert"
+"""Tag of an alarm with the name of the Prometheus alert for the same fault."""
+
 FILES = sorted(file for folder in ("alarms", "other-services") for file in (MQL / folder).glob("*.json"))
 RUNBOOK = " docs/runbook.md#"
 OCIDS = {"ALARM_COMPARTMENT_OCID", "METRIC_COMPARTMENT_OCID", "TOPIC_OCID"} | {
@@ -84,7 +87,7 @@ class TestEveryFile:
 class TestTexts:
     @each_alarm
     def test_link_to_the_runbook_of_the_twin(self, alarm: pack.Alarm) -> None:
-        twin = alarm.body["freeformTags"][pack.TWIN_TAG]
+        twin = alarm.body["freeformTags"][TWIN_TAG]
         for _, rule in alarm.rules():
             assert rule["body"].endswith(f"{RUNBOOK}{twin.lower()}")
 
@@ -127,7 +130,7 @@ class TestReadme:
 
     @each_alarm
     def test_names_the_twin_of_every_alarm(self, alarm: pack.Alarm) -> None:
-        twin = alarm.body["freeformTags"][pack.TWIN_TAG]
+        twin = alarm.body["freeformTags"][TWIN_TAG]
         assert (
             f"`{twin}`" in next(cells for name, cells in self.rows().items() if name.endswith(f"/{alarm.name}.json"))[1]
         )
@@ -151,7 +154,7 @@ class TestReadme:
 def test_every_alarm_names_a_twin_that_is_among_the_prometheus_alerts() -> None:
     rules = yaml.safe_load((MQL.parent / "rules" / "alerts.yml").read_text())
     alerts = {rule["alert"] for group in rules["groups"] for rule in group["rules"] if "alert" in rule}
-    assert {alarm.body["freeformTags"][pack.TWIN_TAG] for alarm in PACK} <= alerts
+    assert {alarm.body["freeformTags"][TWIN_TAG] for alarm in PACK} <= alerts
 
 
 def test_every_alarm_carries_the_same_fields_in_the_same_order() -> None:

@@ -32,11 +32,6 @@ HIDDEN = {"RENAME": 9.0, "LOOKUP": 1.0, "READ 1 MiB": 17.0}
 """Three costs that are not the table's 8, 2 and 33."""
 
 
-@pytest.fixture(scope="module")
-def account() -> Account:
-    return Account.generate(small().id)
-
-
 @pytest.fixture
 def clock() -> FastClock:
     return FastClock(NOW + 17)

@@ -1,21 +1,15 @@
 """A loopback OCI region, the flags that lead to it, an operator of its alarms, and what keeps this machine out of `doctor`."""
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.cli.alarms_operator import Operator
-from tests.region import Account, Region, small
+from tests.region import Region, shared_account, small
 
 from fss_exporter.cli import account_options
 from fss_exporter.doctor import network
 from fss_exporter.oci.call_budget import CallBudget
-
-
-@cache
-def _account() -> Account:
-    return Account.generate(small().id)
 
 
 @pytest.fixture
@@ -24,14 +18,14 @@ def region(monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
     monkeypatch.setattr(
         account_options, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False)
     )
-    with Region(account=_account(), calls_per_second={}) as running:
+    with Region(account=shared_account(), calls_per_second={}) as running:
         yield running
 
 
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
     """An SDK configuration file with the account's key."""
-    return _account().write_config(tmp_path, small().region)
+    return shared_account().write_config(tmp_path, small().region)
 
 
 @pytest.fixture

@@ -9,11 +9,6 @@ from tests.demo.sdk import Clients, Clock, clients
 from tests.region import Account, Region, Tenancy, small
 
 
-@pytest.fixture(scope="session")
-def account() -> Account:
-    return Account.generate(small().id)
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()

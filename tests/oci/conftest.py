@@ -10,11 +10,6 @@ from tests.oci.world import Clock, World
 from tests.region import Account, Region, Tenancy, small
 
 
-@pytest.fixture(scope="session")
-def account() -> Account:
-    return Account.generate(small().id)
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """One clock for region, exporter and the SDK's circuit breakers."""

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.demo.sdk import NOW, Clients, Clock, clients
-from tests.region import Account, Region, small
+from tests.region import Region, shared_account, small
 
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
@@ -26,15 +25,10 @@ PASTED = {file.stem: file.read_text().strip() for file in (MQL / "queries").glob
 PUBLISHED = {"utilization-iops"}  # of the exporter's own namespace, empty until it publishes
 
 
-@cache
-def account() -> Account:
-    return Account.generate(small().id)
-
-
 @pytest.fixture(scope="module")
 def sdk() -> Iterator[Clients]:
     with Region(
-        small(), account=account(), calls_per_second={}, now=Clock(), wall=lambda: datetime.now(UTC).timestamp()
+        small(), account=shared_account(), calls_per_second={}, now=Clock(), wall=lambda: datetime.now(UTC).timestamp()
     ) as region:
         yield clients(region, raw=True)
 

@@ -3,14 +3,13 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import pytest
 from tests.demo.sdk import Clients, Clock, clients
 from tests.oci.alarm_estate import PACK
 from tests.oci.world import reach
-from tests.region import Account, Region, RegionLimits, small
+from tests.region import Region, RegionLimits, shared_account, small
 
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
@@ -30,11 +29,6 @@ WANTED = desired(PACK, SCOPE, Estate())
 FEW = WANTED[:4]
 
 
-@cache
-def account() -> Account:
-    return Account.generate(small().id)
-
-
 @pytest.fixture
 def clock() -> Clock:
     """The time of the region's data; alarms are evaluated as it is turned."""
@@ -43,7 +37,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def region(clock: Clock) -> Iterator[Region]:
-    with Region(small(), account=account(), calls_per_second={}, now=clock) as running:
+    with Region(small(), account=shared_account(), calls_per_second={}, now=clock) as running:
         yield running
 
 
@@ -211,7 +205,7 @@ def test_an_apply_that_fails_half_way_is_taken_up_by_the_next(service: Alarms, r
 
 
 def test_a_quota_met_in_the_middle_says_what_was_done_and_what_was_not() -> None:
-    with Region(small(), account=account(), calls_per_second={}, limits=RegionLimits(alarms=2)) as region:
+    with Region(small(), account=shared_account(), calls_per_second={}, limits=RegionLimits(alarms=2)) as region:
         service = Alarms(session_in(region), "config_file")
         outcomes = apply(planned(service), service)
         assert "LimitExceeded" in failures(outcomes)[FEW[2].name]
@@ -308,7 +302,7 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
 
 def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
     clock = Clock()
-    with Region(small(), account=account(), calls_per_second={}, now=clock, wall=time.time) as region:
+    with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=time.time) as region:
         service = Alarms(session_in(region), "config_file")
         scope = replace(SCOPE, metric_compartment=next(one.id for one in small().compartments if one.name == "batch"))
         absent = tuple(alarm for alarm in desired(PACK, scope, Estate()) if alarm.key == "mount-target-data-missing")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 from tests.demo.sdk import Clients, Clock, clients
-from tests.oci.test_alarms_apply import account, session_in
-from tests.region import Region, small
+from tests.oci.test_alarms_apply import session_in
+from tests.region import Region, shared_account, small
 
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci import mql
@@ -145,7 +145,7 @@ class TestInARegion:
 
     @pytest.fixture
     def region(self, clock: Clock) -> Iterator[Region]:
-        with Region(TENANCY, account=account(), calls_per_second={}, now=clock) as running:
+        with Region(TENANCY, account=shared_account(), calls_per_second={}, now=clock) as running:
             yield running
 
     def test_the_alarms_fire_for_those_that_are_near_their_ceilings(self, region: Region, clock: Clock) -> None:

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from tests.cli.prompt import ask
 from tests.demo.sdk import Clients, Clock, clients
 from tests.oci.world import reach
 from tests.processes import wait_for
-from tests.region import Account, Region, large, small
+from tests.region import Region, large, shared_account, small
 
 from fss_exporter.cli.oci_polling import Cloud, Polling
 from fss_exporter.errors import FssError
@@ -30,11 +29,6 @@ TARGETS = {target.name: target.id for target in small().mount_targets}
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")
 
 
-@cache
-def account() -> Account:
-    return Account.generate(small().id)
-
-
 def today() -> float:
     """Signatures are of today, whatever the time of the data."""
     return datetime.now(UTC).timestamp()
@@ -47,7 +41,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def region(clock: Clock) -> Iterator[Region]:
-    with Region(small(), account=account(), calls_per_second={}, now=clock, wall=today) as running:
+    with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as running:
         yield running
 
 
@@ -249,7 +243,7 @@ class TestInTheExporter:
         return load(None, {**flags, **more})
 
     def test_shares_are_posted_after_a_poll_once_it_is_asked_for(self, tmp_path: Path) -> None:
-        with Region(small(), account=account(), calls_per_second={}) as region:
+        with Region(small(), account=shared_account(), calls_per_second={}) as region:
             settings = self.settings(region, tmp_path, **{"oci.publish": True})
             cloud = Cloud(lambda: settings)
             cloud.start()
@@ -259,7 +253,7 @@ class TestInTheExporter:
                 cloud.stop()
 
     def test_nothing_is_posted_unless_it_is_asked_for(self, tmp_path: Path) -> None:
-        with Region(small(), account=account(), calls_per_second={}) as region:
+        with Region(small(), account=shared_account(), calls_per_second={}) as region:
             settings = self.settings(region, tmp_path)
             cloud = Cloud(lambda: settings)
             cloud.start()

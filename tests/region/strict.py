@@ -8,6 +8,7 @@ from tests.region.signature import verify
 
 from fss_exporter.demo.region import Region as DemoRegion, Tenancy
 from fss_exporter.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
+from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.demo.region.wire import ApiOperation, ApiRequest
 
 SPOILT: Mapping[str, bytes | None] = {
@@ -48,6 +49,31 @@ class Region(DemoRegion):
         super().__init__(tenancy, **options)
         self._wall = wall
         self.store.spelling = self._spelling
+
+    def truth(self, metric: str, resource: str, minute: int, **dimensions: str) -> float | None:
+        """The value of one stream and minute, whenever it arrives; None for a point that is never published.
+
+        Args:
+            metric: documented name, without regard to case.
+            resource: display name or OCID of the publishing resource (`resourceId`).
+            minute: epoch seconds // 60 of the point's timestamp.
+            dimensions: further dimensions, as many as separate the stream from the others.
+
+        Raises:
+            LookupError: no stream, or several, fit.
+        """
+        resource_id = self.tenancy.named(resource)
+        found = [
+            (number, stream)
+            for published in published_metrics()
+            if published.name.lower() == metric.lower()
+            for number, stream in self.store.streams(published)
+            if stream.resource_id == resource_id and dimensions.items() <= stream.dimensions.items()
+        ]
+        if len(found) != 1:
+            raise LookupError(f"{len(found)} streams of {metric} fit {resource} {dimensions}")
+        number, stream = found[0]
+        return self.store.published(number, stream, minute)
 
     def _spelling(self, name: str, minute: int) -> str:
         return name.replace("bySize", "BySize") if self.fault_board.spoiling("name-case", minute) else name

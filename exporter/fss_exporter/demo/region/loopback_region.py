@@ -24,7 +24,6 @@ from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.faults import Fault, FaultBoard, FaultKinds
 from fss_exporter.demo.region.http_listener import HttpListener
 from fss_exporter.demo.region.inventory_api import InventoryApi
-from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.demo.region.monitoring_api import MonitoringApi
 from fss_exporter.demo.region.point_store import PointStore
 from fss_exporter.demo.region.requests_per_second import RequestMix
@@ -144,31 +143,6 @@ class Region:
     def minute(self) -> int:
         """The current minute of the data, epoch seconds // 60."""
         return int(self._now() // 60)
-
-    def truth(self, metric: str, resource: str, minute: int, **dimensions: str) -> float | None:
-        """The value of one stream and minute, whenever it arrives; None for a point that is never published.
-
-        Args:
-            metric: documented name, without regard to case.
-            resource: display name or OCID of the publishing resource (`resourceId`).
-            minute: epoch seconds // 60 of the point's timestamp.
-            dimensions: further dimensions, as many as separate the stream from the others.
-
-        Raises:
-            LookupError: no stream, or several, fit.
-        """
-        resource_id = self.tenancy.named(resource)
-        found = [
-            (number, stream)
-            for published in published_metrics()
-            if published.name.lower() == metric.lower()
-            for number, stream in self.store.streams(published)
-            if stream.resource_id == resource_id and dimensions.items() <= stream.dimensions.items()
-        ]
-        if len(found) != 1:
-            raise LookupError(f"{len(found)} streams of {metric} fit {resource} {dimensions}")
-        number, stream = found[0]
-        return self.store.published(number, stream, minute)
 
     # -- faults and load
 

@@ -28,7 +28,6 @@ from fss_exporter.oci.utilization_publisher import UTILIZATION
 
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
-TWIN_TAG: Final = "prometheus-alert"
 
 RUNBOOK: Final = "docs/runbook.md"
 """How the texts of the templates name the runbook."""

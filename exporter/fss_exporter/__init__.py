@@ -1,3 +1,3 @@
 """Prometheus exporter and tools for OCI File Storage mount targets."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -15,8 +15,11 @@ help: ## list the targets
 demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI region; no account needed
 	@$(BIN)/fss-exporter demo $(ARGS)
 
-test: .venv/dev tools-present ## all tests, with a real prometheus and promtool
-	@$(BIN)/python -m pytest $(ARGS)
+test: .venv/dev tools-present ## all tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
+
+test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders (half an hour)
+	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)
 
 check: .venv/dev format lint types contracts deploy-check dashboard-check test ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests
 

@@ -29,9 +29,10 @@ def health(port: int) -> subprocess.CompletedProcess[str]:
 def test_a_running_exporter_is_healthy(configuration: str, tmp_path: Path) -> None:
     Authority(tmp_path).sign("server")
     (tmp_path / "web.yml").write_text(configuration)
+    protected = [f"--web.config.file={tmp_path / 'web.yml'}"] if configuration else []
     log = tmp_path / "log"
     command = [require("fss-exporter", "this project"), "serve", "--web.listen-address=127.0.0.1:0"]
-    with process([*command, f"--web.config.file={tmp_path / 'web.yml'}"], log):
+    with process([*command, *protected], log):
         port, *_ = wait_for(
             lambda: re.findall(r"127\.0\.0\.1:(\d+)/metrics", log.read_text()), f"a listener, see {log}"
         )

@@ -147,6 +147,7 @@ CLIENT = (
         "Operations that ended with an error status, names that were not found included.",
         "column 9 of the per-op statistics of mountstats",
         detail="Absent before kernel 5.3.",
+        diagnostic=True,
     ),
     Metric(
         "fss_client_unexpected_errors_total",

@@ -1,0 +1,57 @@
+"""Part of `make test-rules`: every incident on both generations of promtool, and with groups in other orders.
+
+Not among the default tests, because the runs take half an hour. The default tests run each incident once.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+
+import pytest
+from tests.rules import trial
+from tests.rules.alerts_tried import tried
+from tests.rules.incidents import INCIDENTS, Incident
+from tests.rules.pack import RULE_FILES, rules_of
+
+SHORT = [one for one in INCIDENTS if one.build().step == 1]
+ORDERS = {"reversed": -1, "shuffled": 7, "shuffled again": 23}
+
+
+def _name(incident: object) -> str:
+    return incident.name if isinstance(incident, Incident) else str(incident)
+
+
+@pytest.fixture(params=["2", "3"], scope="session")
+def promtool(request: pytest.FixtureRequest) -> str:
+    (path,) = {path for version, path in trial.promtools().items() if version.startswith(request.param)}
+    return path
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("incident", INCIDENTS, ids=_name)
+def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident: Incident, promtool: str) -> None:
+    verdict = tried(incident, promtool)
+
+    assert not verdict.wrong, f"{verdict.got}: {verdict.wrong}"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("incident", "order"), list(zip(SHORT, cycle(ORDERS), strict=False)), ids=_name)
+def test_the_order_of_groups_changes_messages_by_one_interval_at_most(incident: Incident, order: str) -> None:
+    (path,) = {path for version, path in trial.promtools().items() if version.startswith("2")}
+
+    verdict = tried(incident, path, ORDERS[order], slack=2)
+
+    assert not verdict.wrong, f"{verdict.got}: {verdict.wrong}"
+
+
+@pytest.mark.timeout(600)
+def test_every_alert_fires_in_an_incident_with_each_of_its_severities() -> None:
+    (path,) = {path for version, path in trial.promtools().items() if version.startswith("2")}
+    worlds = [one.build() for one in INCIDENTS]
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(lambda world: trial.firing(world, path, eval_minutes=world.step), worlds))
+    firing = {alert for run in runs for alerts in run.values() for alert in alerts}
+    seen = {(dict(alert)["alertname"], dict(alert)["severity"]) for alert in firing}
+    wanted = {(rule.name, rule.labels["severity"]) for path in RULE_FILES for rule in rules_of(path) if rule.is_alert}
+
+    assert seen == wanted

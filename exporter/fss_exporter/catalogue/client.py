@@ -219,6 +219,7 @@ CLIENT = (
         "operations_per_second",
         "READs or WRITEs a second that one client was seen to reach at the service behind an address: an objective, not a ceiling.",
         "type in services of the configuration, documents of the service",
+        diagnostic=True,
     ),
     Metric(
         "fss_client_objective_bytes_per_second",
@@ -227,6 +228,7 @@ CLIENT = (
         "bytes_per_second",
         "Payload bytes a second that one client was seen to read or write at the service behind an address: an objective, not a ceiling.",
         "as fss_client_objective_operations_per_second",
+        diagnostic=True,
     ),
     Metric(
         "fss_client_iops_limit",
@@ -268,5 +270,6 @@ CLIENT = (
         "Bandwidth of the network of this instance in each direction.",
         "shapeConfig.networkingBandwidthInGbps of the instance metadata of OCI, or --nfs.network-bandwidth",
         detail="Absent outside of OCI, where the metadata lack the field, and where a sandbox without network keeps the agent from asking.",
+        diagnostic=True,
     ),
 )

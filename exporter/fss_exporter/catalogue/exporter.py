@@ -20,6 +20,7 @@ EXPORTER = (
         "the configuration",
         detail="One series for each operation of cost_model. io_operations is the cost of one call, factor scales the table's cost of "
         "READ or WRITE. One of the two labels is empty. Absent where the white paper's table is in force.",
+        diagnostic=True,
     ),
     Metric(
         "fss_collector_success",
@@ -36,6 +37,7 @@ EXPORTER = (
         "seconds",
         "How long the collector took to read its source at the last attempt.",
         "the exporter",
+        diagnostic=True,
     ),
     Metric(
         "fss_collector_errors_total",
@@ -71,6 +73,7 @@ EXPORTER = (
         "superblocks",
         "NFS superblocks (counter sets) at the last tick.",
         "major:minor of mountinfo",
+        diagnostic=True,
     ),
     Metric(
         "fss_nfs_superblocks_left_out",
@@ -87,6 +90,7 @@ EXPORTER = (
         "mounts",
         "NFS mounts that --nfs.mounts-include and --nfs.mounts-exclude leave out.",
         "mountinfo",
+        diagnostic=True,
     ),
     Metric(
         "fss_nfs_unresolved_forwarder_addresses",
@@ -113,5 +117,6 @@ EXPORTER = (
         "Time between the last two ticks.",
         "the exporter",
         detail="Longer than --nfs.tick where the tick slows itself down.",
+        diagnostic=True,
     ),
 )

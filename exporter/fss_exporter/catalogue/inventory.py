@@ -47,7 +47,6 @@ INVENTORY: tuple[Metric, ...] = (
         "info",
         "A file system as the inventory has it. The state HYDRATING is a clone that still copies the data of its parent and does not reach full throughput.",
         "ListFileSystems",
-        diagnostic=True,
     ),
     Metric(
         "fss_export_info",
@@ -64,7 +63,6 @@ INVENTORY: tuple[Metric, ...] = (
         "info",
         "A replication as the inventory has it.",
         "ListReplications",
-        diagnostic=True,
     ),
     Metric(
         "fss_outbound_connector_info",

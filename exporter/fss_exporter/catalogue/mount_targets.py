@@ -80,7 +80,6 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "operations",
         "Measured mount-target I/O operations since the exporter started. Each minute is counted once, however late.",
         "MountTargetIOPS, mean x 60 s",
-        diagnostic=True,
     ),
     Metric(
         "fss_mount_target_estimated_iops",
@@ -123,7 +122,6 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "bytes",
         "Bytes read through the mount target since the exporter started. Each minute is counted once, however late.",
         "MountTargetReadThroughput, mean x 60 s",
-        diagnostic=True,
     ),
     Metric(
         "fss_mount_target_write_bytes_per_second",
@@ -140,7 +138,6 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "bytes",
         "Bytes written through the mount target since the exporter started. Each minute is counted once, however late.",
         "MountTargetWriteThroughput, mean x 60 s",
-        diagnostic=True,
     ),
     Metric(
         "fss_mount_target_connections",

@@ -12,7 +12,6 @@ OTHER_SERVICES: tuple[Metric, ...] = (
         "info",
         "A file system or volume of another storage service, from the inventory. `kind` is its tier or performance level.",
         "ListLustreFileSystems, ListVolumes, ListBootVolumes",
-        diagnostic=True,
     ),
     Metric(
         "fss_service_capacity_bytes",

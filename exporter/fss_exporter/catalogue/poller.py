@@ -42,6 +42,7 @@ POLLER: tuple[Metric, ...] = (
         "seconds",
         "Unix time of the last inventory of a region in which every call was answered. Absent before the first.",
         "the poller",
+        diagnostic=True,
     ),
     Metric(
         "fss_oci_clock_skew_seconds",

@@ -16,10 +16,10 @@ demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI 
 	@$(BIN)/fss-exporter demo $(ARGS)
 
 test: .venv/dev tools-present ## all tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
-	@$(BIN)/python -m pytest -n 3 --dist loadgroup tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py $(ARGS)
 
 test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders (half an hour)
 	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)

@@ -31,10 +31,3 @@ def account() -> "Account":
     from tests.region import shared_account  # most tests need no region
 
     return shared_account()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of a file to one worker, because they share servers. Incidents share nothing and go to any worker."""
-    for item in items:
-        if item.path.name != "test_incidents.py":
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))

@@ -38,10 +38,12 @@ QUIET = re.compile("[^{]*(ratio|errors|retransmissions|unanswered)")  # 0 on a f
 
 
 class _Server(ThreadingHTTPServer):
-    """A server that takes a scrape that gave up for what it is: prometheus comes again."""
+    """A server that ignores a scrape that Prometheus has given up, because Prometheus scrapes again."""
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing."""
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print every other error, so that a bench without series does not wait in silence."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 @contextmanager

@@ -116,8 +116,8 @@ def _of_mount(series: Selected, address: str, number: int) -> str:
     if name.startswith("client:"):
         by_node_exporter = series.wants(agent="node_exporter") and not series.wants(agent="")
         return f'{at},agent="node_exporter"' if by_node_exporter else at
-    if not name.startswith("fss_client_") or OF_OTHER_SERVICES.fullmatch(name):
-        return ""
+    if not name.startswith("fss_client_") or OF_OTHER_SERVICES.fullmatch(name) or name not in CATALOGUE:
+        return ""  # a histogram has series in exact mode only, and the fleet runs without it
     if name == "fss_client_mount_info":
         return f"{mount},{OPTIONS}"
     return mount if "export" in CATALOGUE[name].labels else at

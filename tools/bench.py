@@ -29,6 +29,8 @@ SCRAPES = {1: 60, 10: 60, 100: 20, 1000: 6}
 TICKING_SECONDS = {1: 10.0, 10: 20.0, 100: 20.0, 1000: 120.0}
 # Long enough for several ticks: with very many mounts they are more than ten seconds apart.
 SETTLING_SECONDS = {1: 3.0, 10: 3.0, 100: 5.0, 1000: 40.0}
+PAUSE_SECONDS = 0.12
+# Scrapes within a tenth of a second share one collection (web/scrapes.py), and every measured scrape must collect.
 DAY = 86_400
 # Long enough for a tick that sees a day go by: what a counter has grown by since a moment ago is short and compresses well.
 
@@ -194,6 +196,7 @@ def measure(mounts: int, node_exporter: str) -> tuple[Exporter, Exporter, float]
         time.sleep(SETTLING_SECONDS[mounts])
         for _ in range(SCRAPES[mounts]):
             host.advance()
+            time.sleep(PAUSE_SECONDS)
             first.scrape()
             second.scrape()
         seconds = TICKING_SECONDS[mounts]

@@ -1,1 +1,3 @@
-"""What an operation costs, the ceilings of a mount target, how much is left: arithmetic on frozen records, no IO."""
+"""Costs of operations, ceilings and the share in use, as arithmetic on frozen records. No module here reads or writes
+anything.
+"""

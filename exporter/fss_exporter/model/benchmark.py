@@ -1,7 +1,7 @@
-"""A benchmark as the traffic it puts on the storage.
+"""Convert a benchmark report into the traffic that the benchmark puts on the storage.
 
-A benchmark knows its sizes, so its cost is exact where every request has one size, and lies within bounds where sizes are
-mixed.
+A benchmark knows the sizes of its requests. The cost is exact if every request has an equal size, and lies within bounds
+if sizes are mixed.
 """
 
 import math
@@ -43,7 +43,7 @@ class Direction:
 
     @property
     def mean_bytes(self) -> float | None:
-        """Mean size; None without operations."""
+        """Mean size in bytes. None without operations."""
         return self.total_bytes / self.count if self.count else None
 
 
@@ -52,14 +52,14 @@ class Job:
     """One job of a report.
 
     Attributes:
-        name: as the report has it.
-        group: jobs of one group ran at the same time.
-        reads: what it read.
-        writes: what it wrote.
-        depth: configured requests in flight, all its threads together; None where the report does not say.
+        name: name in the report.
+        group: jobs of a group ran at the same time.
+        reads: reads of the job.
+        writes: writes of the job.
+        depth: configured requests in flight of all threads together. None if the report does not say.
         remarks: notes for the reader.
-        directory: where its files are; empty where the report does not say.
-        host: the client that ran it, in client/server mode; else empty.
+        directory: folder of the job's files. Empty if the report does not say.
+        host: client that ran the job in client/server mode, else empty.
     """
 
     name: str
@@ -78,12 +78,14 @@ class Job:
 
 
 def job_traffic(job: Job, cap_bytes: int) -> Traffic:
-    """What a job put on a mount target, if every request of it went there; `cap_bytes` is rsize and wsize."""
+    """Return the traffic of a job on a mount target, if every request reached the mount target. `cap_bytes` is rsize
+    and wsize.
+    """
     return together((_direction(READ, job.reads, cap_bytes), _direction(WRITE, job.writes, cap_bytes)))
 
 
 def plain_traffic(job: Job) -> Traffic:
-    """What a job put on a service that counts a read or write of any size as one."""
+    """Return the traffic of a job on a service that counts a read or write of any size as one operation."""
     rates = {name: one.operations for name, one in ((READ, job.reads), (WRITE, job.writes)) if one.count}
     return Traffic(
         {name: OperationTraffic(rate, Bounds(rate, rate, rate)) for name, rate in rates.items()},

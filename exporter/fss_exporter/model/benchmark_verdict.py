@@ -1,6 +1,6 @@
-"""A benchmark against the ceilings of the storage, and what set its pace.
+"""Compare a benchmark with the ceilings of the storage, and find the limit that set the pace.
 
-Requests in flight are, by Little's law, requests completed per second times the seconds of each.
+By Little's law, requests in flight are requests completed per second times the seconds of each request.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,20 +17,20 @@ from fss_exporter.model.utilisation import Use, fullest
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
 
 MET_RATIO = 0.90
-"""Share of a ceiling from which on a benchmark has met it: its own ramp and jitter take the rest."""
+"""A benchmark has reached a ceiling from this share on. Ramp-up and jitter of the benchmark take the rest."""
 
 ABOVE_RATIO = 1.05
 """Larger shares of a ceiling mean another shape, a cache in between, or another storage."""
 
 FILLED_RATIO = 0.90
-"""Share of the configured depth from which on latency, not the client, sets the pace."""
+"""Latency sets the pace, and not the client, from this share of the configured depth on."""
 
 CLIENT_REACH = "reach of one client"
 SERVICE_QUEUE = "requests the service takes at a time"
 
 
 class Bottleneck(Enum):
-    """What set the pace of a benchmark."""
+    """The limit that set the pace of a benchmark."""
 
     CEILING = "ceiling"
     ABOVE = "above the ceiling"
@@ -44,15 +44,15 @@ class Bottleneck(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The storage that a benchmark is held against, and the clients that ran it.
+    """The storage under a benchmark, and the clients that ran the benchmark.
 
     Attributes:
-        limits: ceilings of one mount target, or of another service; None for storage without a known ceiling.
-        mount_targets: how many share the load evenly.
+        limits: ceilings of one mount target, or of another service. None for storage without a known ceiling.
+        mount_targets: number of mount targets that share the load evenly.
         transfer_size: rsize and wsize of the mounts, bytes.
-        kind: type of another service, for its figures about one client; None for OCI File Storage.
+        kind: type of another service, for the figures about one client. None for OCI File Storage.
         clients: hosts that ran the benchmark.
-        client_bandwidth: bytes per second of the network of one host; None where unknown.
+        client_bandwidth: bytes per second of the network of one host. None if unknown.
     """
 
     limits: Limits | Ceilings | None
@@ -63,24 +63,24 @@ class Storage:
     client_bandwidth: float | None = None
 
     def traffic(self, job: Job) -> Traffic:
-        """Traffic of a job: with the weights of OCI File Storage, or one for each read and write."""
+        """Return the traffic of a job, with the costs of OCI File Storage or with cost 1 for each read and write."""
         return job_traffic(job, self.transfer_size) if isinstance(self.limits, Limits) else plain_traffic(job)
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkVerdict:
-    """What jobs that ran together measured.
+    """The result of jobs that ran together.
 
     Attributes:
         traffic: load on the storage.
         uses: every ceiling, and the share of one mount target in the load.
-        first: the fullest ceiling; None where no ceiling is known.
-        clients: bounds of the clients, and of the requests the service takes.
+        first: the fullest ceiling. None if no ceiling is known.
+        clients: bounds of the clients, and of the requests that the service takes.
         in_flight: requests in flight on average.
-        depth: configured requests in flight; None where not every job says.
-        bottleneck: what set the pace.
-        allowed: operations per second the model allows at this mix; None where no bound is known.
-        error: how far the model is off where a ceiling was met, (allowed - measured) / measured; else None.
+        depth: configured requests in flight. None if a job does not say.
+        bottleneck: the limit that set the pace.
+        allowed: operations per second that the model allows at this mix. None if no bound is known.
+        error: relative error of the model if a ceiling was reached, (allowed - measured) / measured, else None.
     """
 
     traffic: Traffic
@@ -95,7 +95,7 @@ class BenchmarkVerdict:
 
 
 def judge(jobs: Iterable[Job], storage: Storage) -> BenchmarkVerdict:
-    """What jobs that ran together measured, against the storage."""
+    """Compare jobs that ran together with the storage."""
     jobs = tuple(jobs)
     traffic = together(storage.traffic(job) for job in jobs)
     found = () if storage.limits is None else uses_of(scaled(traffic, 1 / storage.mount_targets), storage.limits)
@@ -122,7 +122,7 @@ def judge(jobs: Iterable[Job], storage: Storage) -> BenchmarkVerdict:
 
 
 def _client_uses(traffic: Traffic, in_flight: float, storage: Storage) -> Iterator[Use]:
-    """Bounds of the clients that are known."""
+    """Return the known bounds of the clients."""
     if storage.client_bandwidth is not None:
         payload = max(traffic.read_bytes, traffic.written_bytes)
         yield Use(CLIENT_NETWORK, "B/s", payload, storage.clients * storage.client_bandwidth)

@@ -1,9 +1,9 @@
-"""Capacity: what binds a workload first, how far one mount target can take it, and how many it needs.
+"""Find the first bound of a workload, the most that one mount target carries, and the number of mount targets needed.
 
-A mount target is bound by the ceiling that is used up first. Reads and writes add up by their costs (white paper "OCI
-File Storage Performance Characteristics", version 2.0, August 2023). A client is bound by its own network, by the window
-of its TCP connections, and by latency: c requests in flight of t seconds each complete c/t a second (Little's law).
-Several mount targets share a load evenly. They do not help a client.
+The ceiling with the highest use binds a mount target. Reads and writes add up by cost (white paper "OCI File Storage
+Performance Characteristics", version 2.0, August 2023). A client has three bounds: the network card, the window of the
+TCP connections, and latency. With c requests in flight of t seconds each, c/t requests complete in a second (Little's
+law). Several mount targets share a load evenly, but do not help a client.
 
 Formulas and worked examples: docs/cost-model.md.
 """
@@ -24,7 +24,7 @@ ENCRYPTED_CONNECTIONS = "encrypted connections"
 CONNECTION_BOUNDS = frozenset((CONNECTIONS, ENCRYPTED_CONNECTIONS))
 
 DEFAULT_WINDOW_BYTES = 3 * 1024 * 1024
-"""What one connection can have in flight: half of the largest receive buffer of Linux, tcp_rmem[2] = 6 MiB."""
+"""Bytes that one connection can have in flight: half of the largest receive buffer of Linux, tcp_rmem[2] = 6 MiB."""
 
 DEFAULT_MOUNT_TARGETS = 2
 """Mount targets that a tenancy may have in one availability domain before the service limit is raised (white paper)."""
@@ -35,12 +35,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ClientHosts:
-    """The hosts that mount a file system, all of them together unless said otherwise; None where unknown.
+    """All hosts that mount a file system. None means unknown.
 
     Attributes:
         count: number of hosts.
-        nconnect: TCP connections of each host to its mount target.
-        concurrency: requests in flight at the same time.
+        nconnect: TCP connections of each host to the mount target.
+        concurrency: requests in flight at a time, on all hosts together.
         latency_seconds: mean time of a request.
         bandwidth: bytes per second of the network of one host, in each direction.
         network_rtt_seconds: round trip of the network alone.
@@ -72,12 +72,12 @@ class ClientHosts:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The largest multiple of a workload that something can carry; all per second.
+    """The largest multiple of a workload that fits a bound, per second.
 
     Attributes:
-        factor: times the workload.
+        factor: multiple of the workload.
         operations: NFS operations.
-        iops: mount-target I/O operations; None where no cost is known.
+        iops: mount-target I/O operations. None if no cost is known.
         read_bytes, written_bytes: payload.
     """
 
@@ -90,19 +90,19 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class CapacityAnswer:
-    """What a workload needs.
+    """Bounds and mount targets for a workload.
 
     Attributes:
-        mount_target: every ceiling of one mount target, and its share of the workload against the ceiling.
-        clients: every bound of the clients, and the workload against the bound.
-        binds: the fullest of all; None where no bound is known.
-        best: the most of this mix one mount target can carry; None where no ceiling is known.
-        attainable: the most of this mix these clients get out of all mount targets; None where nothing is known.
-        mount_targets: how many keep every known ceiling at or below the target; None where no ceiling is known.
-        mount_targets_at_worst: the same with the upper bound of an estimate.
+        mount_target: every ceiling of one mount target, with the mount target's share of the workload.
+        clients: every bound of the clients, with the workload.
+        binds: the fullest bound. None if no bound is known.
+        best: the most of this mix that one mount target carries. None if no ceiling is known.
+        attainable: the most of this mix for the clients and all mount targets together. None if nothing is known.
+        mount_targets: number that keeps every known ceiling at or below the target. None if no ceiling is known.
+        mount_targets_at_worst: the number for the upper bound of an estimate.
         target: share of a ceiling to stay at or below.
-        both_directions: reads and writes of the workload together against the one bandwidth of the white paper; None where
-            only one direction is used, or the ceilings of the directions differ.
+        both_directions: reads and writes together against the single bandwidth of the white paper. None if the workload uses
+            a single direction, or if the ceilings of the directions differ.
     """
 
     mount_target: tuple[Use, ...]
@@ -117,7 +117,7 @@ class CapacityAnswer:
 
     @property
     def client_bound(self) -> bool:
-        """Whether the clients cannot bring the workload about, however many mount targets there are."""
+        """Whether the clients cannot reach the workload with any number of mount targets."""
         first = fullest(self.clients)
         return first is not None and (first.ratio or 0.0) > 1.0
 
@@ -125,14 +125,14 @@ class CapacityAnswer:
 def capacity_answer(
     traffic: Traffic, limits: Limits, clients: ClientHosts, target: float, mount_targets: int | None = None
 ) -> CapacityAnswer:
-    """What a workload needs.
+    """Compare a workload with the bounds of mount targets and clients.
 
     Args:
         traffic: the whole workload.
         limits: ceilings of one mount target.
         clients: the hosts.
         target: share of a ceiling to stay at or below, above 0 and up to 1.
-        mount_targets: how many share the load evenly; None for one, and for as many as it needs in `attainable`.
+        mount_targets: number that shares the load evenly. None stands for 1, and for the needed number in `attainable`.
     """
     shared = mount_targets or 1
     server = server_uses(traffic, limits, clients, shared)
@@ -155,7 +155,7 @@ def capacity_answer(
 
 
 def server_uses(traffic: Traffic, limits: Limits, clients: ClientHosts, mount_targets: int = 1) -> tuple[Use, ...]:
-    """Every ceiling of one mount target against its even share of a load."""
+    """Compare every ceiling of one mount target with an even share of a load."""
     connections = None if clients.connections is None else clients.connections / mount_targets
     found = uses(scaled(traffic, 1 / mount_targets), limits, connections)
     if clients.encrypted:
@@ -164,7 +164,7 @@ def server_uses(traffic: Traffic, limits: Limits, clients: ClientHosts, mount_ta
 
 
 def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
-    """Every bound of the clients that the caller has stated, and the load against the bound."""
+    """Compare every stated bound of the clients with a load."""
     operations = traffic.all_operations.operations
     # A network carries both directions at once, so the busier one counts.
     payload = max(traffic.read_bytes, traffic.written_bytes)
@@ -182,7 +182,9 @@ def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
 
 
 def mount_targets_for(ratio: float | None, target: float) -> int | None:
-    """Mount targets that keep a load of `ratio` times one mount target at or below `target`; None where not known."""
+    """Return the mount targets that keep a load of `ratio` times one mount target at or below `target`. None if not
+    known.
+    """
     return None if ratio is None else max(1, math.ceil(ratio / target - _ROUNDING))
 
 
@@ -192,7 +194,7 @@ def _worst_iops(traffic: Traffic, limits: Limits) -> Use:
 
 
 def _both_directions(traffic: Traffic, limits: Limits) -> Use | None:
-    """The paper prints one bandwidth for a mount target and measured one direction at a time."""
+    """Compare both directions with the white paper's single bandwidth, measured in one direction at a time."""
     ceiling = limits.read_bytes_per_second
     if (
         not (traffic.read_bytes and traffic.written_bytes)
@@ -204,7 +206,7 @@ def _both_directions(traffic: Traffic, limits: Limits) -> Use | None:
 
 
 def _tightest(whole: float | None, own: Use | None, mount_targets: int | None) -> float | None:
-    """The highest share any bound is used to, with that many mount targets."""
+    """Return the highest used share of any bound with that many mount targets."""
     ratios = [own.ratio] if own is not None and own.ratio else []
     if whole and mount_targets:
         ratios.append(whole / mount_targets)

@@ -1,4 +1,4 @@
-"""Requests in flight, latency and throughput belong together: Little's law. And what one server can pass on."""
+"""Requests in flight, latency and throughput by Little's law, and the throughput of one storage server."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Requests of one size that are kept in flight.
+    """A constant number of requests in flight, each of equal size.
 
     Attributes:
         in_flight: requests at a time.
-        latency_seconds: from the start of a request to its end.
-        size_bytes: payload of one.
+        latency_seconds: time from the start to the end of a request.
+        size_bytes: payload of a request.
 
     Raises:
-        ValueError: a figure that is not positive.
+        ValueError: a figure is not positive.
     """
 
     in_flight: float
@@ -37,7 +37,7 @@ class Flow:
 
 
 def in_flight_for(bytes_per_second: float, latency_seconds: float, size_bytes: float) -> float:
-    """Requests that have to be in flight for a throughput."""
+    """Return the requests in flight that a throughput needs."""
     return bytes_per_second / size_bytes * latency_seconds
 
 
@@ -47,10 +47,10 @@ def network_bytes_per_second(gbps: float) -> float:
 
 
 def server_bytes_per_second(volumes: Iterable[float], gbps: float) -> float:
-    """What a self-managed storage server can pass on: the sum of its volumes, or its card towards the clients.
+    """Return the throughput of a self-managed storage server: the sum of the volumes, or the card towards the clients.
 
     Args:
         volumes: ceiling of each volume, bytes per second.
-        gbps: the card that carries the clients' traffic; the one towards the volumes is another.
+        gbps: card that carries the traffic of the clients. Another card carries the traffic of the volumes.
     """
     return min(sum(volumes), network_bytes_per_second(gbps))

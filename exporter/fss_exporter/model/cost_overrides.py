@@ -1,4 +1,4 @@
-"""Costs of operations that a tenancy measured for itself, in place of the white paper's table.
+"""Costs of operations that a tenancy has measured, in place of the white paper's table.
 
 A fixed cost replaces the row of an operation. READ and WRITE depend on sizes, so a factor scales the cost of every size.
 """

@@ -10,7 +10,7 @@ OTHER_REGION_SECONDS: Final = 0.010
 
 
 def distance_advice(round_trip_seconds: float) -> str:
-    """What the white paper (version 2.0, August 2023) recommends at this distance; empty for a short one."""
+    """Return the advice of the white paper (version 2.0, August 2023) for this distance. Empty for a short distance."""
     if round_trip_seconds > OTHER_REGION_SECONDS:
         return (
             "do not mount across regions: run the program on an instance near the data, or stream the desktop of such an"

@@ -1,11 +1,11 @@
-"""What the READs or WRITEs of one tick cost, from counters that do not tell sizes.
+"""Estimate the cost of the READs or WRITEs of one tick. The kernel's counters do not show the sizes.
 
-Given are differences between two readings: how many operations completed and how many payload bytes they carried. The
-payload counter is read a moment before the operation counter, so it may lack some calls and have them one tick later.
-The bytes on the wire stand beside the operations and are never late, but contain headers: they give the interval the
-payload lies in, and the payload counter the best value inside it. Nothing is kept between ticks.
+The input is the difference between two readings: completed operations and payload bytes. The kernel updates the payload
+counter a moment before or after the operation counter. So the payload of some calls can appear one tick later. The bytes
+on the wire are never late, but contain headers. The wire gives the interval of the payload, and the payload counter
+gives the best value within the interval. Nothing is kept between ticks.
 
-The rule, its reasons and its measured error: docs/cost-model.md.
+The rule, the reasons and the measured error: docs/cost-model.md.
 """
 
 import math
@@ -33,7 +33,9 @@ _ALIGNED_PADDING_BYTES = 0.225
 
 
 class Bounds(NamedTuple):
-    """Mount-target I/O operations: `lower <= point <= upper`; the truth lies between, most likely near the point."""
+    """Mount-target I/O operations with `lower <= point <= upper`. The true cost lies within, most likely near the
+    point.
+    """
 
     lower: float
     point: float
@@ -46,12 +48,12 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """Bytes on the wire of the same operations, headers included.
+    """Bytes on the wire of READs or WRITEs, headers included.
 
     Attributes:
-        total_bytes: all of them.
-        shortest_header_bytes, longest_header_bytes: around the payload of one operation.
-        errors: operations that ended with an error; their answers are shorter.
+        total_bytes: bytes of all operations.
+        shortest_header_bytes, longest_header_bytes: header around the payload of one operation.
+        errors: operations that ended with an error. Their replies are shorter.
     """
 
     total_bytes: int
@@ -64,26 +66,28 @@ NO_COST = Bounds(0.0, 0.0, 0.0)
 
 
 def read_wire(received_bytes: int, errors: int = 0) -> Wire:
-    """READ replies with AUTH_SYS. Only the accepted reply counts, so retransmissions do not matter."""
+    """Return the wire bytes of READ replies with AUTH_SYS. Retransmissions do not matter, because only the accepted
+    reply counts.
+    """
     return Wire(received_bytes, *_READ_HEADER_BYTES, errors)
 
 
 def write_wire(sent_bytes: int, errors: int = 0) -> Wire:
-    """WRITE calls with AUTH_SYS, each sent once: a retransmission would count its bytes again."""
+    """Return the wire bytes of WRITE calls with AUTH_SYS, each sent once. A retransmission would count its bytes again."""
     return Wire(sent_bytes, *_WRITE_HEADER_BYTES, errors)
 
 
 def estimate_reads(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wire | None = None) -> Bounds:
-    """Mount-target I/O operations of `count` READs that carried `payload_bytes` together.
+    """Estimate the mount-target I/O operations of `count` READs with `payload_bytes` in total.
 
     Args:
-        count: operations completed; none cost nothing, with any bytes.
-        payload_bytes: as counted; clamped to what `count` operations can carry.
-        size_cap_bytes: the most one operation can carry (rsize).
-        wire: their bytes on the wire; None where the header is not known (Kerberos, RDMA, retransmissions).
+        count: completed operations. 0 operations cost nothing, with any bytes.
+        payload_bytes: counted payload, clamped to the most that `count` operations can carry.
+        size_cap_bytes: largest payload of one operation (rsize).
+        wire: bytes on the wire. None if the header is not known (Kerberos, RDMA, retransmissions).
 
     Raises:
-        ValueError: a negative count, or a cap that is not positive.
+        ValueError: `count` is negative, or the cap is not positive.
     """
     if count < 0 or size_cap_bytes <= 0:
         raise ValueError(f"{count} operations of at most {size_cap_bytes} bytes")
@@ -101,18 +105,20 @@ def estimate_reads(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wi
 
 
 def estimate_writes(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wire | None = None) -> Bounds:
-    """Mount-target I/O operations of `count` WRITEs; as `estimate_reads`, with wsize for the cap."""
+    """Estimate the mount-target I/O operations of `count` WRITEs. The arguments are like `estimate_reads`, with wsize
+    as cap.
+    """
     reads = estimate_reads(count, payload_bytes, size_cap_bytes, wire)
     return Bounds(*(WRITE_FACTOR * value for value in reads))
 
 
 def _fewest_blocks(count: int, payload: int) -> int:
-    """Least started blocks: every size a whole number of blocks, or all within one."""
+    """Return the least started blocks: every size is a whole number of blocks, or all operations fit in one block each."""
     return max(count, -(-payload // BLOCK_BYTES))
 
 
 def _most_blocks(count: int, payload: int, cap: int) -> int:
-    """Most started blocks: sizes one byte above a whole number of blocks, as large as the cap allows."""
+    """Return the most started blocks: sizes are one byte above a whole number of blocks, as large as the cap allows."""
     extra = (cap - 1) // BLOCK_BYTES
     if extra == 0:
         return count
@@ -121,7 +127,7 @@ def _most_blocks(count: int, payload: int, cap: int) -> int:
 
 
 def _payload(count: int, seen: int, cap: int, wire: Wire | None) -> tuple[int, int, int]:
-    """Least, likely and greatest payload bytes of exactly these operations."""
+    """Return the least, likely and greatest payload bytes of exactly these operations."""
     least = likely = most = seen
     if wire is not None:
         least = wire.total_bytes - (wire.longest_header_bytes + _LARGEST_PADDING_BYTES) * count
@@ -154,10 +160,10 @@ def _likely_blocks(count: int, payload: int, seen: int, cap: int, wire: Wire | N
 
 
 def _one_size(count: int, seen: int, wire: Wire | None) -> int:
-    """The size all operations share, a whole number of pages; 0 if they do not.
+    """Return the size that all operations share, a whole number of pages. 0 if sizes differ.
 
-    Headers are shorter than a page, so the page multiple below the mean on the wire is that size. It is believed if
-    the payload agrees to the byte, or if what remains is one possible header for each operation.
+    Headers are shorter than a page, so the page multiple below the mean on the wire is the candidate. The candidate holds if
+    the payload agrees to the byte, or if the rest is one possible header for each operation.
     """
     total = seen if wire is None else wire.total_bytes
     size = total // count // _PAGE_BYTES * _PAGE_BYTES

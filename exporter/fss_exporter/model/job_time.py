@@ -1,7 +1,7 @@
-"""How long a job takes: a number of files or bytes in place of a rate.
+"""Compute the time of a job of a number of files or bytes.
 
-A bound that a job uses n times over in one second holds the job up for n seconds. Requests complete in rounds: 250 requests
-with 125 of them in flight take two rounds of one latency each.
+A job that needs n times a bound in one second takes n seconds. Requests complete in rounds: 250 requests with 125 in
+flight take two rounds of one latency each.
 """
 
 import math

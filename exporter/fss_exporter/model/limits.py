@@ -1,15 +1,16 @@
 """Ceilings of a mount target.
 
 Sources:
-    white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 1 ("provisioned, not an
-    SLA"): IOPS and both bandwidths of the standard shape;
-    service documentation "Managing Mount Targets", read 2026-09-05: read bandwidth of the high performance shapes,
-    100,000 client connections;
-    service documentation "Using In-transit TLS Encryption", read 2026-09-05: 4,096 encrypted client connections. The white
+    White paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 1 ("provisioned, not an
+    SLA"): IOPS and the bandwidth of the standard shape. The paper prints one bandwidth. The project takes the figure for
+    reads and again for writes.
+    Service documentation "Managing Mount Targets", read 2026-09-05: read bandwidth of the high performance shapes,
+    100,000 client connections.
+    Service documentation "Using In-transit TLS Encryption", read 2026-09-05: 4,096 encrypted client connections. The white
     paper of 2023 states 64 encrypted clients.
 
 A ceiling without a published figure is None and yields no series. The service documentation also prints 1 Gbit/s of reads
-for the standard shape; the white paper's own measurements contradict it, so the white paper's figure stands.
+for the standard shape. The measurements of the white paper contradict 1 Gbit/s, so the white paper's figure stays.
 """
 
 from collections.abc import Mapping
@@ -19,14 +20,14 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Ceilings of one mount target; None where unpublished.
+    """Ceilings of one mount target. None if unpublished.
 
     Attributes:
         iops: mount-target I/O operations per second.
         read_bytes_per_second: payload bytes read per second.
         write_bytes_per_second: payload bytes written per second.
-        connections: client connections at the same time.
-        encrypted_connections: client connections with in-transit TLS encryption at the same time.
+        connections: client connections at a time.
+        encrypted_connections: client connections with in-transit TLS encryption at a time.
     """
 
     iops: float | None = None
@@ -42,8 +43,8 @@ class Shape:
 
     Attributes:
         name: `standard` or `hpmt-<Gbit/s>`.
-        observed_throughput_gbps: what the API reports as `observedThroughput`; 0 stands for absent.
-        limits: its ceilings.
+        observed_throughput_gbps: the API's `observedThroughput`. 0 stands for absent.
+        limits: ceilings of the shape.
     """
 
     name: str
@@ -74,9 +75,9 @@ _BY_THROUGHPUT = {shape.observed_throughput_gbps: shape for shape in SHAPES.valu
 
 
 def shape_of(observed_throughput_gbps: int | None) -> Shape:
-    """The shape of an `observedThroughput` (Gbit/s); absent, 0 and 1 are standard.
+    """Return the shape of an `observedThroughput` (Gbit/s). Absent, 0 and 1 are standard.
 
-    A throughput without a document makes a shape of its own, `hpmt-<Gbit/s>`, with the one ceiling it states.
+    An unknown throughput makes a new shape, `hpmt-<Gbit/s>`, with the bandwidth as the only ceiling.
     """
     if not observed_throughput_gbps:
         return STANDARD

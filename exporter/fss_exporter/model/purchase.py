@@ -1,4 +1,6 @@
-"""What a load takes of another storage service, and how much of it to buy. Reads and writes count as one each there."""
+"""Compare a load with another storage service, and compute the capacity to buy. Such a service counts each READ or
+WRITE once.
+"""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 
 @dataclass(frozen=True, slots=True)
 class ServiceLoad:
-    """What is asked of a service, per second."""
+    """The load on a service, per second."""
 
     reads: float = 0.0
     writes: float = 0.0
@@ -38,7 +40,7 @@ class ServiceLoad:
 
 
 def service_uses(load: ServiceLoad, ceilings: Ceilings) -> tuple[Use, ...]:
-    """Every ceiling that is known, and what the load takes of it."""
+    """Compare every known ceiling with the load."""
     found = (
         Use(IOPS, "IOPS", load.operations, ceilings.iops),
         Use(READ_BANDWIDTH, "B/s", load.read_bytes, ceilings.read_bytes_per_second),
@@ -49,7 +51,7 @@ def service_uses(load: ServiceLoad, ceilings: Ceilings) -> tuple[Use, ...]:
 
 
 def service_load(traffic: Traffic) -> ServiceLoad:
-    """What traffic asks of a service that counts READs and WRITEs."""
+    """Return the load of traffic on a service that counts READs and WRITEs."""
     reads, writes = (traffic.operations.get(name) for name in (READ, WRITE))
     return ServiceLoad(
         reads.operations if reads else 0.0,
@@ -60,17 +62,17 @@ def service_load(traffic: Traffic) -> ServiceLoad:
 
 
 def uses_of(traffic: Traffic, limits: Limits | Ceilings) -> tuple[Use, ...]:
-    """What traffic takes of the ceilings of a mount target, or of another service."""
+    """Compare traffic with the ceilings of a mount target, or of another service."""
     return service_uses(service_load(traffic), limits) if isinstance(limits, Ceilings) else uses(traffic, limits)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One kind of a service for a load.
+    """One type of a service for a load.
 
     Attributes:
-        kind: what would be bought.
-        capacity_bytes: the least capacity; None where no capacity is enough, 0 where the capacity does not matter.
+        kind: type to buy.
+        capacity_bytes: least capacity. None if no capacity is enough, 0 if capacity does not matter.
     """
 
     kind: ServiceType
@@ -78,7 +80,9 @@ class Offer:
 
 
 def offers(load: ServiceLoad, service: Service, target: float) -> list[Offer]:
-    """The least capacity of each type that carries the load at a share of its ceilings; types without ceilings are left out."""
+    """Return the least capacity of each type that carries the load at a share of the ceilings. Types without ceilings
+    are left out.
+    """
     found = []
     for kind in service.kinds.values():
         wanted = [
@@ -97,13 +101,13 @@ def offers(load: ServiceLoad, service: Service, target: float) -> list[Offer]:
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """Requests in flight for one load (Little's law).
+    """Requests in flight of a load (Little's law).
 
     Attributes:
-        latency_seconds: of a request.
+        latency_seconds: time of a request.
         size_bytes: mean payload of a request.
-        needed: requests that have to be in flight.
-        most: requests that the service takes at a time; None where unpublished.
+        needed: requests in flight that the load needs.
+        most: requests that the service takes at a time. None if unpublished.
     """
 
     latency_seconds: float
@@ -113,7 +117,7 @@ class InFlight:
 
     @property
     def reachable(self) -> Flow | None:
-        """The most with as many requests in flight as the service takes; None where unpublished."""
+        """The highest load with as many requests in flight as the service takes. None if unpublished."""
         return None if self.most is None else Flow(self.most, self.latency_seconds, self.size_bytes)
 
     @property
@@ -123,7 +127,7 @@ class InFlight:
 
 
 def in_flight(load: ServiceLoad, kind: ServiceType | None, latency_seconds: float | None) -> InFlight | None:
-    """The requests that a load keeps in flight; None where neither the caller nor the service states a latency."""
+    """Return the requests that a load keeps in flight. None if neither the caller nor the service states a latency."""
     if not load.operations or not load.payload:
         return None
     size = load.payload / load.operations
@@ -135,20 +139,20 @@ def in_flight(load: ServiceLoad, kind: ServiceType | None, latency_seconds: floa
 
 
 def latency_of(load: ServiceLoad, kind: ServiceType | None, latency_seconds: float | None) -> float | None:
-    """The stated latency of a request, else the latency that the service states for WRITEs of the mean size."""
+    """Return the caller's latency of a request, else the service's stated latency for WRITEs of the mean size."""
     if latency_seconds is None and kind is not None and load.writes and load.payload:
         return kind.stated_latency(load.payload / load.operations)
     return latency_seconds
 
 
 def clients_needed(load: ServiceLoad, kind: ServiceType) -> int | None:
-    """Clients it takes if each reaches what one client was seen to reach; None where no document says so."""
+    """Return the clients that a load needs, by the documented throughput of one client. None without a document."""
     share = clients_share(load, kind)
     return None if share is None else max(1, math.ceil(share))
 
 
 def clients_share(load: ServiceLoad, kind: ServiceType) -> float | None:
-    """The load in multiples of what one client was seen to reach; None where no document says so."""
+    """Return the load in multiples of the documented throughput of one client. None without a document."""
     one = kind.one_client
     if one is None:
         return None

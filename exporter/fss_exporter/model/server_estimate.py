@@ -1,7 +1,8 @@
-"""Mount-target I/O operations from what OCI publishes of a file system: request rates by size bucket, throughput, metadata.
+"""Estimate mount-target I/O operations from the metrics of a file system: rates by size bucket, throughput and metadata.
 
-A request's size is known to its bucket only; the throughput says what all sizes add up to. The bounds are the exact least and most
-over all sizes that fit both: bytes are given to the requests in the order of what a byte changes. Procedures OCI does not publish are in none of the figures.
+A bucket is all that is known of the size of a request. The throughput limits the sum of all sizes. The bounds are the
+least and the most over all sizes that fit both. Each bound assigns bytes to requests in the order of the cost of a byte.
+Procedures that OCI does not publish are missing in every figure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,11 +41,11 @@ SIZE_BUCKETS = tuple(bucket.name for bucket in BUCKETS)
 
 
 def estimate_reads_by_size(rates: Sequence[float], bytes_per_second: float | None) -> Bounds:
-    """I/O operations a second of READs.
+    """Estimate the I/O operations per second of READs.
 
     Args:
-        rates: requests a second, one for each of `BUCKETS`.
-        bytes_per_second: payload of all of them; None where it is not known.
+        rates: requests per second, a number for each of `BUCKETS`.
+        bytes_per_second: payload of all requests. None if unknown.
     """
     total = sum(rates)
     if total <= 0:
@@ -56,14 +57,14 @@ def estimate_reads_by_size(rates: Sequence[float], bytes_per_second: float | Non
 
 
 def estimate_writes_by_size(rates: Sequence[float], bytes_per_second: float | None) -> Bounds:
-    """I/O operations a second of WRITEs; arguments as for READs."""
+    """Estimate the I/O operations per second of WRITEs. The arguments are like `estimate_reads_by_size`."""
     return Bounds(*(WRITE_FACTOR * value for value in estimate_reads_by_size(rates, bytes_per_second)))
 
 
 def estimate_metadata(rates: Mapping[str, float], weights: Mapping[str, float] | None = None) -> Bounds:
-    """I/O operations a second of metadata requests by operation as OCI names it.
+    """Estimate the I/O operations per second of metadata requests by operation name of OCI.
 
-    A name that is no NFS procedure may stand for any of them: at least 1, at most 8, and no more is claimed than the least.
+    An unknown name costs at least 1 and at most 8, and the point is the least.
     `weights` are costs by procedure in place of the white paper's.
     """
     table = weights or {
@@ -104,14 +105,16 @@ _STEPS = tuple(
 
 
 def _least_blocks(rates: Sequence[float], bytes_per_second: float | None) -> float:
-    """Every request ends at a block's end: bytes are free up to there, and cost 1/32 KiB each beyond."""
+    """Return the least blocks: every request ends at a block's end. Bytes up to the end are free, and a further byte
+    costs 1/32 KiB.
+    """
     least, most = _weighted(rates, _LEAST_BLOCKS), _weighted(rates, _MOST_BLOCKS)
     beyond = max(0.0, (bytes_per_second or 0.0) - _weighted(rates, _FREE_BYTES))
     return min(most, least + beyond / BLOCK_BYTES)
 
 
 def _most_blocks(rates: Sequence[float], bytes_per_second: float | None) -> float:
-    """Every request ends just behind a block's end: the first block more is the cheapest, each other takes 32 KiB."""
+    """Return the most blocks: every request ends just behind a block's end. The first further block is the cheapest."""
     if bytes_per_second is None:
         return _weighted(rates, _MOST_BLOCKS)
     reached = _weighted(rates, _LEAST_BLOCKS)

@@ -1,9 +1,9 @@
-"""The table of storage services: the cost of an operation, and the ceilings of each service.
+"""The table of storage services, with the cost of an operation and the ceilings of each service.
 
-A row is a service; its kinds are what is bought (a shape, a tier, a performance level). Every ceiling is a line over the
-capacity with an end, and every figure has its source. Adding a service is adding a row.
+A row is a service. The types of a service are the things to buy: a shape, a tier or a performance level. Every ceiling is a
+line over the capacity with an end, and every figure has a source. To add a service, add a row.
 
-Ceilings of `oci-fss` are those of `limits.py`, its costs those of `operations.py` and `transfers.py`.
+The ceilings of `oci-fss` come from `limits.py`. The costs come from `operations.py` and `transfers.py`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -63,7 +63,7 @@ def _apsara(
 
 
 def _lustre(mb_per_second_per_tb: int) -> ServiceType:
-    """Reads and writes are taken together: no document says that each has the whole of it."""
+    """Use a single ceiling for reads and writes together, because no document gives each direction the whole figure."""
     line = CapacityCeiling(_LUSTRE, mb_per_second_per_tb * _MB, TB)
     return ServiceType(f"mbps-per-tb-{mb_per_second_per_tb}", both=line, least_bytes=31.2 * 1024 * GIB)
 
@@ -121,6 +121,6 @@ SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
 
 
 def recognised(server: str) -> Service | None:
-    """The service that a server name belongs to; None for any other name."""
+    """Return the service of a server name. None for an unknown name."""
     name = server.rstrip(".").lower()
     return next((one for one in SERVICES.values() if one.server_suffixes and name.endswith(one.server_suffixes)), None)

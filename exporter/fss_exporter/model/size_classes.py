@@ -1,4 +1,4 @@
-"""What READs or WRITEs cost whose sizes are known by class only: a histogram as a workload."""
+"""Cost of READs or WRITEs from a histogram of sizes."""
 
 import math
 from collections.abc import Sequence
@@ -18,23 +18,23 @@ class TransferClass(NamedTuple):
 
     @property
     def fewest_blocks(self) -> float:
-        """32 KiB blocks started by all of them if each is as small as the class allows; at least one each."""
+        """Return the 32 KiB blocks if each request is as small as the class allows, at least 1 for each request."""
         return self.operations * (math.floor(self.above_bytes / BLOCK_BYTES) + 1)
 
     @property
     def most_blocks(self) -> float:
-        """The same if each is as large."""
+        """Return the 32 KiB blocks if each request is as large as the class allows."""
         return self.operations * max(1, math.ceil(self.up_to_bytes / BLOCK_BYTES))
 
 
 def classes_io_operations(operation: str, classes: Sequence[TransferClass], payload: float) -> Bounds:
-    """Mount-target I/O operations. Exact where every class ends one block behind the one before it.
+    """Return the mount-target I/O operations. The result is exact if every class ends one block behind the previous class.
 
     Args:
         operation: READ or WRITE.
-        classes: with an upper bound each.
-        payload: bytes carried by all of them; a READ that ends behind its file carries less than it asks for, so they only
-            say where in its classes the point lies.
+        classes: classes with an upper bound each.
+        payload: bytes of all requests. The payload only places the point within the classes, because a READ beyond the end
+            of a file carries less than asked.
     """
     wide = [one for one in classes if one.most_blocks > one.fewest_blocks]
     narrow = [one for one in classes if one.most_blocks <= one.fewest_blocks]

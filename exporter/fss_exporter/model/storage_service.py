@@ -1,4 +1,4 @@
-"""What a storage service is: how it counts operations, and ceilings that grow with what is bought of it."""
+"""Records of a storage service: how the service counts operations, and ceilings that grow with the capacity."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 
 
 class Citation(NamedTuple):
-    """Where a figure is from, and of when it is."""
+    """Source and date of a figure."""
 
     document: str
     dated: str
@@ -21,10 +21,10 @@ class CapacityCeiling:
     """A ceiling that grows with the capacity up to an end.
 
     Attributes:
-        source: where it is from.
-        per_unit: the ceiling that each `unit_bytes` of capacity add; None for a ceiling that does not depend on capacity.
-        unit_bytes: the capacity `per_unit` speaks of.
-        most: where it ends; None where no end is stated.
+        source: source of the figures.
+        per_unit: growth of the ceiling for each `unit_bytes` of capacity. None for a ceiling that does not depend on capacity.
+        unit_bytes: capacity of a unit.
+        most: end of the growth. None if no end is stated.
     """
 
     source: Citation
@@ -33,10 +33,10 @@ class CapacityCeiling:
     most: float | None = None
 
     def at(self, capacity_bytes: float | None) -> float | None:
-        """The ceiling of so much capacity; None where it depends on a capacity that is not known.
+        """Return the ceiling at a capacity. None if the ceiling depends on an unknown capacity.
 
         Raises:
-            ValueError: a capacity that is not positive.
+            ValueError: the capacity is not positive.
         """
         if self.per_unit is None:
             return self.most
@@ -47,7 +47,9 @@ class CapacityCeiling:
         return min(self.per_unit * capacity_bytes / self.unit_bytes, inf if self.most is None else self.most)
 
     def capacity_for(self, wanted: float) -> float | None:
-        """Least capacity in bytes whose ceiling is `wanted`; None where no capacity reaches it, 0 where any does."""
+        """Return the least capacity in bytes with the ceiling `wanted`. None if no capacity reaches `wanted`, 0 if any
+        does.
+        """
         if wanted > (inf if self.most is None else self.most):
             return None
         return 0.0 if self.per_unit is None else wanted * self.unit_bytes / self.per_unit
@@ -55,10 +57,10 @@ class CapacityCeiling:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Ceilings of one file system, mount target or volume; None where unpublished or not known.
+    """Ceilings of one file system, mount target or volume. None if unpublished or unknown.
 
     Attributes:
-        iops: I/O operations per second, in the service's own count.
+        iops: I/O operations per second, as the service counts.
         read_bytes_per_second, write_bytes_per_second: payload bytes of each direction.
         bytes_per_second: payload bytes of both directions together.
     """
@@ -69,14 +71,14 @@ class Ceilings:
     bytes_per_second: float | None = None
 
     def times(self, count: int) -> "Ceilings":
-        """Ceilings of `count` of them together."""
+        """Return the ceilings of `count` pieces together."""
         every = (self.iops, self.read_bytes_per_second, self.write_bytes_per_second, self.bytes_per_second)
         return Ceilings(*(None if one is None else one * count for one in every))
 
 
 @dataclass(frozen=True, slots=True)
 class OneClient:
-    """What one client was seen to reach: objectives, not ceilings. Operations of 4 KiB, bytes of 1 MiB each."""
+    """Documented throughput of a single client, with operations of 4 KiB and transfers of 1 MiB. No ceiling."""
 
     source: Citation
     read_iops: float
@@ -87,15 +89,15 @@ class OneClient:
 
 @dataclass(frozen=True, slots=True)
 class ServiceType:
-    """What is bought of a service.
+    """A type of a service that a customer buys.
 
     Attributes:
-        iops, read, write, both: ceilings; bytes per second but for the first, None where unpublished.
-        least_bytes: the smallest capacity there is.
-        in_flight: requests the service takes at a time; None where unpublished.
-        one_client: what one client was seen to reach.
+        iops, read, write, both: ceilings in operations or bytes per second. None if unpublished.
+        least_bytes: smallest capacity on sale.
+        in_flight: requests that the service takes at a time. None if unpublished.
+        one_client: documented throughput of a single client.
         write_latency: stated seconds by size of the WRITE in bytes.
-        remark: other figures that a document prints, with source and date.
+        remark: further figures of a document, with source and date.
     """
 
     name: str
@@ -110,12 +112,12 @@ class ServiceType:
     remark: str = ""
 
     def stated_latency(self, size_bytes: float) -> float | None:
-        """Seconds that the service states for a WRITE of this size, or of the next larger stated size."""
+        """Return the service's stated seconds for a WRITE of this size, or for the next larger stated size."""
         stated = [seconds for size, seconds in sorted(self.write_latency.items()) if size >= size_bytes]
         return stated[0] if stated else None
 
     def ceilings(self, capacity_bytes: float | None) -> Ceilings:
-        """Its ceilings at a capacity; None for one that is not known."""
+        """Return the ceilings at a capacity. None means an unknown capacity."""
         lines = (self.iops, self.read, self.write, self.both)
         return Ceilings(*(None if line is None else line.at(capacity_bytes) for line in lines))
 
@@ -134,12 +136,12 @@ class Service:
     """One row of the table.
 
     Attributes:
-        name: as configuration and labels have it.
-        title: as people call it.
-        cost: how operations are counted.
-        kinds: what can be bought, by name.
-        server_suffixes: ends of the names of its mount targets.
-        client_rules: what the service recommends to its clients, a sentence each.
+        name: name in configuration and labels.
+        title: name for people.
+        cost: way of counting operations.
+        kinds: types on sale, by name.
+        server_suffixes: endings of the names of the service's mount targets.
+        client_rules: recommendations of the service for clients, a sentence each.
     """
 
     name: str
@@ -154,19 +156,19 @@ class Service:
         return operation in _PRICED[self.cost]
 
     def ceilings(self, kind: str, capacity_bytes: float | None) -> Ceilings:
-        """Ceilings of a kind at a capacity; none for a kind that is not in the table."""
+        """Return the ceilings of a type at a capacity. Empty for a type that is not in the table."""
         found = self.kinds.get(kind)
         return Ceilings() if found is None else found.ceilings(capacity_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceChoice:
-    """A service, and what was bought of it as far as the operator says.
+    """A service with the operator's choice of type and capacity.
 
     Attributes:
         service: the service.
-        kind: its type; None where the operator names none.
-        capacity_bytes: the capacity; None where the operator names none.
+        kind: type. None if the operator names none.
+        capacity_bytes: capacity. None if the operator names none.
     """
 
     service: Service
@@ -175,7 +177,7 @@ class ServiceChoice:
 
     @property
     def ceilings(self) -> Ceilings:
-        """Its ceilings, as far as type and capacity determine them."""
+        """The ceilings, as far as type and capacity determine them."""
         return Ceilings() if self.kind is None else self.kind.ceilings(self.capacity_bytes)
 
 

@@ -1,7 +1,8 @@
 """Thresholds of alerts.
 
-Source of the 80 %: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, which wants a
-notification when a mount target passes 80 % of its IOPS. The rest is this project's decision of November 2026.
+Source of the 80 %: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023. The paper wants a
+notification when a mount target passes 80 % of the IOPS ceiling. The other thresholds are decisions of this project,
+November 2026.
 """
 
 from collections.abc import Mapping
@@ -9,40 +10,40 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 WARNING_RATIO = 0.80
-"""Share of a ceiling (IOPS, bandwidth, connections) that warns."""
+"""Share of a ceiling (IOPS, bandwidth, connections) for a warning."""
 
 CRITICAL_RATIO = 0.95
-"""Share of a ceiling that is critical."""
+"""Share of a ceiling for a critical alert."""
 
 LATENCY_WARNING_RATIO = 0.80
-"""Share of a latency objective that warns."""
+"""Share of a latency objective for a warning."""
 
 LATENCY_CRITICAL_RATIO = 1.00
-"""Share of a latency objective that is critical: the objective itself."""
+"""Share of a latency objective for a critical alert: the objective itself."""
 
 SUCCESS_WARNING_RATIO = 0.99
-"""Share of a mount target's NFS requests that succeed, below which it warns."""
+"""Share of successful NFS requests of a mount target. Below the share a warning fires."""
 
 SUCCESS_CRITICAL_RATIO = 0.95
-"""Share of a mount target's NFS requests that succeed, below which it is critical."""
+"""Share of successful NFS requests of a mount target. Below the share a critical alert fires."""
 
 REPLICATION_WARNING_INTERVALS = 2
-"""Age of a recovery point, in intervals of its replication, that warns: one cycle was missed."""
+"""Age of a recovery point in replication intervals for a warning: one cycle was missed."""
 
 REPLICATION_CRITICAL_INTERVALS = 3
-"""Age of a recovery point, in intervals of its replication, that is critical: two cycles were missed."""
+"""Age of a recovery point in replication intervals for a critical alert: two cycles were missed."""
 
 REPLICATION_DEFAULT_INTERVAL_SECONDS = 3600
-"""Interval of a replication that was made without naming one. Source: CreateReplicationDetails, File Storage API."""
+"""Interval of a replication if the creator named none. Source: CreateReplicationDetails, File Storage API."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatencyObjective:
-    """The latency an operator is content with.
+    """The highest latency that an operator accepts.
 
     Attributes:
         kind: `read`, `write` or `metadata`.
-        size: the size bucket as OCI Monitoring names it; empty for metadata.
+        size: size bucket by the name of OCI Monitoring. Empty for metadata.
         seconds: the objective.
     """
 

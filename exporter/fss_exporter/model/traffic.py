@@ -1,6 +1,6 @@
-"""Rates of a mount or a mount target, by operation and class, and means that follow from them.
+"""Rates of a mount or a mount target by operation and class, and their means.
 
-Every figure is per second, so that mounts observed for different times can be added up.
+Every figure is per second, so that mounts with different observation times can be added.
 """
 
 from collections import defaultdict
@@ -14,17 +14,17 @@ from fss_exporter.model.operations import READ, WRITE, class_of
 
 @dataclass(frozen=True, slots=True)
 class OperationTraffic:
-    """One operation, or several, per second. A figure that is not known is None.
+    """One or several operations, per second. None is unknown.
 
     Attributes:
         operations: completed.
-        iops: mount-target I/O operations they cost; None where no cost is known (NFSv4).
+        iops: mount-target I/O operations. None if no cost is known (NFSv4).
         retransmissions: transmissions beyond the first.
         timeouts: major time-outs.
-        errors: ended with an error status; None where the kernel does not count them.
-        queue_seconds: time spent before transmission; as it is per second, the mean number waiting.
-        rtt_seconds: time spent between transmission and reply; the mean number on the wire.
-        execute_seconds: time spent from start to end; the mean number in flight.
+        errors: operations with an error status. None if the kernel does not count errors.
+        queue_seconds: time before transmission. Per second, the figure is the mean number of waiting requests.
+        rtt_seconds: time between transmission and reply. Per second, the mean number of requests on the wire.
+        execute_seconds: time from start to end. Per second, the mean number of requests in flight.
     """
 
     operations: float
@@ -60,14 +60,14 @@ _FIGURES: Final = tuple(one.name for one in fields(OperationTraffic) if one.name
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """All operations of one mount or of several together.
+    """All operations of one mount or of several mounts together.
 
     Attributes:
         operations: by name of the procedure.
         read_bytes: payload of READs, bytes per second.
         written_bytes: payload of WRITEs, bytes per second.
-        lock_iops: estimated mount-target I/O operations of locks per second, not part of the other; None if not counted.
-        classes: by class, where the source tells classes apart from operations; else empty.
+        lock_iops: estimated mount-target I/O operations of locks per second, beside the operations. None if not counted.
+        classes: by class, if the source has figures by class, else empty.
     """
 
     operations: Mapping[str, OperationTraffic] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Traffic:
 
     @property
     def by_class(self) -> Mapping[str, OperationTraffic]:
-        """Figures by class; added up from the operations where the source tells no classes."""
+        """Return figures by class. The function adds up the operations if the source has no figures by class."""
         return self.classes or _grouped((class_of(name), rate) for name, rate in self.operations.items())
 
     @property
@@ -103,13 +103,13 @@ class Traffic:
 
 
 def added(rates: Iterable[OperationTraffic]) -> OperationTraffic:
-    """Several operations, or one of several mounts, as one. What is not known of some of them is the sum of the others."""
+    """Add operations. A figure that is unknown for some operations is the sum of the known figures."""
     rates = tuple(rates)
     return _combined(rates, sum, sum(rate.operations for rate in rates))
 
 
 def together(traffics: Iterable[Traffic]) -> Traffic:
-    """Several mounts as one."""
+    """Add several mounts."""
     traffics = tuple(traffics)
     locks = [traffic.lock_iops for traffic in traffics if traffic.lock_iops is not None]
     some_tell_classes = any(traffic.classes for traffic in traffics)
@@ -125,7 +125,7 @@ def together(traffics: Iterable[Traffic]) -> Traffic:
 
 
 def scaled(traffic: Traffic, factor: float) -> Traffic:
-    """The same mix, `factor` times as much of it."""
+    """Return the same mix with `factor` times the load."""
 
     def more(rates: Mapping[str, OperationTraffic]) -> dict[str, OperationTraffic]:
         return {
@@ -157,7 +157,7 @@ def _grouped(rates: Iterable[tuple[str, OperationTraffic]]) -> dict[str, Operati
 def _combined(
     rates: Sequence[OperationTraffic], combine: Callable[[Sequence[float]], float], operations: float
 ) -> OperationTraffic:
-    """Figure by figure; a figure that no rate knows stays unknown."""
+    """Combine each figure. A figure that is unknown in every rate stays unknown."""
     costs = [rate.iops for rate in rates if rate.iops is not None]
     figures = {}
     for name in _FIGURES:

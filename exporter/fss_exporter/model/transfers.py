@@ -1,7 +1,7 @@
-"""What a READ or WRITE of a known size costs a mount target.
+"""Cost of a READ or WRITE of a known size.
 
-Source: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 2. A transfer is
-counted in blocks of 32 KiB; an empty one counts as one block. READ costs 1 and one for each started block, WRITE twice that.
+Source: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 2. A mount target
+counts blocks of 32 KiB, at least one. A READ costs 1 and 1 for each started block. A WRITE costs twice as much.
 """
 
 BLOCK_BYTES = 32 * 1024
@@ -12,7 +12,7 @@ WRITE_FACTOR = 2
 
 
 def blocks(size_bytes: int) -> int:
-    """Blocks started by a transfer of `size_bytes`; at least one.
+    """Return the blocks that a transfer of `size_bytes` starts, at least one.
 
     Raises:
         ValueError: the size is negative.

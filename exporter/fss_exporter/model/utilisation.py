@@ -1,4 +1,4 @@
-"""How much of a mount target's ceilings a load uses up, and which ceiling it meets first."""
+"""Compare a load with the ceilings of a mount target, and find the ceiling with the highest use."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ CONNECTIONS = "connections"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One resource.
+    """The use of one resource.
 
     Attributes:
-        resource: what is used up, e.g. `IOPS`.
-        unit: of `demand` and `limit`.
-        demand: how much the load wants; None where that is not known.
-        limit: how much there is; None without a published figure.
+        resource: name, for example `IOPS`.
+        unit: unit of `demand` and `limit`.
+        demand: amount that the load wants. None if unknown.
+        limit: amount available. None without a published figure.
     """
 
     resource: str
@@ -30,12 +30,12 @@ class Use:
 
     @property
     def ratio(self) -> float | None:
-        """Demand over limit, 1 is all of it; None where one of them is unknown."""
+        """Demand divided by limit. None if demand or limit is unknown."""
         return self.demand / self.limit if self.demand is not None and self.limit else None
 
 
 def uses(traffic: Traffic, limits: Limits, connections: float | None = None) -> tuple[Use, ...]:
-    """Every ceiling of one mount target and what `traffic` takes of it."""
+    """Compare every ceiling of one mount target with `traffic`."""
     iops = traffic.iops
     return (
         Use(IOPS, "IOPS", None if iops is None else iops.point, limits.iops),
@@ -46,6 +46,6 @@ def uses(traffic: Traffic, limits: Limits, connections: float | None = None) -> 
 
 
 def fullest(candidates: Iterable[Use]) -> Use | None:
-    """The use with the highest known ratio; None where none is known or all are idle."""
+    """Return the use with the highest known ratio. None if no ratio is known or all resources are idle."""
     known = [use for use in candidates if use.ratio]
     return max(known, key=lambda use: use.ratio or 0.0, default=None)

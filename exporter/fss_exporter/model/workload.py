@@ -1,4 +1,4 @@
-"""A workload stated in rates and sizes, as the traffic it makes on the wire. Exact: sizes are known."""
+"""Compute the exact traffic on the wire of a workload with known rates and sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.model.transfers import read_io_operations, write_io_operations
 
 LARGEST_TRANSFER_BYTES = 1024 * 1024
-"""What one READ or WRITE carries where rsize and wsize are left alone: the kernel's own cap."""
+"""Payload of one READ or WRITE with default rsize and wsize: the kernel's own cap."""
 
 NLM_PREFIX = "NLM_"
 NLM_PROCEDURES = ("TEST", "LOCK", "CANCEL", "UNLOCK", "GRANTED", "SHARE", "UNSHARE", "NM_LOCK", "FREE_ALL")
@@ -22,8 +22,8 @@ class Transfers:
     """Reads or writes of one size.
 
     Attributes:
-        per_second: how many the program asks for.
-        size_bytes: how much each of them wants.
+        per_second: transfers that the program requests.
+        size_bytes: size of a transfer.
     """
 
     per_second: float
@@ -31,14 +31,18 @@ class Transfers:
 
 
 def read_cost(size_bytes: int, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> tuple[int, int]:
-    """READs on the wire, and mount-target I/O operations, of reading `size_bytes` at once; the client splits at the cap."""
+    """Return READs on the wire and mount-target I/O operations of reading `size_bytes` at a time. The client splits at
+    the cap.
+    """
     whole, rest = divmod(size_bytes, cap_bytes)
     last = read_io_operations(rest) if rest or not whole else 0
     return whole + bool(last), whole * read_io_operations(cap_bytes) + last
 
 
 def write_cost(size_bytes: int, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> tuple[int, int]:
-    """WRITEs on the wire, and mount-target I/O operations, of writing `size_bytes` at once; the client splits at the cap."""
+    """Return WRITEs on the wire and mount-target I/O operations of writing `size_bytes` at a time. The client splits at
+    the cap.
+    """
     whole, rest = divmod(size_bytes, cap_bytes)
     last = write_io_operations(rest) if rest or not whole else 0
     return whole + bool(last), whole * write_io_operations(cap_bytes) + last
@@ -51,17 +55,17 @@ def workload(
     cap_bytes: int = LARGEST_TRANSFER_BYTES,
     overrides: CostOverrides = NO_OVERRIDES,
 ) -> Traffic:
-    """Traffic of a stated workload.
+    """Return the traffic of a stated workload.
 
     Args:
-        reads: None for none.
-        writes: None for none.
-        operations: others per second by name: NFSv3 procedures but READ and WRITE, or `NLM_` and a lock procedure.
+        reads: None without reads.
+        writes: None without writes.
+        operations: operations per second by name: NFSv3 procedures except READ and WRITE, or `NLM_` and a lock procedure.
         cap_bytes: rsize and wsize.
         overrides: measured costs in place of the white paper's table.
 
     Raises:
-        ValueError: an operation without a known cost; the message names it.
+        ValueError: an operation has no known cost. The message names the operation.
     """
     rates = {name: _fixed(name, per_second, overrides) for name, per_second in operations.items()}
     if reads is not None:

@@ -1,8 +1,8 @@
-"""The accounts: what this host did to each mount since the exporter started.
+"""Add up the growth of each mount's counters since the exporter started.
 
-Kernel counters belong to a superblock and go back to zero when the superblock dies. The accounts add up the differences
-between readings and never go down. A difference is only taken between two readings of one life of one superblock. A
-superblock that is already old when first seen brings none of its past; one born since the last reading counts from zero.
+The kernel counts by superblock, and starts at zero again when a superblock dies. The accounts add up the differences
+between two readings of one life of a superblock, so totals never fall. An old superblock adds nothing of the time before
+the first reading. A superblock born since the last reading counts from zero.
 """
 
 from collections import defaultdict
@@ -35,12 +35,12 @@ class _Baseline(NamedTuple):
 
 
 class _Start(NamedTuple):
-    """What the next difference of a superblock begins with.
+    """The start of a superblock's next difference.
 
     Attributes:
-        record: the earlier record; None for zero.
-        at: when it was read, seconds of a monotonic clock.
-        key: the name under which the superblock counts.
+        record: the earlier record. None for zero.
+        at: time of the earlier reading, seconds of a monotonic clock.
+        key: labels of the superblock's series.
     """
 
     record: NfsRecord | None
@@ -49,19 +49,19 @@ class _Start(NamedTuple):
 
 
 class Accounts:
-    """Totals by mount, fed with one reading a tick. Not thread-safe; the only clock is the one passed in.
+    """Totals by mount, fed with one reading a tick. The class is not thread-safe and knows no clock but the `at` of each reading.
 
     Args:
-        costs: what knows the cost of READs and WRITEs; by default an estimate.
-        retention_s: seconds that the totals of a mount are kept after its umount.
+        costs: source of the cost of READs and WRITEs. The default is an estimate.
+        retention_s: seconds that the totals of a mount are kept after the umount.
         overrides: measured costs in place of the white paper's table.
         most_mounts: most totals of unmounted mounts. Above the number the oldest go first.
 
     Attributes:
         mounts: totals by key.
-        superblocks: those of the last reading, under the names they count by.
-        costs: as passed in.
-        unanswered: how long requests to each address have waited.
+        superblocks: superblocks of the last reading, by key.
+        costs: the cost source.
+        unanswered: seconds that requests to each address have waited.
         peaks: the highest tick of the last minute by address.
     """
 
@@ -84,13 +84,13 @@ class Accounts:
         self._last_at: float | None = None
 
     def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
-        """Add what happened since the last reading.
+        """Add the growth since the last reading.
 
         Args:
-            reading: the client as it is now.
-            at: when reading it began, seconds of a monotonic clock.
-            until: when it ended. A reader that was held up between the two saw more than the time since the last
-                beginning, so peaks are computed from the last beginning to this end.
+            reading: the new reading.
+            at: start of the reading, seconds of a monotonic clock.
+            until: end of the reading. Peaks use the time from the last start to this end, because a slow reading contains more
+                than the time since the last start.
         """
         until = at if until is None else until
         self.costs.begin(reading)
@@ -116,7 +116,7 @@ class Accounts:
         self._last_at = at
 
     def _add(self, superblock: Superblock, before: NfsRecord | None) -> float:
-        """Add one superblock's difference; return its cost in I/O operations."""
+        """Add the growth of one superblock. Return the cost in I/O operations."""
         now = superblock.record
         totals = self.mounts.setdefault(superblock.key, MountTotals())
         if before is None or not now.operations.keys() <= totals.operations.keys():
@@ -158,7 +158,9 @@ class Accounts:
         return cost.point
 
     def _add_costs_apart(self, costs: dict[str, float], at: float) -> None:
-        """Add what the cost source knows apart from mountstats, also of what a mount did just before its umount."""
+        """Add costs that the cost source learns apart from mountstats, for example of a mount's last operations before
+        the umount.
+        """
         keys = {
             number: known.superblock.key
             for number, known in self._baselines.items()
@@ -172,7 +174,9 @@ class Accounts:
                 costs[number] += cost.point
 
     def _drop_unmounted(self, at: float) -> None:
-        """Forget mounts that have been gone for longer than the retention, or that are too many to be kept."""
+        """Drop totals of mounts that are unmounted for longer than the retention, and the oldest totals above the
+        limit.
+        """
         for known in self._baselines.values():
             self.mounts[known.superblock.key].last_seen_at = at
         gone = sorted((totals.last_seen_at, key) for key, totals in self.mounts.items() if totals.last_seen_at < at)
@@ -208,7 +212,7 @@ class Accounts:
 
 
 def _with_every_operation(superblock: Superblock, before: NfsRecord | None) -> Superblock:
-    """A superblock with the operations that only its earlier record had: a record may be cut off once."""
+    """Return the superblock with every operation of the earlier record, because the kernel can cut off a record."""
     record = superblock.record
     if before is None or before.operations is record.operations or before.operations.keys() <= record.operations.keys():
         return superblock
@@ -218,10 +222,10 @@ def _with_every_operation(superblock: Superblock, before: NfsRecord | None) -> S
 
 
 def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
-    """Whether two readings under one device number are of one superblock.
+    """Whether two readings of a device number belong to one life of a superblock.
 
-    The kernel uses a number again after an umount. So the address, the device text and the age must fit as well: the age
-    has grown by the time in between, also where this process was stopped for a while.
+    The kernel uses a number again after an umount. So the address, the device text and the age must fit as well. The age must
+    have grown by the time between the readings, even if the process was stopped for a while.
     """
     old = known.superblock
     if old.mounts[0].address != new.mounts[0].address or old.record.fstype != new.record.fstype:

@@ -1,7 +1,7 @@
-"""The accounts as metric families.
+"""Metric families of the accounts.
 
-The set of series rarely changes: the text and order of the series are prepared once, and a scrape only puts numbers
-beside them. Lines of one operation or class stand together, which compresses well.
+The set of series rarely changes. The collector prepares text and order of the series once, and a scrape only adds the
+numbers. Lines of one operation or class are neighbours, because such text compresses well.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -27,17 +27,17 @@ _ADDRESS_VALUES: Final[dict[str, Callable[[Accounts], dict[str, int] | dict[str,
 
 
 class NfsCollector(Collector):
-    """The client side of `/metrics`. Collecting copies what the ticks have added up; it reads no file.
+    """The client metrics of `/metrics`. Collecting copies the totals of the ticks and reads no file.
 
-    A new mount shows zeros in its first answers and its counts in all later ones: a server that takes rates then sees the
-    zero before the counts and misses nothing.
+    The first answers show a new mount at zero, and later answers show the counts. A Prometheus server that computes rates
+    sees the zero before the counts and misses no growth.
 
     Args:
-        ticker: what is collected.
-        by_operation: whether operations are counted by name, not only by class.
-        zero_answers: answers in which a new mount shows zeros, as many as servers scrape this agent.
-        about_host: further families of this host, asked for in each answer.
-        latency_objectives: stated seconds by class; a class without one has no series.
+        ticker: source of the totals.
+        by_operation: whether operations are counted by name, and not only by class.
+        zero_answers: answers that show a new mount at zero, as many as servers scrape this agent.
+        about_host: further families of this host, collected for each answer.
+        latency_objectives: stated seconds by class. A class without an objective has no series.
     """
 
     name = "nfs"
@@ -61,7 +61,7 @@ class NfsCollector(Collector):
 
     @property
     def success(self) -> bool:
-        """Whether the last tick could read its source and account for it."""
+        """Whether the last tick read and accounted for the counters."""
         return self._ticker.loop.heartbeat.success
 
     @property
@@ -71,13 +71,13 @@ class NfsCollector(Collector):
             return self._ticker.duration_s
 
     def describe(self) -> Iterable[Family]:
-        """Nothing, so that registering does no work."""
+        """Return no family, so that registration does no work."""
         return ()
 
     def collect(self) -> Iterable[Family]:
-        """Every client family, as an answer to a server: new mounts show zeros.
+        """Return every client family for a Prometheus server. New mounts show zeros.
 
-        The counters stay when the source cannot be read, what describes mounts does not.
+        If the kernel's files cannot be read, the counters stay and the families that describe mounts disappear.
         """
         with self._ticker.lock:
             mounts = self._ticker.accounts.mounts
@@ -87,11 +87,11 @@ class NfsCollector(Collector):
             return self._families(self._layout_of(mounts, new))
 
     def for_readers(self) -> "ReadersView":
-        """The same families for a reader that is no server, such as the status page: new mounts show their counts."""
+        """Return the same families for the status page and other local readers. New mounts show their counts."""
         return ReadersView(self)
 
     def families_now(self) -> list[Family]:
-        """Every client family as it is."""
+        """Return every client family with the present totals."""
         with self._ticker.lock:
             return self._families(self._layout_of(self._ticker.accounts.mounts))
 
@@ -127,7 +127,7 @@ class NfsCollector(Collector):
 
 
 class ReadersView:
-    """An `NfsCollector` for readers that are no servers. Their look is no answer in the life of a new mount."""
+    """An `NfsCollector` for local readers. A local reader does not use up the zero answers of a new mount."""
 
     def __init__(self, collector: NfsCollector) -> None:
         self._collector = collector
@@ -143,7 +143,7 @@ class ReadersView:
         return self._collector.duration_seconds
 
     def collect(self) -> Iterable[Family]:
-        """Every client family as it is."""
+        """Return every client family with the present totals."""
         return self._collector.families_now()
 
 

@@ -1,4 +1,4 @@
-"""Names as the kernel writes them into `/proc`."""
+"""Decode names as the kernel writes names into `/proc`."""
 
 import re
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ def decode(raw: bytes) -> str:
 
 @lru_cache(maxsize=256)
 def options(text: str) -> Mapping[str, str]:
-    """A comma list of mount options by name; an option without a value has the empty string.
+    """Split a comma list of mount options by name. An option without a value has the empty string.
 
-    The mounts of a host have few lists between them, and they are read every tick: equal lists share one mapping.
+    Equal lists share one mapping, because every tick reads the lists and the mounts of a host have few different lists.
     """
     found = dict(part.partition("=")[::2] for part in text.split(",") if 0 < len(part) <= _LONGEST_OPTION)
     return MappingProxyType(found)

@@ -1,4 +1,6 @@
-"""Cost of READ and WRITE, estimated from the counters of mountstats, and the seam behind which exact mode takes its place."""
+"""Estimate the cost of READ and WRITE from mountstats. `CostSource` is the interface that exact mode implements as
+well.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -13,7 +15,7 @@ from fss_exporter.nfs.superblocks import Reading, SeriesKey
 WEIGHTS: Final = {
     name: operation.io_operations for name, operation in NFS3_OPERATIONS.items() if operation.io_operations is not None
 }
-"""I/O operations of each operation whose cost does not depend on its size."""
+"""I/O operations of each operation with a fixed cost."""
 
 _SIZE: Final = re.compile(r"[0-9]{1,9}")
 _LARGEST_TRANSFER_BYTES = 1024 * 1024
@@ -28,8 +30,8 @@ class TransferChange(NamedTuple):
         operation: READ or WRITE.
         before: counters at the first reading.
         now: counters at the second reading.
-        payload_bytes: carried between the same readings.
-        options: of the mount. rsize and wsize cap a transfer, sec and proto tell whether header sizes are known.
+        payload_bytes: payload between the readings.
+        options: mount options. rsize and wsize limit a transfer, and sec and proto show whether header sizes are known.
     """
 
     superblock: str
@@ -46,22 +48,24 @@ class TransferChange(NamedTuple):
 
     @property
     def retransmissions(self) -> int:
-        """Transmissions beyond one for each operation."""
+        """Transmissions beyond the first of each operation."""
         return max(0, self.now.transmissions - self.before.transmissions - self.operations)
 
 
 class CostSource(Protocol):
-    """What knows the cost of READs and WRITEs on mounts where the cost depends on their size."""
+    """A source of the cost of READs and WRITEs on mounts with a cost by size."""
 
     @property
     def is_deferred(self) -> bool:
-        """Whether a later reading brings the cost of this one: what is known of unmounted superblocks must be kept."""
+        """Whether a later reading brings the cost of this reading. The accounts then keep their records of unmounted
+        superblocks.
+        """
 
     def begin(self, reading: Reading) -> None:
         """The accounts begin to add a reading."""
 
     def cost(self, change: TransferChange) -> Bounds:
-        """Cost of a change that mountstats shows."""
+        """Return the cost of a change in mountstats."""
 
     def end(self, mounts: Mapping[str, SeriesKey], seconds: float) -> Iterable[tuple[str, str, Bounds]]:
         """Costs known apart from mountstats: superblock, operation, cost.
@@ -72,14 +76,14 @@ class CostSource(Protocol):
         """
 
     def forget(self, keys: Collection[SeriesKey]) -> None:
-        """The series of these mounts are dropped."""
+        """Drop the state of mounts whose series are dropped."""
 
     def families(self) -> Iterable[Family]:
-        """Metric families beside those of the mounts."""
+        """Return the source's own metric families."""
 
 
 class EstimatedCosts:
-    """The cost source that has nothing but mountstats."""
+    """The cost source that uses mountstats alone."""
 
     is_deferred = False
 
@@ -98,7 +102,7 @@ class EstimatedCosts:
         """Nothing is kept of mounts."""
 
     def families(self) -> Iterable[Family]:
-        """There are none."""
+        """Return no families."""
         return ()
 
 

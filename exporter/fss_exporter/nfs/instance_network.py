@@ -10,13 +10,13 @@ _DEADLINE_S = 5.0
 
 
 class InstanceNetwork:
-    """The bandwidth, as soon as the metadata service has answered.
+    """The network bandwidth of this instance, from the metadata service.
 
-    The answer never changes while an instance runs, so it is asked for once, in a thread: scrapes do not wait for it.
+    A thread asks the metadata service once, because the answer never changes while an instance runs. A scrape never waits.
 
     Args:
-        url: of the metadata; empty to ask nothing.
-        stated: bytes per second, as the operator states them; None to take the answer.
+        url: URL of the metadata. Empty for no request.
+        stated: bytes per second as the operator states. None takes the answer of the metadata service.
     """
 
     def __init__(self, url: str, stated: float | None = None) -> None:
@@ -25,17 +25,17 @@ class InstanceNetwork:
         self._thread = threading.Thread(target=self._read, name="instance-metadata", daemon=True)
 
     def start(self) -> None:
-        """Ask, where there is a URL."""
+        """Start the request, if there is a URL."""
         if self._url:
             self._thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait for the answer, at most so long."""
+        """Wait for the answer, at most this number of seconds."""
         if self._thread.is_alive():
             self._thread.join(seconds)
 
     def families(self) -> Iterator[Family]:
-        """The metric; nothing where the bandwidth is not known."""
+        """Return the metric. Empty if the bandwidth is unknown."""
         if self._bytes_per_second is not None:
             found = family(CATALOGUE["fss_client_network_bytes_per_second_limit"])
             found.add_metric((), self._bytes_per_second)

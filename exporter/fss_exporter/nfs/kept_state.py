@@ -1,6 +1,6 @@
-"""The accounts between two runs of a command: totals and the last raw texts, in a JSON file beside the command's output.
+"""Keep the accounts between two runs of a command: totals and the last raw texts, in a JSON file beside the command's output.
 
-A run goes on where the last one ended. After a reboot every mount is newer than the last run, so all its counters count.
+A run continues at the end of the last run. After a reboot every mount is newer than the last run, so all counts are new.
 """
 
 import json
@@ -17,13 +17,13 @@ _VERSION = 1
 
 
 class LastRun(NamedTuple):
-    """The end of the last run.
+    """State at the end of a run.
 
     Attributes:
-        boot_id: of the kernel, from `/proc/sys/kernel/random/boot_id`.
-        at: seconds of the monotonic clock of that boot.
-        texts: what the files said.
-        totals: by mount.
+        boot_id: boot of the kernel, from `/proc/sys/kernel/random/boot_id`.
+        at: seconds of the monotonic clock of the boot.
+        texts: texts of the kernel's files.
+        totals: totals by mount.
     """
 
     boot_id: str
@@ -39,10 +39,10 @@ def dump(run: LastRun) -> str:
 
 
 def load(text: str) -> LastRun:
-    """A run from its JSON.
+    """Load a run from JSON.
 
     Raises:
-        ValueError: not such a file, or of another version.
+        ValueError: the file has another format or version.
     """
     try:
         document = json.loads(text)
@@ -63,13 +63,13 @@ def _mount(document: dict[str, Any]) -> MountTotals:
 
 
 def restore(accounts: Accounts, run: LastRun, last_reading: Reading, *, same_boot: bool) -> None:
-    """Let accounts go on where a run ended.
+    """Put the state of the last run into accounts.
 
     Args:
-        accounts: new ones.
+        accounts: new accounts.
         run: the last run.
-        last_reading: its texts, as the present configuration reads them.
-        same_boot: whether the kernel is still the same one.
+        last_reading: the run's texts, parsed with the present configuration.
+        same_boot: whether the kernel has not restarted since the run.
     """
     for key, totals in run.totals.items():
         accounts.mounts[key] = totals

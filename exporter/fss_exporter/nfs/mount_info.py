@@ -9,17 +9,17 @@ _INFO = CATALOGUE["fss_client_mount_info"]
 
 
 class MountInfo:
-    """The mount points of the last reading. Their series are made again only when one of them has changed."""
+    """The info series of mount points. The class makes the series again only after a change."""
 
     def __init__(self) -> None:
         self._shown: Sequence[tuple[object, ...]] = ()
         self._series: list[Series] = []
 
     def family(self, superblocks: Sequence[Superblock]) -> Family:
-        """One series for each mount point, with its negotiated options.
+        """Return one series for each mount point, with the negotiated options.
 
         Args:
-            superblocks: as they are now.
+            superblocks: superblocks of the last reading.
         """
         shown = [(one.key, one.record.options, one.mounts, one.encrypted) for one in superblocks]
         if shown != self._shown:  # mostly the very same objects, so this is soon decided

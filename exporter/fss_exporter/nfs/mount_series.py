@@ -1,6 +1,6 @@
-"""The series of mounts, operations and classes: their text, prepared once, and the totals behind each.
+"""Prepare the text of the series of mounts, operations and classes, with the totals behind each series.
 
-Lines of one operation or class stand together, which compresses well.
+Lines of one operation or class are neighbours, because such text compresses well.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class _ClassTotals(NamedTuple):
     Attributes:
         mount: the mount.
         operations: totals of the operations of the class.
-        transfer: totals of READ or WRITE in a class that has them; None for metadata.
+        transfer: totals of READ or WRITE. None for a metadata class.
     """
 
     mount: MountTotals
@@ -41,7 +41,9 @@ _Value = int | float | None
 
 
 def _point(one: _ClassTotals) -> _Value:
-    """Estimated I/O operations; None where no cost is known. Whole numbers stay `int`: they are written faster."""
+    """Return the estimated I/O operations. None without a known cost. Whole numbers stay `int`, because Python writes
+    `int` faster.
+    """
     if not one.mount.has_cost:
         return None
     if one.transfer is not None and one.transfer.estimated is not None:
@@ -96,7 +98,7 @@ _OPERATIONS_BY_CLASS: Final = replace(CATALOGUE["fss_client_operations_total"], 
 
 
 class MountSeries:
-    """The series of all mounts and the totals behind each, in the order they are written."""
+    """The series of all mounts with the totals behind each series, in the order of the text."""
 
     def __init__(self, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
         self.shape = shape_of(mounts)
@@ -134,7 +136,7 @@ class MountSeries:
 
 
 def shape_of(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[SeriesKey, int]]:
-    """What the series depend on: the mounts, and how many operations each has."""
+    """Return the facts that determine the series: the mounts, and the number of operations of each mount."""
     return [(key, len(mount.operations)) for key, mount in mounts.items()]
 
 
@@ -145,7 +147,7 @@ def _class_totals(mount: MountTotals, of_class: str) -> _ClassTotals:
 
 
 def _family(name: str, series: list[Series], values: Sequence[_Value]) -> Family:
-    """A family without the series that have no value."""
+    """Return a family without series that have no value."""
     known = [(one, value) for one, value in zip(series, values, strict=True) if value is not None]
     if len(known) == len(series):
         return Family(CATALOGUE[name], series, [value for _, value in known])

@@ -1,7 +1,8 @@
-"""The storage service of a mount: from the configuration, from the server's name, or by default.
+"""Find the storage service of a mount: from the configuration, from the server's name, or by default.
 
-The service is looked up when the mounts change, never in a tick. By default an NFSv3 mount is of OCI File Storage, which has
-no other version. An NFSv4 mount is of an unknown service: the mount keeps its raw counters and gets no estimate.
+The lookup runs when the mounts change, never in a tick. By default an NFSv3 mount belongs to OCI File Storage, because the
+service offers no other version. An NFSv4 mount belongs to an unknown service. Such a mount has raw counters and no
+estimate.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ _NFS3: Final = "nfs"
 
 
 class MountKey(Protocol):
-    """What a mount is known by."""
+    """Address, server and export of a mount."""
 
     @property
     def address(self) -> str:
@@ -24,7 +25,7 @@ class MountKey(Protocol):
 
     @property
     def server(self) -> str:
-        """Its name as mounted."""
+        """The server's name as mounted."""
 
     @property
     def export(self) -> str:
@@ -33,12 +34,12 @@ class MountKey(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What an operator says of some mounts; `*` in a pattern stands for anything, an empty one fits all.
+    """The operator's statement about some mounts. `*` in a pattern matches any text, and an empty pattern matches everything.
 
     Attributes:
         service: name of a row of the table of services.
-        kind: what was bought; empty where it is not said.
-        capacity_bytes: of the file system or volume; None likewise.
+        kind: type of the service. Empty if the operator names none.
+        capacity_bytes: capacity of the file system or volume. None if the operator names none.
         address, server, export: patterns.
     """
 
@@ -50,7 +51,7 @@ class Claim:
     export: str = ""
 
     def fits(self, key: MountKey) -> bool:
-        """Whether it speaks of a mount."""
+        """Whether the claim matches a mount."""
         return (
             fnmatchcase(key.address, self.address or "*")
             and fnmatchcase(key.server.lower(), self.server.lower() or "*")
@@ -60,13 +61,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of the service behind a mount.
+    """The known facts about the service behind a mount.
 
     Attributes:
-        service: the row of the table.
-        cost: how its operations are counted.
-        stated: True where the configuration or the server's name says so; False for the default.
-        kind: what was bought; empty where it is not known.
+        service: row of the table.
+        cost: way of counting operations.
+        stated: True if the configuration or the server's name decides. False for the default.
+        kind: type of the service. Empty if unknown.
         ceilings: the known ceilings.
     """
 
@@ -78,7 +79,7 @@ class Known:
 
     @property
     def one_client(self) -> OneClient | None:
-        """What one client was seen to reach, from the documents of the service; None where the kind is not known."""
+        """Documented throughput of a single client. None if the type is unknown."""
         kind = self.service.kinds.get(self.kind)
         return None if kind is None else kind.one_client
 
@@ -88,20 +89,20 @@ ASSUMED_OTHER: Final = Known(NONE, NONE.cost)
 
 
 class Services:
-    """Tells services.
+    """Look up the services of mounts.
 
     Args:
-        claims: what the operator says; the first that fits counts, and more than any name.
+        claims: statements of the operator. The first match wins, and a claim wins over a server name.
     """
 
     def __init__(self, claims: Sequence[Claim] = ()) -> None:
         self._claims = tuple(claims)
 
     def of(self, key: MountKey, fstype: str) -> Known:
-        """The service of a mount.
+        """Return the service of a mount.
 
         Args:
-            key: what it is known by.
+            key: address, server and export.
             fstype: `nfs` or `nfs4`.
         """
         claim = next((one for one in self._claims if one.fits(key)), None)

@@ -1,7 +1,7 @@
 """Totals of one mount since the exporter started: counters by operation, bytes, locks and costs.
 
-Every operation of the kernel's table has totals, at zero, from the first sight of the mount. A reader that takes rates
-sees the zero before the first growth.
+Every operation of the kernel's table has totals from the first sight of the mount, at zero. So a server that computes
+rates sees the zero before the first growth.
 """
 
 from collections.abc import Mapping
@@ -16,16 +16,16 @@ from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Superblock
 
 MOST_OPERATIONS: Final = 128
-"""Operations of one mount that have totals. NFSv4 has 75; names of damaged records must not pile up."""
+"""Most operations of one mount with totals. NFSv4 has 75. The limit keeps names from damaged records out of memory."""
 
 
 @dataclass(slots=True)
 class OperationTotals:
-    """Totals of one operation on one mount; times in milliseconds.
+    """Totals of one operation on one mount. Times are milliseconds.
 
     Attributes:
-        weight: I/O operations that one operation costs; None where the cost is estimated or not known.
-        estimated: I/O operations of READ or WRITE, which depend on sizes; None for any other operation.
+        weight: I/O operations of one call. None if the cost is estimated or unknown.
+        estimated: I/O operations of READ or WRITE, by size. None for any other operation.
     """
 
     operations: int = 0
@@ -40,7 +40,7 @@ class OperationTotals:
 
     @property
     def cost(self) -> Bounds | None:
-        """All I/O operations; None where no cost is known."""
+        """All I/O operations. None without a known cost."""
         if self.weight is None:
             return self.estimated
         exact = self.operations * self.weight
@@ -54,7 +54,7 @@ class OperationTotals:
         """Add the growth between two readings of the kernel's counters.
 
         Returns:
-            operations completed in between. An odd kernel's counter that goes back adds nothing.
+            operations completed between the readings. A counter that falls adds nothing.
         """
         operations = now.operations - before.operations
         operations = max(0, operations)  # cheaper than max(), and every changed counter passes here
@@ -82,9 +82,9 @@ class MountTotals:
         operations: by name of the procedure.
         counts_errors: whether the kernel counts errors (5.3 and later).
         has_cost: whether the service's cost of operations is known.
-        lock_io_operations: None where locks are local or not counted.
+        lock_io_operations: None if locks are local or not counted.
         answers: scrapes that have shown the series of this mount.
-        last_seen_at: when a mount of this name was last there, seconds of a monotonic clock.
+        last_seen_at: time of the last reading with this mount, seconds of a monotonic clock.
     """
 
     operations: dict[str, OperationTotals] = field(default_factory=dict)
@@ -100,13 +100,13 @@ class MountTotals:
 
     @property
     def at_zero(self) -> "MountTotals":
-        """The same mount before anything happened on it."""
+        """Return the totals of the same mount before the first operation."""
         operations = {name: _at_zero(totals) for name, totals in self.operations.items()}
         locks = None if self.lock_io_operations is None else 0
         return MountTotals(operations, self.counts_errors, self.has_cost, lock_io_operations=locks)
 
     def include(self, superblock: Superblock, weights: Mapping[str, float] = WEIGHTS) -> None:
-        """Give totals, at zero, to every operation of a superblock; `weights` are costs by operation."""
+        """Add totals at zero for every operation of a superblock. `weights` are costs by operation."""
         rule = superblock.known.cost
         self.has_cost |= rule != "unknown"
         for name, counters in superblock.record.operations.items():

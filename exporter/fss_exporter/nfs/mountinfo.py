@@ -1,6 +1,6 @@
-"""`/proc/<pid>/mountinfo`: which mount point shows which superblock, and at which address its server is.
+"""Parse `/proc/<pid>/mountinfo`: the superblock and the server's address of each NFS mount point.
 
-Text in, records out. Layout: proc_pid_mountinfo(5); fields after the optional ones follow a lone `-`.
+Layout: proc_pid_mountinfo(5). A lone `-` ends the optional fields.
 """
 
 import re
@@ -16,12 +16,12 @@ _LONGEST_LINE = 32_768
 
 
 class MountFilter:
-    """Which mounts are wanted, by regular expressions that must fit a whole mount point, export, server or `server:export`.
+    """Select mounts by regular expressions over a whole mount point, export, server or `server:export`.
 
     Args:
-        include: only mounts that fit are wanted; None for all.
-        exclude: mounts that fit are not wanted.
-        most: most superblocks of the wanted mounts. The rest is left out.
+        include: select only matching mounts. None selects all.
+        exclude: leave out matching mounts.
+        most: most superblocks of the selected mounts. The filter leaves out the rest.
     """
 
     def __init__(self, include: str | None = None, exclude: str | None = None, most: int | None = None) -> None:
@@ -42,7 +42,7 @@ EVERY_MOUNT: Final = MountFilter()
 
 
 def parse_mountinfo(text: str, wanted: MountFilter = EVERY_MOUNT) -> Mountinfo:
-    """The NFS mounts of a mountinfo text, in their order. A line that cannot be read costs only that line."""
+    """Parse the NFS mounts of a mountinfo text, in the order of the text. A damaged line costs only the line."""
     mounts: list[NfsMount] = []
     skipped: list[str] = []
     unwanted: set[int] = set()

@@ -1,7 +1,7 @@
-"""`/proc/<pid>/mountstats`: the NFS client's counters.
+"""Parse `/proc/<pid>/mountstats`, the counters of the NFS client.
 
-Text in, records out. What is used must be there and be a number of at most 64 bits. Fields that a later kernel appends
-are passed over. A record that cannot be read costs only itself and leaves its reason.
+Every used field must be present, as a number of at most 64 bits. The parser skips fields that a later kernel appends. A
+damaged record costs only the record, and the parser keeps the reason.
 """
 
 import re
@@ -44,7 +44,7 @@ def _every_mount(mount_point: str, device: str, fstype: str) -> bool:  # noqa: A
 
 
 class _Body(NamedTuple):
-    """All of a record but its head and its age."""
+    """A record without the head and the age."""
 
     options: Mapping[str, str]
     revalidations: int | None
@@ -55,17 +55,17 @@ class _Body(NamedTuple):
 
 
 def parse_mountstats(text: str) -> Mountstats:
-    """Every NFS record of a mountstats text, in its order; other file systems are passed over.
+    """Parse every NFS record of a mountstats text, in the order of the text. Other file systems are skipped.
 
-    A text that stops in the middle of a line was cut off: its last record is skipped with the reason `truncated`.
+    A text that ends in the middle of a line is cut off. The parser skips the last record with the reason `truncated`.
     """
     return MountstatsParser().parse(text)
 
 
 class MountstatsParser:
-    """Parses one text after another and reads only records that differ from the last: most mounts are idle most of the time.
+    """Parse one text after another, and parse again only records that changed, because most mounts are idle most of the time.
 
-    Equal records give the very same operations, so that `is` tells whether a mount was idle.
+    An unchanged record returns the identical operations object, so that `is` shows an idle mount.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ def _body(device: str, text: str) -> _Body:
 
 
 def _whole_table(table: str) -> dict[str, OperationCounters]:
-    """The operations of a table as kernels since 5.3 print it, read at once; empty where it is any other."""
+    """Parse a whole table of operations in the layout of kernel 5.3 and later. Empty for any other layout."""
     words = table.split()
     names = _names(tuple(words[::_WORDS]))
     del words[::_WORDS]
@@ -163,11 +163,11 @@ _new_counters = partial(tuple.__new__, OperationCounters)
 
 
 def _rows(numbers: list[int]) -> Iterator[OperationCounters]:
-    """The numbers of a table as counters, nine to an operation.
+    """Convert the numbers of a table to counters, nine numbers to an operation.
 
-    Tables are most of the work of a tick, so no Python code runs for each row: `zip` takes nine numbers at a time from one
-    iterator, and `tuple.__new__` does what `OperationCounters._make` does without counting the numbers once more. Together
-    they save a third of the time of a table.
+    Tables are most of the work of a tick, so no Python code runs for each row. `zip` takes nine numbers at a time from a shared
+    iterator. `tuple.__new__` does the work of `OperationCounters._make` without counting the numbers again. Both together
+    save a third of the time of a table.
     """
     one_iterator = iter(numbers)
     return map(_new_counters, zip(*[one_iterator] * _COUNTERS, strict=True))
@@ -175,13 +175,15 @@ def _rows(numbers: list[int]) -> Iterator[OperationCounters]:
 
 @lru_cache(maxsize=64)
 def _names(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of operations without their colons; empty where a word is no name. The mounts of a host have few lists."""
+    """Return names of operations without their colons. Empty if a word is no name. The mounts of a host have few lists."""
     names = tuple(word[:-1] for word in words if word.endswith(":") and _OPERATION_NAME.fullmatch(word[:-1]))
     return names if len(names) == len(words) <= _MOST_OPERATIONS else ()
 
 
 def _odd_number(table: str, words: Iterable[str]) -> bool:
-    """Whether there may be a number that only Python knows: `+1`, `-1`, `1_0` or digits of other scripts."""
+    """Whether a text may contain a number in a form that only Python accepts: `+1`, `-1`, `1_0` or digits of other
+    scripts.
+    """
     return not table.isascii() or "+" in table or "-" in table or ("_" in table and not "".join(words).isdecimal())
 
 
@@ -194,7 +196,7 @@ def _operations(table: str) -> Iterator[tuple[str, OperationCounters]]:
 
 
 def _chunks(text: str) -> Iterator[tuple[str, bool]]:
-    """The text of each NFS record, and whether it is the last thing in the file."""
+    """Yield the text of each NFS record, and whether the record ends the file."""
     parts = f"\n{text}".split("\ndevice ")
     for position, part in enumerate(parts[1:], start=2):
         head, _, _ = part.partition("\n")
@@ -213,7 +215,7 @@ def _head(line: str) -> tuple[str, str, str]:
 
 
 def _operation(line: str) -> tuple[str, OperationCounters] | None:
-    """Name and counters of one line; None at the end of the table."""
+    """Parse name and counters of a line. None at the end of the table."""
     name, colon, value = line.partition(":")
     name = name.strip()
     if not colon or name.startswith("no device"):
@@ -274,5 +276,5 @@ def _numbers(what: str, text: str) -> list[int]:
 
 
 def _signed(printed: int) -> int:
-    """A sum of kernel time that may be negative: the kernel prints a signed number as unsigned 64 bits."""
+    """Return a sum of kernel time as a signed number. The kernel prints a negative sum as unsigned 64 bits."""
     return printed - (1 << 64) if printed & _SIGN_BIT else printed

@@ -1,7 +1,7 @@
-"""Saved output of the tools of nfs-utils, `mountstats` and `nfsiostat`, as records and as traffic.
+"""Read saved output of `mountstats` and `nfsiostat`, the tools of nfs-utils, as records and as traffic.
 
-`mountstats` prints counts, payload bytes and means, so a record can be made again; only the bytes on the wire are lost.
-`nfsiostat` prints rates of READ and WRITE (with -a and -d of five more operations), whose kilobytes contain headers.
+`mountstats` prints counts, payload bytes and means. So a record can be rebuilt, except for the bytes on the wire.
+`nfsiostat` prints rates of READ and WRITE, and with -a and -d rates of five more operations. The kilobytes contain headers.
 Layouts: nfs-utils 2.6.2, tools/mountstats/mountstats.py and tools/nfs-iostat/nfs-iostat.py.
 """
 
@@ -46,7 +46,7 @@ class NfsiostatReport(NamedTuple):
     Attributes:
         traffic: by mount.
         mount_points: by mount.
-        notes: what the output does not tell.
+        notes: facts that the output lacks.
     """
 
     traffic: Mapping[SeriesKey, Traffic]
@@ -65,14 +65,14 @@ def is_nfsiostat_output(text: str) -> bool:
 
 
 def parse_mountstats_output(source: str, text: str) -> Mountstats:
-    """The records of saved output of `mountstats`.
+    """Parse the records of saved output of `mountstats`.
 
     Args:
         source: name of the file, for messages.
-        text: its text.
+        text: text of the file.
 
     Raises:
-        UsageError: a mount lacks its byte counts, RPC statistics or age.
+        UsageError: a mount lacks byte counts, RPC statistics or age.
     """
     return Mountstats(tuple(_record(source, part) for part in _STATS_FOR.split(text)[1:]), ())
 
@@ -117,11 +117,11 @@ def _operations(text: str) -> Iterator[tuple[str, OperationCounters]]:
 
 
 def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
-    """The last report of saved nfsiostat output.
+    """Parse the last report of saved nfsiostat output.
 
     Args:
         source: name of the file, for messages.
-        text: its text.
+        text: text of the file.
 
     Raises:
         UsageError: a mount has no rows of reads and writes.
@@ -155,7 +155,7 @@ def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
 
 
 def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
-    """One mount of one report: its key, mount point, traffic, and operations per second of its server."""
+    """Parse one mount of a report: key, mount point, traffic, and operations per second of the server."""
     mounted = _MOUNTED.match(text.partition("\n")[0])
     every = re.search(r"ops/s\s+rpc bklog\s*\n\s*([\d.]{1,30})", text)
     rows = {name.upper(): (unit, values) for name, unit, values in _ROW.findall(text)}
@@ -172,7 +172,7 @@ def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
 
 
 def _row(source: str, name: str, unit_bytes: float, text: str) -> tuple[OperationTraffic, float]:
-    """One row: its traffic, and the likely payload in bytes per second."""
+    """Parse one row: traffic, and the likely payload in bytes per second."""
     try:
         shares = [float(share) / 100 for share in re.findall(r"\(([\d.]{1,30})%\)", text)]
         rate, units, rtt, execute, *more = _columns(text)
@@ -192,10 +192,10 @@ def _row(source: str, name: str, unit_bytes: float, text: str) -> tuple[Operatio
 
 
 def _columns(text: str) -> list[float]:
-    """Operations and kilobytes per second, RTT, execute and, where it is printed, queue in milliseconds.
+    """Parse operations and kilobytes per second, then RTT, execute and optional queue in milliseconds.
 
     Raises:
-        ValueError: not these columns.
+        ValueError: the row has other columns.
     """
     rate, units, each, _, *times = map(float, re.sub(r"\([^)]*\)", "", text).split()[:7])
     if units > 1 and not 0.9 < rate * each / units < 1.1 * 1024:

@@ -16,7 +16,7 @@ class Peaks:
         """Note one tick.
 
         Args:
-            iops: I/O operations per second by address; an address that is not there has no mount any more.
+            iops: I/O operations per second by address. A missing address has no mount any more.
             at: seconds of a monotonic clock.
         """
         for address, value in iops.items():
@@ -27,5 +27,5 @@ class Peaks:
                 ticks.popleft()
 
     def highest(self) -> dict[str, float]:
-        """Highest IOPS of a single tick by address; an address without a mount is absent."""
+        """Return the highest IOPS of a single tick by address. An address without a mount is absent."""
         return {address: max(value for _, value in ticks) for address, ticks in self._ticks.items()}

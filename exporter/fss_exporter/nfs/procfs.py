@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class RawTexts(NamedTuple):
-    """What the kernel's files said at one reading."""
+    """The texts of the kernel's files at one reading."""
 
     mountinfo: str
     mountstats: str
@@ -35,12 +35,12 @@ class Procfs:
     """The NFS files of one process in a procfs tree.
 
     Args:
-        root: where procfs is mounted, e.g. `/proc` or `/host/proc`.
-        pid: whose mount namespace to read; `1` falls back to `self`, with a warning that says why.
+        root: mount point of procfs, e.g. `/proc` or `/host/proc`.
+        pid: process whose mount namespace is read. `1` falls back to `self`, with a warning that gives the reason.
         address_map: mount-target address by TLS forwarder address.
-        services: tells the service of a mount.
-        wanted: which mounts are read, and how many at most.
-        keep_texts: whether the raw texts of the last reading are kept in `texts`.
+        services: lookup of the service of a mount.
+        wanted: filter of the mounts, with the supported number.
+        keep_texts: whether `texts` keeps the raw texts of the last reading.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Procfs:
         self._table = MountTable(parse_mountinfo(""))
 
     def read(self) -> Reading:
-        """The client as it is now.
+        """Read the present state of the client.
 
         Raises:
-            SourceError: a file cannot be read; the message says what to do.
+            SourceError: a file cannot be read. The message contains the remedy.
         """
         try:
             reading = self._read(self._pid)
@@ -108,7 +108,7 @@ class Procfs:
         return reading
 
     def _counters(self, path: Path) -> str:
-        """The text of mountstats; of a huge one, as many whole records as the supported mounts can need."""
+        """Return the text of mountstats. Of a huge text, return as many whole records as the supported mounts can need."""
         if self._wanted.most is None:
             return decode(path.read_bytes())
         limit = self._wanted.most * _RECORD_BYTES + _OTHER_MOUNTS_BYTES
@@ -127,7 +127,7 @@ class Procfs:
 
 
 def _advice(error: OSError) -> str:
-    """What failed, and what the operator can do."""
+    """Return the failure and the operator's remedy."""
     if isinstance(error, PermissionError):
         remedy = "run the exporter as root (no capability is needed)"
     elif isinstance(error, FileNotFoundError):

@@ -14,15 +14,15 @@ _NO_TOTALS = MountTotals()
 
 
 def snapshot(totals: TotalsByMount) -> dict[SeriesKey, MountTotals]:
-    """A copy of the totals as they are now; the accounts go on changing."""
+    """Return a copy of the present totals, because the accounts go on changing."""
     return deepcopy(dict(totals))
 
 
 def traffic(before: TotalsByMount, after: TotalsByMount, seconds: float) -> dict[SeriesKey, Traffic]:
-    """Traffic of each mount between two snapshots `seconds` apart; a mount not in `before` began at zero.
+    """Return the traffic of each mount between two snapshots `seconds` apart. A mount that is missing in `before` began at zero.
 
     Raises:
-        ValueError: no time lies between.
+        ValueError: the time between the snapshots is not positive.
     """
     if seconds <= 0:
         raise ValueError(f"{seconds} seconds between two snapshots")
@@ -56,7 +56,7 @@ def _rate(old: OperationTotals, new: OperationTotals, seconds: float, counts_err
 
 
 def cost_rate(old: Bounds, new: Bounds | None, seconds: float) -> Bounds | None:
-    """I/O operations per second between two costs; None where no cost is known."""
+    """Return I/O operations per second between two costs. None without a known cost."""
     if new is None:
         return None
     return Bounds(*((now - then) / seconds for then, now in zip(old, new, strict=True)))

@@ -12,15 +12,15 @@ class OperationCounters(NamedTuple):
     """One line of the per-op statistics: lifetime totals of one procedure on one superblock.
 
     Attributes:
-        operations: RPC tasks completed, failed ones included.
-        transmissions: times a call was put on the wire.
+        operations: RPC tasks completed, failed tasks included.
+        transmissions: transmissions of calls.
         timeouts: major timeouts.
         sent_bytes: bytes sent, headers and retransmissions included.
         received_bytes: bytes of accepted replies, headers included.
-        queue_ms: milliseconds from start to transmission. Negative where the kernel's sum is.
+        queue_ms: milliseconds from start to transmission. Negative if the kernel's sum is negative.
         rtt_ms: milliseconds from transmission to reply.
         execute_ms: milliseconds from start to end.
-        errors: operations that ended with an error status; None before kernel 5.3, which does not count them.
+        errors: operations with an error status. None before kernel 5.3, because the kernel does not count errors there.
     """
 
     operations: int
@@ -35,13 +35,13 @@ class OperationCounters(NamedTuple):
 
 
 class Transport(NamedTuple):
-    """One `xprt:` line: a connection to the server, shared by all mounts of that server.
+    """One `xprt:` line: a connection to the server, shared by all mounts of the server.
 
     Attributes:
-        protocol: `tcp`, `udp`, `rdma`, `local` or a name this code does not know.
-        connects: connections opened, and on some kernels attempts as well; None where there is no such thing.
-        sends: calls sent; None where the layout of the line is unknown.
-        receives: replies received; None likewise.
+        protocol: `tcp`, `udp`, `rdma`, `local` or an unknown name.
+        connects: connections opened, and on some kernels attempts as well. None for a protocol without connections.
+        sends: calls sent. None for an unknown layout of the line.
+        receives: replies received. None for an unknown layout of the line.
     """
 
     protocol: str
@@ -55,13 +55,13 @@ class NfsRecord:
     """One NFS record of mountstats.
 
     Attributes:
-        device: `server:/export` as the kernel prints it, unescaped.
+        device: `server:/export` as the kernel prints the name, unescaped.
         mount_point: unescaped.
         fstype: `nfs` or `nfs4`.
-        age_s: seconds since the superblock came to life.
-        options: the `opts:` line by name; flags have an empty value.
-        revalidations: field 1 (inoderevalidate) of `events:`, one for each GETATTR that is about to be asked.
-        vfs_locks: field 17 (vfslock) of `events:`; None where the line is shorter.
+        age_s: age of the superblock, seconds.
+        options: the `opts:` line by name. Flags have an empty value.
+        revalidations: field 1 (inoderevalidate) of `events:`. The kernel adds 1 just before each GETATTR.
+        vfs_locks: field 17 (vfslock) of `events:`. None if the line is shorter.
         read_bytes: payload of READ replies, field 5 of `bytes:`.
         written_bytes: payload of WRITE replies, field 6 of `bytes:`.
         transports: one for each `xprt:` line.
@@ -88,9 +88,9 @@ class NfsMount:
     Attributes:
         superblock: `major:minor`, the identity of the counters.
         mount_point: unescaped.
-        device: `server:/export` as the kernel prints it, unescaped.
+        device: `server:/export` as the kernel prints the name, unescaped.
         fstype: `nfs` or `nfs4`.
-        address: `addr=` of the super options; empty if absent.
+        address: `addr=` of the super options. Empty if absent.
         options: super options by name.
     """
 
@@ -104,7 +104,7 @@ class NfsMount:
 
 @dataclass(frozen=True, slots=True)
 class Mountstats:
-    """All NFS records of one mountstats text, and the reason of each record that could not be read."""
+    """All NFS records of one mountstats text, and the reason of each damaged record."""
 
     records: tuple[NfsRecord, ...]
     skipped: tuple[str, ...]
@@ -115,10 +115,10 @@ class Mountinfo:
     """All NFS mounts of one mountinfo text.
 
     Attributes:
-        mounts: the mounts, in their order.
-        skipped: the reason of each line that could not be read.
-        filtered: how many mounts the operator's filters leave out.
-        left_out: how many superblocks are beyond the most that are supported.
+        mounts: the mounts, in the order of the text.
+        skipped: the reason of each damaged line.
+        filtered: number of mounts that the operator's filters leave out.
+        left_out: number of superblocks above the supported number.
         unwanted: hashes of the names of all mounts left out, for `is_wanted`.
     """
 
@@ -129,5 +129,5 @@ class Mountinfo:
     unwanted: frozenset[int] = frozenset()
 
     def is_wanted(self, mount_point: str, device: str, fstype: str) -> bool:
-        """Whether a record of mountstats belongs to a mount that is not left out."""
+        """Whether a record of mountstats belongs to a selected mount."""
         return not self.unwanted or hash((mount_point, device, fstype)) not in self.unwanted

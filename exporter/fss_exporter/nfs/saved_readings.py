@@ -1,7 +1,8 @@
-"""Saved mountstats files of one host, as a support bundle holds them, and the difference between two of them.
+"""Read saved mountstats files of one host, for example from a support bundle, and compute the difference of two files.
 
-The files have no time. The `age:` of the mounts gives the time between two files, to the second. Files of two hosts, in the
-wrong order or with a restart in between would give plausible nonsense, so they are refused.
+The files contain no time. The `age:` of the mounts gives the time between two files in whole seconds. The module refuses
+files of two hosts, files in the wrong order and files with a restart in between, because such figures would look
+plausible and be wrong.
 """
 
 from collections import Counter
@@ -26,12 +27,12 @@ _AGE_SLACK_S = 1
 
 @dataclass(frozen=True, slots=True)
 class SavedReading:
-    """One saved look.
+    """One saved reading.
 
     Attributes:
-        source: the file as the operator named it.
-        reading: what it says.
-        notes: what the reader should know about it.
+        source: the operator's name of the file.
+        reading: the parsed reading.
+        notes: remarks for the reader.
     """
 
     source: str
@@ -41,13 +42,13 @@ class SavedReading:
 
 @dataclass(frozen=True, slots=True)
 class SavedInterval:
-    """What lies between two saved looks.
+    """The interval between two saved readings.
 
     Attributes:
         accounts: totals of the interval by mount.
-        reading: the later look.
-        seconds: how far the looks are apart.
-        notes: what the reader should know.
+        reading: the later reading.
+        seconds: length of the interval.
+        notes: remarks for the reader.
     """
 
     accounts: Accounts
@@ -63,17 +64,17 @@ def read_saved(
     address_map: Mapping[str, str] = NO_ADDRESSES,
     services: Services = BY_NAME,
 ) -> SavedReading:
-    """One saved look.
+    """Parse one saved reading.
 
     Args:
         source: name of the mountstats file, for messages.
-        mountstats: its text.
-        mountinfo: text of the mountinfo saved with it; None if there is none.
+        mountstats: text of the file.
+        mountinfo: text of the mountinfo saved at the same time. None without such a file.
         address_map: mount-target address by TLS forwarder address.
-        services: tells the service of a mount.
+        services: lookup of the service of a mount.
 
     Raises:
-        UsageError: the text is not mountstats, holds no NFS mount or was cut off.
+        UsageError: the text is not mountstats, contains no NFS mount or was cut off.
     """
     counters = _counters(source, mountstats)
     notes = [f"{source}: {count} records left out: {reason}" for reason, count in Counter(counters.skipped).items()]
@@ -113,16 +114,16 @@ def _counters(source: str, text: str) -> Mountstats:
 def between(
     before: SavedReading, after: SavedReading, seconds: float | None = None, overrides: CostOverrides = NO_OVERRIDES
 ) -> SavedInterval:
-    """What happened between two saved looks.
+    """Return the interval between two saved readings.
 
     Args:
-        before: the earlier one.
-        after: the later one.
-        seconds: time between them, where the operator knows it better than the ages tell.
+        before: the earlier reading.
+        after: the later reading.
+        seconds: length of the interval, if the operator knows better than the ages of the mounts.
         overrides: measured costs in place of the white paper's table.
 
     Raises:
-        UsageError: they are not two looks at one host in this order.
+        UsageError: the readings are not of one host in this order.
     """
     old = {superblock.number: superblock for superblock in before.reading.superblocks}
     pairs = [(old[now.number], now) for now in after.reading.superblocks if now.number in old]
@@ -145,7 +146,7 @@ def between(
 
 
 def since_mount(reading: Reading) -> Accounts:
-    """Accounts that hold the whole life of every mount."""
+    """Return accounts with the whole life of every mount."""
     accounts = Accounts()
     accounts.apply(NO_READING, 0.0)
     accounts.apply(reading, max((superblock.record.age_s for superblock in reading.superblocks), default=0) + 1.0)
@@ -166,7 +167,7 @@ def _elapsed(
 
 
 def _aged(pairs: list[tuple[Superblock, Superblock]]) -> float:
-    """By how many seconds the mounts have aged; 0 where none has."""
+    """Return the growth of the mounts' ages in seconds. 0 if no mount has aged."""
     grown = [age for then, now in pairs if (age := now.record.age_s - then.record.age_s) > 0]
     return float(median_low(grown)) if grown else 0.0
 
@@ -216,7 +217,7 @@ def _notes(
 
 
 def _mounts_of(counters: Mountstats) -> Mountinfo:
-    """What mountinfo would say, as far as mountstats tells: mounts of one device, alike in options and age, are one."""
+    """Derive mountinfo from mountstats. Mounts of one device with equal options and age count as one superblock."""
     first: dict[tuple[str, str, int], str] = {}
     taken: Counter[tuple[str, str]] = Counter()
     mounts = []

@@ -36,7 +36,7 @@ _READ_BYTES: Final = "fss_client_read_bytes_total"
 _WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
 _LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
 COUNTERS: Final = frozenset((_OPERATIONS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS))
-"""Every counter of a mount that a workload is made of."""
+"""Every counter of a mount that describes a workload."""
 _INFO: Final = "fss_client_mount_info"
 _SECONDS: Final = "fss_client_cost_seconds_total"
 
@@ -51,7 +51,7 @@ class Scraped:
     Attributes:
         counters: by mount, then by metric, class and operation.
         mount_points: by mount.
-        estimated_seconds: how long READs and WRITEs were not counted by size; not a number where exact mode is off.
+        estimated_seconds: seconds with estimated sizes of READs and WRITEs. Not a number if exact mode is off.
     """
 
     counters: Mapping[SeriesKey, Mapping[_Counter, float]]
@@ -60,14 +60,14 @@ class Scraped:
 
 
 def read_scrape(source: str, text: str) -> Scraped:
-    """The client metrics in the text of a scrape.
+    """Read the client metrics in the text of a scrape.
 
     Args:
-        source: the URL or file, for messages.
+        source: URL or file, for messages.
         text: Prometheus text format.
 
     Raises:
-        SourceError: not that format, or no client metrics in it.
+        SourceError: the text has another format, or contains no client metrics.
     """
     counters: dict[SeriesKey, dict[_Counter, float]] = defaultdict(dict)
     points: dict[SeriesKey, tuple[str, ...]] = {}
@@ -105,7 +105,7 @@ def _take(
 
 
 def went_back(before: Scraped, after: Scraped) -> bool:
-    """Whether a counter of a mount that is in both scrapes began again at zero."""
+    """Whether a counter of a mount in both scrapes started at zero again."""
     return any(
         value < old.get(counter, 0.0)
         for key, old in before.counters.items()
@@ -115,7 +115,9 @@ def went_back(before: Scraped, after: Scraped) -> bool:
 
 
 def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:
-    """Traffic of each mount between two scrapes; a mount that is only in the later one began at zero."""
+    """Return the traffic of each mount between two scrapes. A mount that is missing in the earlier scrape began at
+    zero.
+    """
     found = {}
     for key, counters in after.counters.items():
         old = before.counters.get(key, {})
@@ -125,7 +127,9 @@ def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[Ser
 
 
 def traffic_of(service: str, rates: Mapping[_Counter, float]) -> Traffic:
-    """Traffic of rates by metric, class and operation; the last two are empty where a metric has no such label."""
+    """Return traffic from rates by metric, class and operation. Class and operation are empty for a metric without the
+    label.
+    """
     counted = {
         (of_class, operation): rate for (name, of_class, operation), rate in rates.items() if name == _OPERATIONS
     }
@@ -157,7 +161,9 @@ def _class_traffic(of_class: str, operations: float, rates: Mapping[_Counter, fl
 
 
 def _operation_traffic(service: str, name: str, rate: float, of_class: OperationTraffic) -> OperationTraffic:
-    """READ and WRITE are the whole of their class; of an operation on metadata only number and cost are known."""
+    """Return the traffic of one operation. READ and WRITE are their whole class. Metadata operations have number and
+    cost only.
+    """
     if name in (READ, WRITE) or name not in WEIGHTS:
         return replace(of_class, operations=rate) if rate == of_class.operations else OperationTraffic(rate)
     known = SERVICES.get(service)

@@ -15,21 +15,21 @@ _SECONDS = "fss_client_cost_seconds_total"
 
 @dataclass(slots=True)
 class Histogram:
-    """One address and operation.
+    """Sizes of one address and operation.
 
     Attributes:
         counts: operations up to a size in bytes, by the size.
-        payload_bytes: carried by all of them.
+        payload_bytes: payload of all operations.
     """
 
     counts: dict[float, float] = field(default_factory=dict)
     payload_bytes: float = 0.0
 
     def since(self, before: "Histogram", seconds: float) -> tuple[tuple[TransferClass, ...], float]:
-        """The classes that occurred, operations per second, and the payload, bytes per second.
+        """Return the used classes in operations per second, and the payload in bytes per second.
 
         Raises:
-            SourceError: it went back, or its last class has no bound and is not empty.
+            SourceError: a counter fell, or the last class has no bound and is not empty.
         """
         found, above, counted = [], 0.0, 0.0
         for bound, count in sorted(self.counts.items()):
@@ -51,11 +51,11 @@ NO_HISTOGRAM = Histogram()
 
 @dataclass(frozen=True, slots=True)
 class ScrapedSizes:
-    """One scrape.
+    """Size histograms of one scrape.
 
     Attributes:
         histograms: by address and operation.
-        seconds: how long the exporter has counted or estimated, of the mount it knows longest; 0 where it does not tell.
+        seconds: seconds of counting or estimating, of the oldest mount. 0 if the scrape does not say.
     """
 
     histograms: Mapping[tuple[str, str], Histogram]
@@ -63,14 +63,14 @@ class ScrapedSizes:
 
 
 def read_sizes(source: str, text: str) -> ScrapedSizes:
-    """The sizes of a scrape.
+    """Read the size histograms of a scrape.
 
     Args:
-        source: the file or URL, for messages.
+        source: file or URL, for messages.
         text: Prometheus text format.
 
     Raises:
-        SourceError: not that format.
+        SourceError: the text has another format.
     """
     histograms: dict[tuple[str, str], Histogram] = defaultdict(Histogram)
     seconds: dict[tuple[str, ...], float] = defaultdict(float)

@@ -1,4 +1,6 @@
-"""Metric families of storage services that the configuration or a server's name states: ceilings and objectives."""
+"""Metric families of stated storage services: ceilings and objectives. The configuration or a server's name states a
+service.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -21,7 +23,7 @@ _OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
 
 
 def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
-    """Families of the services of these superblocks; nothing on a host without a stated service."""
+    """Return the families of the services of these superblocks. Empty on a host without a stated service."""
     stated = [superblock for superblock in superblocks if superblock.known.stated]
     if not stated:
         return
@@ -45,7 +47,9 @@ def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
 
 
 def _objectives(stated: Iterable[Superblock]) -> Iterator[Family]:
-    """What one client was seen to reach, by address; nothing where its exports are of unlike kinds."""
+    """Return the documented throughput of a single client by address. Empty if the exports of an address have different
+    types.
+    """
     by_address: dict[str, set[OneClient | None]] = {}
     for superblock in stated:
         by_address.setdefault(superblock.key.address, set()).add(superblock.known.one_client)

@@ -1,8 +1,8 @@
-"""Superblocks: records of mountstats joined to the mounts of mountinfo.
+"""Join the records of mountstats to the mounts of mountinfo, by superblock.
 
-A record does not name its superblock. Mount point, device and file system type name the mount in both files, and mounts
-stacked on one mount point have the same order in both. Several mounts of one superblock repeat its counters, so one record
-is enough.
+A record does not name a superblock. Mount point, device and file system type name the mount in both files. Mounts stacked
+on one mount point have the same order in both files. Several mounts of one superblock repeat the counters, so a single
+record is enough.
 """
 
 from collections import defaultdict
@@ -26,13 +26,13 @@ NO_ADDRESSES: Mapping[str, str] = {}
 
 
 class SeriesKey(NamedTuple):
-    """What the series of a mount are keyed by, in the order of their labels.
+    """The labels of a mount's series, in the order of the text.
 
     Attributes:
-        address: of the mount target.
-        server: its name as mounted.
-        export: the path.
-        service: name of the storage service, of the table of services.
+        address: address of the mount target.
+        server: the server's name as mounted.
+        export: path of the export.
+        service: name of the storage service, from the table of services.
     """
 
     address: str
@@ -43,15 +43,15 @@ class SeriesKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Superblock:
-    """One set of NFS counters and the mounts that show it.
+    """One set of NFS counters and the mounts that show the counters.
 
     Attributes:
         number: `major:minor`.
-        key: labels of its series.
-        encrypted: True where in-transit TLS is used.
-        record: its counters.
-        mounts: every visible mount of it.
-        known: the service behind it.
+        key: labels of the series.
+        encrypted: True with in-transit TLS.
+        record: the counters.
+        mounts: every visible mount of the superblock.
+        known: the service behind the superblock.
     """
 
     number: str
@@ -64,15 +64,15 @@ class Superblock:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One look at the client.
+    """One reading of the client.
 
     Attributes:
         superblocks: every NFS superblock with a readable record.
-        present: `major:minor` of every NFS superblock in mountinfo, readable record or not.
-        skipped: a reason for each record or line that could not be used.
+        present: `major:minor` of every NFS superblock in mountinfo, with a readable record or not.
+        skipped: a reason for each unusable record or line.
         unresolved: forwarder addresses without an entry in the address map.
-        filtered: mounts that the operator's filters leave out.
-        left_out: superblocks beyond the most that are supported.
+        filtered: number of mounts that the operator's filters leave out.
+        left_out: number of superblocks above the supported number.
     """
 
     superblocks: tuple[Superblock, ...]
@@ -93,24 +93,24 @@ def join(
     address_map: Mapping[str, str] = NO_ADDRESSES,
     services: Services = BY_NAME,
 ) -> Reading:
-    """Counters by superblock.
+    """Return the counters by superblock.
 
     Args:
         mountstats: the counters.
-        mountinfo: the mounts, read as close to them as possible.
+        mountinfo: the mounts, read at nearly the same time.
         address_map: mount-target address by forwarder address.
-        services: tells the service of a mount.
+        services: lookup of the service of a mount.
     """
     return MountTable(mountinfo, address_map, services).join(mountstats)
 
 
 class MountTable:
-    """The mounts of a client, prepared once for any number of readings of its counters.
+    """The mounts of a client, prepared once for any number of readings of the counters.
 
     Args:
         mountinfo: the mounts.
         address_map: mount-target address by forwarder address.
-        services: tells the service of a mount.
+        services: lookup of the service of a mount.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class MountTable:
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """What a superblock's mounts say of it."""
+    """The identity of a superblock, from the superblock's mounts."""
 
     key: SeriesKey
     encrypted: bool
@@ -166,7 +166,7 @@ class _Identity:
 
 
 def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, str, str], int]]:
-    """Each name with the number of equal names before it: mounts may be stacked."""
+    """Return each name with the number of earlier equal names, because mounts can be stacked."""
     seen: dict[tuple[str, str, str], int] = defaultdict(int)
     result = []
     for name in names:
@@ -187,7 +187,7 @@ def _identity(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], serv
 
 
 def is_forwarder(address: str) -> bool:
-    """Whether an address is that of a TLS forwarder on this host."""
+    """Whether an address belongs to a TLS forwarder on this host."""
     try:
         return ip_address(address) in FORWARDER_NETWORK
     except ValueError:

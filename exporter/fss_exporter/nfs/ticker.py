@@ -1,4 +1,4 @@
-"""The loop that reads the client's counters at a steady pace."""
+"""The loop that reads the client's counters at a regular interval."""
 
 import logging
 import threading
@@ -16,31 +16,32 @@ from fss_exporter.nfs.superblocks import Reading
 _LOG = logging.getLogger(__name__)
 
 LARGEST_CPU_SHARE: Final = 0.015
-"""What ticking may take of one core: on a host with very many mounts the ticks get fewer instead. With the rest of the work of
-an idle exporter it stays under 2 %."""
+"""Highest share of one core for ticking. On a host with very many mounts the agent ticks less often. With the rest of the work
+of an idle exporter the share stays below 2 %.
+"""
 
 _FIRST_READING_SECONDS: Final = 2.0
-"""How long a start waits for the first reading. A read that hangs must not keep the exporter from answering."""
+"""Longest wait of a start for the first reading, seconds. The exporter answers even if a read hangs."""
 
 
 class Ticker:
-    """Reads, accounts, waits.
+    """Read and account for the counters at each interval.
 
-    Hold `lock` while looking at any attribute: the ticking thread changes them.
+    Hold `lock` to read any attribute, because the ticking thread changes the attributes.
 
     Args:
-        read: one look at the client; raises SourceError.
-        interval_s: seconds between two looks.
+        read: reads the client. Raises SourceError.
+        interval_s: seconds between two readings.
         clock: a monotonic clock, seconds.
         cpu_clock: CPU time of the calling thread, seconds.
-        accounts: what the readings are added to.
+        accounts: target of the readings.
 
     Attributes:
-        loop: the background loop, for its heartbeat.
-        reading: the last reading; None while the source cannot be read.
-        skipped: records that could not be read, by reason.
-        last_interval_s: seconds between the last two ticks; None before the second.
-        duration_s: seconds that the last tick took.
+        loop: the background loop, for the heartbeat.
+        reading: the last reading. None while the source cannot be read.
+        skipped: damaged records, by reason.
+        last_interval_s: seconds between the last two ticks. None before the second tick.
+        duration_s: seconds of the last tick.
     """
 
     def __init__(
@@ -69,13 +70,15 @@ class Ticker:
         self.loop = Worker("nfs", self._round, interval=lambda: self.wanted_interval_s)
 
     def start(self) -> None:
-        """Start ticking. Returns after the first reading, so that the first scrape has an answer, or when that takes long."""
+        """Start ticking. Return after the first reading, so that the first scrape has an answer, or after a limited
+        wait.
+        """
         self.loop.start()
         if not self._first_round.wait(_FIRST_READING_SECONDS):
             _LOG.warning("the first reading of the NFS counters takes long; the exporter starts without it")
 
     def stop(self) -> None:
-        """Stop ticking; returns when the thread is gone, at most a second later."""
+        """Stop ticking. Return when the thread has ended, at most a second later."""
         self.loop.stop()
 
     @property
@@ -84,7 +87,7 @@ class Ticker:
         return self._first_round.is_set()
 
     def tick(self) -> None:
-        """Take one reading and account for it. A source that cannot be read leaves the accounts as they are."""
+        """Take one reading and account for the counters. An unreadable source leaves the accounts unchanged."""
         self.loop.run_once()
 
     def _round(self) -> None:
@@ -117,10 +120,9 @@ class Ticker:
 
     @property
     def wanted_interval_s(self) -> float:
-        """Time to the next tick: as asked for, or longer where ticks take too much CPU for that.
+        """Return the seconds to the next tick: the configured interval, or longer if ticks take too much CPU.
 
-        The middle one of the last three ticks counts: one slow tick between fast ones has set something up and says nothing
-        about the next.
+        The median of the last three ticks counts. A single slow tick has set something up and does not predict the next tick.
         """
         usual = sorted(self._cpu_s)[(len(self._cpu_s) - 1) // 2] if self._cpu_s else 0.0
         return max(self._interval_s, usual / LARGEST_CPU_SHARE)

@@ -1,10 +1,13 @@
 """Seconds that requests to an address have waited without any reply.
 
-A refused connection carries nothing: `sends` of the transport does not grow, and the kernel counts operations when they
-end. Three counters still show a waiting request: calls that were sent and whose operation has not ended, attributes that
-are wanted and whose GETATTR has not ended, and new connections, which the kernel opens for a waiting request only.
+A refused connection carries nothing: `sends` of the transport does not grow, and the kernel counts an operation at the end.
+Three counters still show a waiting request:
 
-Some kernels count failed attempts as connections and others do not. So a refused connection may be missed while no
+- calls that were sent and whose operation has not ended,
+- attribute checks that began and whose GETATTR has not ended,
+- new connections, because the kernel opens a connection only for a waiting request.
+
+Some kernels count failed attempts as connections and others do not. So the agent can miss a refused connection while no
 program asks for attributes.
 """
 
@@ -23,7 +26,7 @@ _Records = Mapping[str, NfsRecord]
 
 @dataclass(slots=True)
 class _Silence:
-    """What the records of a server said when it last answered, and since when something waits, seconds of the clock."""
+    """The records of a server at the last answer, and the start of the wait in seconds of the clock."""
 
     records: _Records
     since: float | None = None
@@ -47,7 +50,7 @@ class Unanswered:
         self._at = at
 
     def seconds(self) -> dict[str, int]:
-        """Whole seconds by address; 0 where replies come or nothing is known to wait."""
+        """Return whole seconds by address. 0 if replies arrive or no request is known to wait."""
         waits: dict[str, int] = {}
         for (address, _), silence in self._silences.items():
             wait = 0 if silence.since is None else round(self._at - silence.since)
@@ -73,7 +76,7 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class _Connections:
-    """All connections to one server together."""
+    """All connections to one server."""
 
     connects: int
     sends: int
@@ -90,9 +93,9 @@ class _Connections:
 
 
 def _operations(before: _Records, now: _Records) -> tuple[int, int]:
-    """Between two looks: transmissions of the operations that ended, and GETATTRs that began and did not end.
+    """Return two counts between two readings: transmissions of ended operations, and GETATTRs that began and did not end.
 
-    An operation that ended without being sent counts as one transmission; so does the kernel.
+    An operation that ended without a transmission counts as one transmission, as in the kernel's `sends`.
     """
     ended = wanted = 0
     for number, record in now.items():

@@ -1,4 +1,4 @@
-"""How requests to OCI may be signed. In a module of its own, because the flags of the agent name it and load nothing of OCI."""
+"""Names of the ways to sign requests to OCI. The agent's flags need the names without loading anything of OCI."""
 
 from typing import Final
 

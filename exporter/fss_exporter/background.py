@@ -1,8 +1,8 @@
-"""The one kind of background loop: a guarded thread with a heartbeat.
+"""The background loop of the exporter: a guarded thread with a heartbeat.
 
-Every loop of the exporter (ticker, poller, publisher, watcher of the web configuration, exact mode) runs in a `Worker`.
-An unexpected error costs one round, never the thread. What happened is told by a `Heartbeat`, which `/metrics`, the health
-check, the status page and `doctor` read.
+Every loop (ticker, poller, publisher, watcher of the web configuration, exact mode) runs in a `Worker`. An unexpected
+error costs one round, never the thread. The loop's `Heartbeat` records the result for `/metrics`, the health check, the
+status page and `doctor`.
 """
 
 import logging
@@ -16,29 +16,29 @@ from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
 
 MISSED_INTERVALS = 10
-"""A loop that finished no round in so many intervals is stalled: it hangs, died, or breaks off each time."""
+"""A loop without a finished round in this number of intervals is stalled: the loop hangs, died, or fails each time."""
 
 SHORTEST_STALL_SECONDS = 10.0
 """No loop is called stalled sooner: a busy machine can delay a thread by seconds."""
 
 LONGEST_BACK_OFF_SECONDS = 60.0
-"""Longest extra pause after rounds that broke off."""
+"""Longest extra pause after failed rounds."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """What one background loop did last.
+    """The result of a background loop's last round.
 
     Attributes:
-        collector: name of the loop, the `collector` label of its metrics.
+        collector: name of the loop, the `collector` label of the metrics.
         interval_seconds: time from one round to the next.
-        finished_at: monotonic seconds of the last round that ran to its end, or of the start of the loop. A round that
-            failed for a known reason (`FssError`) counts, one that broke off does not.
-        last_success_timestamp: Unix seconds of the last round without any error; None before the first.
+        finished_at: monotonic seconds of the last finished round, or of the start of the loop. A round with a known failure
+            (`FssError`) counts as finished. A round with an unexpected error does not.
+        last_success_timestamp: Unix seconds of the last round without any error. None before the first.
         success: whether the last round had no error.
-        errors: rounds that ended with an unexpected error since the start.
+        errors: rounds with an unexpected error since the start.
     """
 
     collector: str
@@ -55,15 +55,15 @@ class Heartbeat:
 
 
 class HasHeartbeat(Protocol):
-    """A background loop that others can watch."""
+    """A background loop with a heartbeat."""
 
     @property
     def heartbeat(self) -> Heartbeat:
-        """What the loop did last."""
+        """Result of the last round."""
 
 
 def stalled_loops(loops: Iterable[HasHeartbeat], now: float) -> tuple[str, ...]:
-    """One sentence part for each loop that is stalled at `now` (monotonic seconds); empty when all run."""
+    """Return a part of a sentence for each loop that is stalled at `now` (monotonic seconds). Empty if all loops run."""
     beats = [loop.heartbeat for loop in loops]
     return tuple(
         f"loop {beat.collector} is stalled: no round ended for {now - beat.finished_at:.0f} s"
@@ -73,18 +73,17 @@ def stalled_loops(loops: Iterable[HasHeartbeat], now: float) -> tuple[str, ...]:
 
 
 class EndLoop(Exception):
-    """Raised by a round that has to stop: the loop ends without an error."""
+    """Raise in a round to end the loop without an error."""
 
 
 class Worker:
-    """Runs one round of work over and over in a thread of its own.
+    """Run rounds of work in a new thread, one round each interval.
 
     Args:
-        collector: name of the loop, the `collector` label of its metrics.
-        run_round: one round. An `FssError` means that its source failed and the round has logged why; any other exception
-            is unexpected.
-        interval: seconds from the begin of one round to the begin of the next; asked before each pause.
-        stopping: set before `stop` is called, or by it, to end the loop.
+        collector: name of the loop, the `collector` label of the metrics.
+        run_round: one round. An `FssError` means a failed source, already logged. Any other exception is unexpected.
+        interval: returns the seconds from the start of one round to the start of the next.
+        stopping: event that ends the loop.
         clock: monotonic seconds.
         wall_clock: Unix seconds.
     """
@@ -114,31 +113,31 @@ class Worker:
 
     @property
     def heartbeat(self) -> Heartbeat:
-        """What the loop did last. Safe to read from any thread: the record is replaced as a whole."""
+        """Result of the last round. Any thread can read the heartbeat, because each round replaces the whole record."""
         return self._heartbeat
 
     def start(self, *, pause_first: bool = False) -> None:
-        """Run rounds from now on; with `pause_first` the first round comes one interval from now."""
+        """Start the rounds. With `pause_first` the first round starts after one interval."""
         self._heartbeat = replace(self._heartbeat, finished_at=self._clock())
         self._pause_first = pause_first
         self._thread.start()
 
     def stop(self, timeout_seconds: float = 0.8) -> None:
-        """End the loop; returns when the thread is gone, or after `timeout_seconds`."""
+        """End the loop. Return when the thread has ended, or after `timeout_seconds`."""
         self._stopping.set()
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join(timeout_seconds)
 
     def wake(self) -> None:
-        """Begin the next round now: what it works on has been replaced."""
+        """Start the next round now, because the input has changed."""
         self._woken.set()
 
     def run_once(self) -> None:
-        """Run one round and record how it ended.
+        """Run one round and record the result.
 
         Raises:
-            EndLoop: the round has to stop.
+            EndLoop: the round ended the loop.
         """
         try:
             self._run_round()
@@ -168,7 +167,7 @@ class Worker:
         )
 
     def _pause_seconds(self, began: float) -> float:
-        """Time until the next round: the rest of the interval, longer after rounds that broke off."""
+        """Return the time to the next round: the rest of the interval, longer after failed rounds."""
         interval = self._interval()
         back_off = 0.0
         if self._broken_rounds:

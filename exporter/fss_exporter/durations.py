@@ -8,10 +8,10 @@ _WHOLE = re.compile(rf"(?:{_TERM.pattern})+", re.ASCII)
 
 
 def parse_duration(text: str) -> float:
-    """Seconds of a duration; `0` needs no unit.
+    """Return the seconds of a duration. `0` needs no unit.
 
     Raises:
-        ValueError: not a duration; the message says how to write one.
+        ValueError: the text is no duration. The message shows the format.
     """
     if text == "0":
         return 0.0

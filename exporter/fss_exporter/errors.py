@@ -1,37 +1,37 @@
-"""Every error this project raises on purpose.
+"""Every error that this project raises on purpose.
 
-    FssError                      anything an operator can act on; the message names the place and the fix
-    ├── UsageError                a flag, path or argument is wrong: exit code 2 at the prompt
-    │   └── ConfigError           the configuration file is wrong; carries every mistake with its place
-    ├── RecordError               one record of a file cannot be read; carries the reason label
-    ├── SourceError               a whole source (procfs file, cloud endpoint) cannot be read
-    │   └── CloudError            an answer from OCI that is not data
-    │       ├── Throttled         429: too many calls a second for the tenancy
+    FssError                      an error that an operator can fix. The message names the place and the fix
+    ├── UsageError                a wrong flag, path or argument: exit code 2 at the prompt
+    │   └── ConfigError           a wrong configuration file, with every mistake and place
+    ├── RecordError               a damaged record of a file, with the reason label
+    ├── SourceError               an unreadable source (procfs file, cloud endpoint)
+    │   └── CloudError            an answer from OCI without data
+    │       ├── Throttled         429: too many calls per second for the tenancy
     │       ├── NotAuthorized     401, 403, 404: missing policy, wrong compartment or wrong key
     │       ├── Unreachable       no connection, time-out, name resolution, TLS
-    │       ├── TooMuchData       400: more streams or points than one answer may hold
-    │       └── BrokenAnswer      5xx, cut off, not JSON, not the documented shape
-    └── MqlError                  a Monitoring query does not parse; carries the column
+    │       ├── TooMuchData       400: more streams or points than an answer may hold
+    │       └── BrokenAnswer      5xx, cut off, not JSON, undocumented shape
+    └── MqlError                  an invalid Monitoring query, with the column
 
-Adapters translate foreign exceptions into these once, most specific first, with the foreign one as cause.
+Adapters translate foreign exceptions into these errors at a single place and keep the foreign exception as the cause.
 """
 
 
 class FssError(Exception):
-    """Anything an operator can act on. The message says what is wrong, where, and what to do."""
+    """An error that an operator can fix. The message names the problem, the place and the fix."""
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The message as the prompt prints it. A line may hold names from outside, line breaks included."""
+        """Lines of the message for the prompt. A line can contain names from outside, with line breaks."""
         return (str(self),)
 
 
 class UsageError(FssError):
-    """A flag, path or argument is wrong. The prompt prints it and exits with code 2.
+    """A flag, path or argument is wrong. The prompt prints the error and exits with code 2.
 
     Args:
         message: one line.
-        details: further lines, one for each thing that is wrong.
+        details: further lines, a line for each mistake.
     """
 
     def __init__(self, message: str, details: tuple[str, ...] = ()) -> None:
@@ -40,7 +40,7 @@ class UsageError(FssError):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The message and its details."""
+        """The message and the details."""
         return self._lines
 
 
@@ -48,8 +48,8 @@ class ConfigError(UsageError):
     """The configuration file is wrong.
 
     Args:
-        source: the file, as the operator named it.
-        mistakes: one line for each mistake, place first (`limits.shapes.hpmt-20.iops: must be positive`).
+        source: the operator's name of the file.
+        mistakes: a line for each mistake, starting with the place (`limits.shapes.hpmt-20.iops: must be positive`).
     """
 
     def __init__(self, source: str, mistakes: tuple[str, ...]) -> None:
@@ -60,11 +60,11 @@ class ConfigError(UsageError):
 
 
 class RecordError(FssError):
-    """One record of a file cannot be read; the others can.
+    """A record of a file is damaged. The other records are usable.
 
     Args:
         reason: value of the `reason` label of `fss_nfs_records_skipped_total`.
-        detail: the offending text, shortened.
+        detail: the damaged text, shortened.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -73,17 +73,17 @@ class RecordError(FssError):
 
 
 class SourceError(FssError):
-    """A whole source cannot be read. The message says what to do about it."""
+    """A whole source is unreadable. The message contains the fix."""
 
 
 class CloudError(SourceError):
-    """An answer from OCI that is not data.
+    """An answer from OCI without data.
 
     Args:
-        message: what happened, in one line, without secrets.
+        message: description in one line, without secrets.
         operation: the API operation, e.g. `SummarizeMetricsData`.
-        status: HTTP status, or None where there was no answer.
-        request_id: `opc-request-id` of the answer, for a support request; empty if there was none.
+        status: HTTP status, or None without an answer.
+        request_id: `opc-request-id` of the answer for a support request, or empty.
     """
 
     outcome = "error"
@@ -114,24 +114,24 @@ class Unreachable(CloudError):
 
 
 class TooMuchData(CloudError):
-    """400: one answer may hold 2,000 metric streams and 100,000 points; ask for less."""
+    """400: an answer may hold 2,000 metric streams and 100,000 points. The caller must ask for less."""
 
     outcome = "too_much_data"
 
 
 class BrokenAnswer(CloudError):
-    """An answer that is not what the API documents: 5xx, cut off, not JSON, wrong shape."""
+    """An answer without the documented form: 5xx, cut off, not JSON, wrong shape."""
 
     outcome = "broken_answer"
 
 
 class MqlError(FssError):
-    """A Monitoring query does not parse.
+    """A Monitoring query is invalid.
 
     Args:
-        message: what was expected; kept as `reason`.
+        message: the expected text, also in `reason`.
         query: the whole query.
-        column: 1-based column of the first character that does not fit.
+        column: 1-based column of the first wrong character.
     """
 
     def __init__(self, message: str, *, query: str, column: int) -> None:
@@ -143,5 +143,5 @@ class MqlError(FssError):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The message, the query, and a mark below its column."""
+        """The message, the query, and a mark below the column."""
         return self._lines

@@ -1,4 +1,4 @@
-"""One HTTP GET with a deadline and a size limit, for what an operator names at the prompt."""
+"""One HTTP GET with a deadline and a size limit, for URLs that an operator gives at the prompt."""
 
 import base64
 import http.client
@@ -14,10 +14,10 @@ _LARGEST_ANSWER = 64 << 20  # bytes
 
 
 def check_url(flag: str, url: str) -> str:
-    """The URL, if it is one.
+    """Return the URL after a check.
 
     Raises:
-        UsageError: it is not an http or https URL with a host.
+        UsageError: the text is not an http or https URL with a host.
     """
     try:
         parts = urllib.parse.urlsplit(url)
@@ -30,10 +30,10 @@ def check_url(flag: str, url: str) -> str:
 
 
 def get(url: str, accept: str = "*/*") -> str:
-    """The text at a URL.
+    """Return the text at a URL.
 
     Raises:
-        SourceError: no answer, another status than 200, or an answer that is not text or too long.
+        SourceError: there is no answer, the status is not 200, or the answer is too long or not text.
     """
     bare, password = _split_password(url)
     headers = {"User-Agent": f"fss-exporter/{__version__}", "Accept": accept, **password}
@@ -58,7 +58,7 @@ def get(url: str, accept: str = "*/*") -> str:
 
 
 def _split_password(url: str) -> tuple[str, dict[str, str]]:
-    """The URL without user and password, and the header that carries them."""
+    """Return the URL without user and password, and the header with user and password."""
     parts = urllib.parse.urlsplit(url)
     if not parts.username:
         return url, {}

@@ -1,4 +1,4 @@
-"""Instance metadata of OCI, version 2: where an instance runs, and how much network it has."""
+"""Instance metadata of OCI, version 2: the place of an instance and the bandwidth of the network."""
 
 import json
 import math
@@ -18,10 +18,10 @@ _MOST_GBPS: Final = 100_000.0
 
 @dataclass(frozen=True, slots=True)
 class InstanceMetadata:
-    """The metadata of an instance; a field that the metadata lack is empty or None.
+    """The metadata of an instance. A missing field is empty or None.
 
     Attributes:
-        availability_domain: with the prefix of the tenancy.
+        availability_domain: name with the prefix of the tenancy.
         region: e.g. `us-phoenix-1`.
         network_bytes_per_second: bandwidth of the network in each direction.
     """
@@ -41,7 +41,7 @@ def is_oci_instance(sysfs: Path) -> bool:
 
 
 def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | None:
-    """The metadata at a URL; None without an answer, e.g. outside of OCI. No proxy is asked."""
+    """Return the metadata at a URL, without any proxy. None without an answer, for example outside of OCI."""
     request = urllib.request.Request(url, headers={"Authorization": "Bearer Oracle"})  # noqa: S310  # http, checked by the caller
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -58,9 +58,9 @@ def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | No
 
 
 def _bandwidth(shape: Any) -> float | None:
-    """Bytes per second of `networkingBandwidthInGbps`, which the API documents for the shape of an instance.
+    """Return the bytes per second of `networkingBandwidthInGbps`, a documented field of the API for the shape of an instance.
 
-    No document says that the metadata have this field too, so a missing or odd field is not an error.
+    A missing or odd field is not an error, because no document says that the metadata contain the field.
     """
     value = shape.get("networkingBandwidthInGbps") if isinstance(shape, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float):

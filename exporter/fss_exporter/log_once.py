@@ -1,4 +1,4 @@
-"""One log line when something begins to fail and one when it works again, however often it fails in between."""
+"""Log a line when a failure begins and a line when the failure ends, with any number of failures in between."""
 
 import logging
 import threading
@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 
 class LogOnce:
-    """Logs the first failure of each kind, then at most one line a period, then the recovery.
+    """Log the first failure of each kind, then at most one line a period, then the recovery.
 
-    Any number of threads may use one object. Kinds must be few and chosen by the program: each kind keeps a little memory.
+    Any number of threads may use one object. Kinds must be few constants of the program, because each kind keeps memory.
 
     Args:
-        log: where the lines go.
+        log: logger of the lines.
         period_seconds: silence after a line of the same kind.
         clock: seconds that never go back.
     """
@@ -33,10 +33,10 @@ class LogOnce:
         """Log `message`, unless a line of this kind was logged less than a period ago.
 
         Args:
-            kind: failures of one kind share their silence.
+            kind: kind of the failure.
             message: the line.
-            level: of the `logging` module.
-            error: its traceback is logged below the line.
+            level: level of the `logging` module.
+            error: exception whose traceback follows the line.
         """
         with self._lock:
             now = self._clock()
@@ -50,7 +50,7 @@ class LogOnce:
         self._log.log(level, "%s%s", message, more, exc_info=error)
 
     def works(self, kind: str, message: str) -> None:
-        """Log `message` if the last call for this kind was a failure; otherwise do nothing."""
+        """Log `message` if the last call of this kind was a failure."""
         with self._lock:
             if self._logged_at.pop(kind, None) is None:
                 return

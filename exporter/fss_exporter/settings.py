@@ -1,7 +1,7 @@
-"""Settings from one YAML file and from flags; every mistake at once, each with its place.
+"""Read settings from one YAML file and from flags. One error names every mistake with its place.
 
-Nothing here opens a connection or imports the OCI SDK, and nothing in a file is a secret: keys and certificates are named by
-path. Durations are seconds, or text like 500ms, 90s or 1m30s.
+The module opens no connection and does not import the OCI SDK. A file contains no secrets, only paths of keys and
+certificates. A duration is a number of seconds, or text like 500ms, 90s or 1m30s.
 """
 
 import ipaddress
@@ -30,7 +30,7 @@ def _seconds(value: object) -> object:
 
 
 def _latency(value: object) -> object:
-    """A latency needs its unit: 8 without one was meant as milliseconds more often than as seconds."""
+    """Return the seconds of a latency. A unit is required, because a bare 8 more often means milliseconds than seconds."""
     if isinstance(value, int | float) and value > 0:
         raise ValueError(f"{value:g} has no unit; write it like {value:g}ms or {value:g}s")
     return _seconds(value)
@@ -107,7 +107,7 @@ class _Section(BaseModel):
 
 
 class Endpoints(_Section):
-    """Base URL of each service where it is not the SDK's own; `{region}` stands for the region."""
+    """Base URL of each service, if the SDK's own URL is not wanted. `{region}` is replaced by the region."""
 
     monitoring: Endpoint | None = None
     monitoring_ingestion: Endpoint | None = None
@@ -126,7 +126,7 @@ class Tags(_Section):
 
 
 class Oci(_Section):
-    """What is polled, as whom, and how often."""
+    """Account, credentials and pace of the poller."""
 
     auth: Auth = "config_file"
     config_file: Path = Path("~/.oci/config")
@@ -158,7 +158,7 @@ class Oci(_Section):
 
 
 class LimitOverrides(_Section):
-    """Limits that replace the published ones; null removes a limit."""
+    """Limits that replace the published limits. null removes a limit."""
 
     iops: Limit = None
     read_bytes_per_second: Limit = None
@@ -168,12 +168,12 @@ class LimitOverrides(_Section):
 
     @property
     def given(self) -> dict[str, float | None]:
-        """The limits that are in the file, null included."""
+        """The limits in the file, null included."""
         return self.model_dump(exclude_unset=True)
 
 
 class LimitSettings(_Section):
-    """Limits by shape, and by mount target (OCID or display name), which win."""
+    """Limits by shape, and by mount target (OCID or display name). The limit of a mount target wins."""
 
     shapes: dict[Annotated[str, AfterValidator(_shape)], LimitOverrides] = Field(default_factory=dict)
     mount_targets: dict[Name, LimitOverrides] = Field(default_factory=dict)
@@ -188,43 +188,47 @@ class LatencyObjectives(_Section):
 
     @property
     def given(self) -> dict[tuple[str, str], float]:
-        """Seconds of the objectives that are in the file, by kind and size."""
+        """Seconds of the objectives in the file, by kind and size."""
         reads = {("read", size): seconds for size, seconds in self.read.items()}
         writes = {("write", size): seconds for size, seconds in self.write.items()}
         return reads | writes | ({} if self.metadata is None else {("metadata", ""): self.metadata})
 
 
 class LatencySettings(LatencyObjectives):
-    """Latency objectives of every mount target, and by mount target (OCID or display name), which win."""
+    """Latency objectives of every mount target, and by mount target (OCID or display name). The objective of a mount
+    target wins.
+    """
 
     mount_targets: dict[Name, LatencyObjectives] = Field(default_factory=dict)
 
     @property
     def seconds(self) -> dict[tuple[str, str], float]:
-        """Every objective that holds for mount targets without their own, by kind and size."""
+        """Objectives of mount targets without an objective of their own, by kind and size."""
         return {**DEFAULT_LATENCY_SECONDS, **self.given}
 
 
 class SloObjectives(_Section):
-    """Share of good minutes that is promised, above 0 and below 1."""
+    """Promised share of good minutes, above 0 and below 1."""
 
     availability: Share | None = None
     latency: Share | None = None
 
     @property
     def given(self) -> dict[str, float]:
-        """The objectives that are in the file, by SLO."""
+        """The objectives in the file, by SLO."""
         return self.model_dump(exclude_none=True, include={"availability", "latency"})
 
 
 class SloSettings(SloObjectives):
-    """SLO objectives of every mount target, and by mount target (OCID or display name), which win."""
+    """SLO objectives of every mount target, and by mount target (OCID or display name). The objective of a mount target
+    wins.
+    """
 
     mount_targets: dict[Name, SloObjectives] = Field(default_factory=dict)
 
 
 class ServiceSettings(_Section):
-    """The storage service of some mounts: the mounts by address, server or export, `*` stands for anything."""
+    """The storage service of some mounts, matched by address, server or export. `*` matches any text."""
 
     service: Annotated[str, AfterValidator(_service)]
     address: Name | None = None
@@ -246,7 +250,7 @@ class ServiceSettings(_Section):
 
 
 class CostOverrideSettings(_Section):
-    """A measured cost of one operation, with its date and source."""
+    """A measured cost of one operation, with date and source."""
 
     io_operations: Annotated[float, Field(ge=0, le=1000)] | None = None
     factor: Annotated[float, Field(gt=0, le=100)] | None = None
@@ -276,7 +280,7 @@ class CostModelSettings(_Section):
 
     @property
     def overrides(self) -> CostOverrides:
-        """The overrides as the model takes them."""
+        """The overrides as records of the model."""
         return CostOverrides(
             tuple(
                 CostOverride(name, one.io_operations, one.factor or 1.0, one.date.isoformat(), one.source)
@@ -289,13 +293,13 @@ class Settings(_Section):
     """The whole configuration.
 
     Attributes:
-        oci: what is polled.
-        limits: limits that replace the published ones.
-        latency_objectives: latencies that replace the assumed ones.
-        slo_objectives: shares of good minutes that replace the default ones.
-        address_map: address a client mounts (a TLS forwarder's, say) to the address of its mount target.
-        addresses: OCID of a mount target to the address it is joined by, where two share one.
-        services: storage services of mounts that are not OCI File Storage; the first that fits counts.
+        oci: account, credentials and pace of the poller.
+        limits: limits that replace the published limits.
+        latency_objectives: latencies that replace the assumed latencies.
+        slo_objectives: shares of good minutes that replace the defaults.
+        address_map: mount-target address by the address that a client mounts, for example of a TLS forwarder.
+        addresses: address for the join by OCID of a mount target, if two mount targets share an address.
+        services: storage services of mounts outside OCI File Storage. The first match counts.
         cost_model: measured costs in place of the white paper's table.
     """
 
@@ -310,11 +314,11 @@ class Settings(_Section):
 
 
 def load(path: Path | None, flags: Mapping[str, object] | None = None) -> Settings:
-    """Settings from a file, with flags on top.
+    """Read settings from a file and replace values by flags.
 
     Args:
-        path: the file; None for the defaults alone.
-        flags: dotted place to value, e.g. `{"oci.auth": "instance_principal"}`; None values are not given.
+        path: the file. None for the defaults alone.
+        flags: value by dotted place, e.g. `{"oci.auth": "instance_principal"}`. None values are ignored.
 
     Raises:
         ConfigError: every mistake of the file, with line and place.

@@ -1,4 +1,4 @@
-"""Tables for terminals wide and narrow, pipes and files; names from outside cannot steer the terminal."""
+"""Tables for wide and narrow terminals, pipes and files. Names from outside cannot control the terminal."""
 
 import json
 import os
@@ -27,8 +27,8 @@ class Column:
     """One column.
 
     Attributes:
-        title: its heading, unit included.
-        rank: 0 always stays; of the others the highest goes first where the terminal is narrow.
+        title: heading with the unit.
+        rank: 0 always stays. On a narrow terminal the column with the highest rank goes first.
         left: aligned to the left, for names.
     """
 
@@ -43,7 +43,7 @@ class Row:
 
     Attributes:
         cells: text of each column.
-        style: `bold`, `yellow`, `red` or nothing; colour only ever repeats what the text says.
+        style: `bold`, `yellow`, `red` or empty. A colour only repeats the text.
     """
 
     cells: tuple[str, ...]
@@ -62,7 +62,7 @@ def console(stream: IO[str] | None = None) -> Console:
 
 
 def _width(stream: IO[str]) -> int:
-    """Characters of a line. COLUMNS counts from 1 to 9,999; rich itself fails at 0."""
+    """Return the characters of a line. COLUMNS counts from 1 to 9,999, because rich fails at 0."""
     columns = os.environ.get("COLUMNS", "")
     if re.fullmatch(r"0*[1-9][0-9]{0,3}", columns):
         return int(columns)
@@ -75,7 +75,7 @@ def _width(stream: IO[str]) -> int:
 
 
 def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: str = "") -> None:
-    """Print a table; columns that do not fit are left out, and that is said."""
+    """Print a table. A note names the columns that do not fit."""
     rows = tuple(rows)
     kept = _fitting(out, columns, rows)
     if title:
@@ -88,7 +88,7 @@ def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: st
 
 
 def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:
-    """Print a line of text; where it is folded, the rest begins `hanging` characters in."""
+    """Print a line of text. Folded lines begin `hanging` characters in."""
     text = printable(text)
     if hanging:
         lines = wrap(text, out.width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
@@ -97,15 +97,15 @@ def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:
 
 
 def note(text: str) -> None:
-    """Tell the reader something that is no part of the output: to stderr."""
+    """Print a remark to stderr, apart from the output."""
     click.echo(f"note: {printable(text)}", err=True)
 
 
 class Progress:
-    """What a long command does just now: `phase: 3 of 20`.
+    """The present step of a long command: `phase: 3 of 20`.
 
     Args:
-        show: puts a line in the place of the last one.
+        show: replaces the last line by a new line.
     """
 
     def __init__(self, show: Callable[[str], None] = lambda _: None) -> None:
@@ -113,12 +113,12 @@ class Progress:
         self._phase, self._done, self._total = "", 0, 0
 
     def phase(self, name: str, total: int = 0) -> None:
-        """Begin a phase; `total` steps if that is known, else 0."""
+        """Begin a phase of `total` steps. 0 means an unknown number."""
         self._phase, self._done, self._total = name, 0, total
         self._show(printable(name))
 
     def step(self) -> None:
-        """One step of the phase is done."""
+        """Count one finished step of the phase."""
         self._done += 1
         total = f" of {max(self._total, self._done):,}" if self._total else ""
         self._show(f"{printable(self._phase)}: {self._done:,}{total}")
@@ -126,7 +126,7 @@ class Progress:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Show progress on a terminal's standard error while something takes its time; pipes and logs see nothing of it."""
+    """Show progress on the standard error of a terminal. Pipes and logs get no progress."""
     out = Console(stderr=True, width=_width(sys.stderr), highlight=False, markup=False)
     if not out.is_terminal:
         yield Progress()
@@ -136,7 +136,7 @@ def progress() -> Iterator[Progress]:
 
 
 def as_json(document: Any, *, one_line: bool = False) -> str:
-    """A JSON document; figures that are no numbers become null."""
+    """Return a JSON document. Infinite and not-a-number values become null."""
     return printable_json(json.dumps(document, indent=None if one_line else 2, ensure_ascii=False, allow_nan=False))
 
 
@@ -153,7 +153,9 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) 
 
 
 def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
-    """Which columns there is room for: the least important go first, and come back where others made room."""
+    """Return the columns that fit. The least important columns go first, and come back if a wider column leaves enough
+    room.
+    """
 
     def fits(kept: Sequence[int]) -> bool:
         return (

@@ -1,4 +1,4 @@
-"""Text for terminals and logs. Names from mounts, files and answers may hold escape sequences; none may reach a terminal."""
+"""Clean text for terminals and logs, because names from mounts, files and answers can contain escape sequences."""
 
 import json
 import re
@@ -7,7 +7,7 @@ _NOT_ASCII = re.compile(r"[^\n -~]")
 
 
 def printable(text: str) -> str:
-    """One line without anything a terminal obeys: each control, format or separator character becomes its escape."""
+    """Return one line without control sequences. An escape replaces each control, format or separator character."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
@@ -19,5 +19,5 @@ def printable_lines(text: str) -> str:
 
 
 def printable_json(document: str) -> str:
-    """A JSON document whose strings hold nothing a terminal obeys; the values stay as they are."""
+    """Return a JSON document with control characters escaped. The values stay equal."""
     return _NOT_ASCII.sub(lambda one: one[0] if one[0].isprintable() else json.dumps(one[0])[1:-1], document)

@@ -1,4 +1,4 @@
-"""Sizes, rates and times as people write them at the prompt, and as they read them in a table."""
+"""Parse and print sizes, rates and times for people."""
 
 import math
 import re
@@ -15,10 +15,10 @@ NOT_KNOWN = "-"
 
 
 def size(text: str) -> int:
-    """Bytes of a size as fio and dd write it: `32k` and `32KiB` are 32,768, `1MB` is 1,000,000.
+    """Return the bytes of a size in the notation of fio and dd: `32k` and `32KiB` are 32,768, `1MB` is 1,000,000.
 
     Raises:
-        click.BadParameter: not a size.
+        click.BadParameter: the text is no size.
     """
     number, unit = _split(text, "a size", "32k, 1MiB or 1MB")
     letter, rest = unit[:1].lower(), unit[1:].lower()
@@ -73,10 +73,10 @@ def latency(text: str) -> float:
 
 
 def interval(text: str) -> float:
-    """Seconds between two reports: a number as `nfsiostat` takes it, or a duration.
+    """Return the seconds between two reports: a number as for `nfsiostat`, or a duration.
 
     Raises:
-        click.BadParameter: not a length of time, or none at all.
+        click.BadParameter: the text is no length of time, or the length is 0.
     """
     try:
         seconds = float(text) if text.isascii() else 0.0
@@ -127,7 +127,7 @@ def percent(value: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time as people say it: `20.00 ms`, `2.50 s`, `39.0 min`, `5.2 h`, `3.1 days`."""
+    """Return a length of time as text: `20.00 ms`, `2.50 s`, `39.0 min`, `5.2 h`, `3.1 days`."""
     for most, divisor, unit in ((1, 0.001, "ms"), (120, 1, "s")):
         if seconds < most:
             return f"{seconds / divisor:.2f} {unit}"
@@ -138,5 +138,5 @@ def duration(seconds: float) -> str:
 
 
 def capacity(size_bytes: float) -> str:
-    """A capacity in TB, or in GB below one."""
+    """Return a capacity in TB, or in GB below 1 TB."""
     return f"{size_bytes / 1e12:,.2f} TB" if size_bytes >= 1e12 else f"{size_bytes / 1e9:,.0f} GB"

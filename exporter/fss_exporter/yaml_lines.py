@@ -1,4 +1,4 @@
-"""The one YAML reader of configuration files: limited in size, depth and aliases, and every mistake with its line."""
+"""Read configuration files in YAML, with limits on size, depth and aliases. Every mistake has a line number."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -29,10 +29,10 @@ class Document:
     """A parsed YAML mapping.
 
     Attributes:
-        source: the file as the operator named it.
-        content: what the file says.
+        source: the operator's name of the file.
+        content: the parsed mapping.
         lines: 1-based line of each key and list item, by place.
-        is_empty: whether the file says nothing at all, not even `{}`.
+        is_empty: whether the file has no content, not even `{}`.
     """
 
     source: str
@@ -41,7 +41,7 @@ class Document:
     is_empty: bool = False
 
     def where(self, place: KeyPath) -> str:
-        """`line 12: oci.regions[0]: `, as much of it as is known."""
+        """Return `line 12: oci.regions[0]: `, or the known part."""
         line = next((self.lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in self.lines), None)
         spelled = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
         return (f"line {line}: " if line else "") + (f"{spelled}: " if spelled else "")
@@ -60,10 +60,10 @@ class _Loader(yaml.SafeLoader):
         self._nodes = 0
 
     def compose(self) -> yaml.Node | None:
-        """The nodes of the document; None for an empty one.
+        """Return the nodes of the document. None for an empty document.
 
         Raises:
-            yaml.YAMLError: not YAML, too large, too deep, or too much repeated.
+            yaml.YAMLError: the text is not YAML, too large, too deep, or repeats too much.
         """
         node: yaml.Node | None = self.get_single_node()
         if node is None:
@@ -89,7 +89,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # PyYAML's signature
-        """The value of a node; a value that is not what its tag says is a mistake with a line."""
+        """Return the value of a node. A value that does not fit its tag is a mistake with a line."""
         try:
             return super().construct_object(node, deep)
         except (ValueError, AttributeError, TypeError, OverflowError) as error:
@@ -102,7 +102,9 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def _expanded(node: yaml.Node, sizes: dict[int, float]) -> float:
-    """How many nodes there are once each alias is replaced by what it names; infinite where an alias holds itself."""
+    """Return the number of nodes after each alias is replaced by the aliased node. Infinite if an alias contains the
+    alias.
+    """
     known = sizes.get(id(node))
     if known is not None:
         return known
@@ -117,10 +119,10 @@ def _expanded(node: yaml.Node, sizes: dict[int, float]) -> float:
 
 
 def read_document(path: Path) -> Document:
-    """Read one YAML file whose top level is a mapping; an empty file is an empty mapping.
+    """Read one YAML file with a mapping at the top. An empty file is an empty mapping.
 
     Raises:
-        ConfigError: it cannot be read, is not YAML, names a key twice, or is something else than a mapping.
+        ConfigError: the file is unreadable, is not YAML, repeats a key, or is not a mapping.
     """
     source = str(path)
     lines: dict[KeyPath, int] = {}
@@ -159,7 +161,7 @@ def _text(path: Path) -> str:
 
 
 def _walk(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int], seen: set[int]) -> Iterator[KeyPath]:
-    """Note the line of everything below `node`; yield the places of keys that are given twice."""
+    """Note the line of everything below `node`. Yield the places of repeated keys."""
     if id(node) in seen:  # an alias, which may even contain itself
         return
     seen.add(id(node))
@@ -179,7 +181,7 @@ def _walk(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int], seen: set[
 
 
 def mistakes_of(error: ValidationError, document: Document, model: type[BaseModel]) -> tuple[str, ...]:
-    """One line for each mistake pydantic found, place first, in the order of the file."""
+    """Return a line for each mistake of pydantic, starting with the place, in the order of the file."""
     found = []
     for detail in error.errors(include_url=False, include_input=False):
         place = tuple(part for part in detail["loc"] if part != "[key]")
@@ -198,7 +200,7 @@ def _unknown_key(key: str, model: type[BaseModel], place: KeyPath) -> str:
 
 
 def _section(annotation: Any, place: KeyPath) -> type[BaseModel] | None:  # annotations have no type
-    """The model that stands at `place` below `annotation`, if there is one."""
+    """Return the model at `place` below `annotation`. None without a model."""
     origin = get_origin(annotation)
     if origin in {Union, UnionType}:
         return next((found for part in get_args(annotation) if (found := _section(part, place))), None)

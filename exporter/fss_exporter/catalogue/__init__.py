@@ -1,7 +1,7 @@
 """Every exported metric, declared once.
 
-A metric is a row: name, type, labels, unit, HELP, and where its number comes from. Collectors build families only
-through `family()`, and the tests hold rules, dashboards, alarms and documents to these tables in both directions.
+A metric is a row with name, type, labels, unit, HELP and origin of the number. Collectors build families only through
+`family()`. The tests compare rules, dashboards, alarms and documents with the rows, in both directions.
 """
 
 from fss_exporter.catalogue.client import CLIENT

@@ -1,8 +1,8 @@
-"""What an NFS client's own kernel counters become.
+"""Metrics of an NFS client, from the kernel's counters.
 
-Series are keyed by what a user knows: the mount target's `address`, the `server` name and the `export` of the mount, and the
-storage `service` behind it, by whose rules its cost is estimated.
-All counters start at 0 with the exporter and grow by what each tick adds.
+The labels are names that a user knows: the mount target's `address`, the `server` name, the `export` of the mount, and the
+storage `service` behind the mount. The service determines the cost of an operation.
+All counters start at 0 with the exporter and grow with each tick.
 """
 
 from fss_exporter.catalogue.metric import Metric

@@ -1,6 +1,6 @@
-"""What exact mode (`--nfs.exact`) adds to an NFS client's metrics; none of it is there without that mode.
+"""Metrics of an NFS client that exist in exact mode (`--nfs.exact`) only.
 
-The costs themselves keep their names: `fss_client_estimated_io_operations_total` is counted, not estimated, where
+The costs keep their names: `fss_client_estimated_io_operations_total` is counted, and not estimated, if
 `fss_client_cost_exact` is 1.
 """
 

@@ -1,4 +1,4 @@
-"""What the exporter says about itself."""
+"""Metrics of the exporter itself."""
 
 from fss_exporter.catalogue.metric import Metric
 

@@ -1,4 +1,4 @@
-"""What the listings of OCI File Storage say."""
+"""Metrics from the listings of OCI File Storage."""
 
 from fss_exporter.catalogue.file_systems import BEHIND, FILE_SYSTEM, REPLICATION
 from fss_exporter.catalogue.metric import Metric

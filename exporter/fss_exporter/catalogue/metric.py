@@ -1,4 +1,4 @@
-"""What a row of the catalogue is, and how a metric family is made from it."""
+"""A row of the catalogue, and the metric family of a row."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,14 @@ class Metric:
     """One exported metric.
 
     Attributes:
-        name: as it stands on `/metrics`, `_total` and `_info` included.
-        kind: Prometheus type; `info` is exposed as a gauge with value 1.
-        labels: all label names, in the order they are exposed.
+        name: name on `/metrics`, with `_total` and `_info`.
+        kind: Prometheus type. `info` is exposed as a gauge with value 1.
+        labels: all label names, in the order of the text.
         unit: base unit (`bytes`, `seconds`, `ratio`, `operations`, `operations_per_second`, `info`, ...).
-        help: meaning and unit in sentences, without the origin. Every scrape carries it.
-        origin: the original column, OCI metric or calculation the number comes from.
-        diagnostic: True where no rule or dashboard uses it and a person reads it.
-        detail: what the page of metrics says beyond that.
+        help: meaning and unit in sentences, without the origin. Every scrape contains the text.
+        origin: original column, OCI metric or calculation of the number.
+        diagnostic: True if no rule or dashboard uses the metric and people read the metric.
+        detail: further text for the page of metrics.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Metric:
 
 
 class Series:
-    """One time series with its text prepared: label text does not change, only the value behind it does.
+    """One time series with prepared text. The text of labels never changes, and only the value does.
 
     Args:
         metric: the row.
@@ -58,18 +58,18 @@ class Series:
         self.text = _line(metric.name, metric.labels).text(self.labels)
 
     def sample(self, metric: Metric, value: float) -> Sample:
-        """As `prometheus_client` has it."""
+        """Return the sample of `prometheus_client`."""
         return Sample(metric.name, dict(zip(metric.labels, self.labels, strict=True)), value)
 
 
 class HistogramSeries(Series):
-    """One of the series a histogram consists of.
+    """One of the series of a histogram.
 
     Args:
         metric: the row.
         labels: label values in the row's order.
         suffix: `_bucket`, `_sum` or `_count`.
-        bound: of a bucket, its `le`; empty for the others.
+        bound: `le` of a bucket. Empty for the sum and the count.
     """
 
     __slots__ = ("bound", "suffix")
@@ -86,7 +86,7 @@ class HistogramSeries(Series):
         return {**pairs, "le": self.bound} if self.bound else pairs
 
     def sample(self, metric: Metric, value: float) -> Sample:
-        """As `prometheus_client` has it."""
+        """Return the sample of `prometheus_client`."""
         return Sample(f"{metric.name}{self.suffix}", self._pairs(metric), value)
 
 
@@ -94,7 +94,7 @@ _NEEDS_ESCAPE = re.compile(r'["\\\n]')
 
 
 class _LineTemplate:
-    """The line of a series up to its value, with places for label values: a host of a thousand mounts has 61,000 series."""
+    """The line of a series without the value, with places for label values. A host with 1,000 mounts has 61,000 series."""
 
     def __init__(self, name: str, labels: tuple[str, ...]) -> None:
         self._order = sorted(range(len(labels)), key=lambda at: labels[at])
@@ -102,7 +102,7 @@ class _LineTemplate:
         self._form = f"\n{name}{{{inside}}} " if inside else f"\n{name} "
 
     def text(self, values: Sequence[str]) -> str:
-        """The line with these label values, which come in the order the labels came in.
+        """Return the line with these label values, in the order of the labels.
 
         Raises:
             ValueError: there are more or fewer values than labels.
@@ -120,19 +120,19 @@ def _line(name: str, labels: tuple[str, ...]) -> _LineTemplate:
 
 
 def _escaped(value: str) -> str:
-    """A label value as both text formats write it."""
+    """Return a label value in the escaped form of both text formats."""
     return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 class Family(PrometheusFamily):
-    """A metric family whose samples all have the labels of its row of the catalogue.
+    """A metric family whose samples all have the labels of the catalogue's row.
 
-    `series` and `values` run side by side; `samples` is made from them for whoever wants samples.
+    `series` and `values` have equal order and length. `samples` computes the samples on request.
 
     Args:
         metric: the row.
-        series: what to begin with; the family takes over the lists.
-        values: as many.
+        series: first series. The family takes over the lists.
+        values: values of the series.
     """
 
     def __init__(self, metric: Metric, series: list[Series] | None = None, values: list[float] | None = None) -> None:
@@ -144,10 +144,10 @@ class Family(PrometheusFamily):
         super().__init__(base, metric.help_text, metric.kind)
 
     def add_metric(self, labels: Sequence[str], value: float = 1.0) -> None:
-        """Add a sample: label values in the row's order; an info has the value 1.
+        """Add a sample with label values in the row's order. An info has the value 1.
 
         Raises:
-            ValueError: it is a histogram, or the labels are not as many as the row's.
+            ValueError: the row is a histogram, or the number of labels differs from the row's.
         """
         if self.metric.kind == "histogram":
             raise ValueError(f"{self.metric.name} is a histogram: add_histogram")
@@ -160,7 +160,7 @@ class Family(PrometheusFamily):
         Args:
             labels: label values in the row's order.
             buckets: upper bound and cumulative count of each, ascending, the last without a bound (infinity).
-            total: sum of what was observed.
+            total: sum of the observed values.
         """
         for bound, count in buckets:
             self.series.append(HistogramSeries(self.metric, labels, "_bucket", floatToGoString(bound)))
@@ -170,7 +170,7 @@ class Family(PrometheusFamily):
             self.values.append(value)
 
     def extend(self, rows: Iterable[tuple[Series, float]]) -> None:
-        """Add values with the series they belong to."""
+        """Add values with their series."""
         for series, value in rows:
             self.series.append(series)
             self.values.append(value)

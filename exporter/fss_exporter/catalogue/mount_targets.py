@@ -1,4 +1,4 @@
-"""Mount targets: ceilings, load, health, and the directory services they ask."""
+"""Metrics of mount targets: ceilings, load, health, and directory services (LDAP, Kerberos)."""
 
 from fss_exporter.catalogue.metric import Metric
 

@@ -1,8 +1,8 @@
-"""What OCI says: inventory, Monitoring and the poller's own account.
+"""Metrics of OCI: inventory, Monitoring and the poller itself.
 
-Every sample is of the newest complete minute the last poll found; polls run in the background, once a minute unless
-configured otherwise, and `fss_oci_datapoint_age_seconds` says how old that minute is. Rates stay rates (gauges); what OCI counts
-per minute, and what adds up, is a counter that takes every minute exactly once.
+Every sample belongs to the newest complete minute of the last poll. Polls run in the background, once a minute by default.
+`fss_oci_datapoint_age_seconds` shows the age of the minute. A rate stays a rate (gauge). A number per minute becomes a
+counter that adds every minute exactly once.
 """
 
 from fss_exporter.catalogue.file_systems import FILE_SYSTEMS

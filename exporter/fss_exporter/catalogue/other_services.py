@@ -1,4 +1,4 @@
-"""File systems and volumes of other storage services."""
+"""Metrics of file systems and volumes of other storage services."""
 
 from fss_exporter.catalogue.metric import Metric
 

@@ -1,7 +1,7 @@
-"""Families as text, byte for byte as `prometheus_client` writes them, without a Sample object for each number.
+"""Write families as text, byte for byte as `prometheus_client`, without a Sample object for each number.
 
-Families of the catalogue carry their series' text ready-made, so writing one is joining that text with numbers. All
-others are left to `prometheus_client`.
+A family of the catalogue has prepared text, so the writer only joins text and numbers. `prometheus_client` writes all
+other families.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -63,7 +63,7 @@ def _pieces(families: Iterable[PrometheusFamily], write_one: Callable[[Collector
 
 @cache
 def _head(metric: Metric, write_one: Callable[[Collector], bytes]) -> bytes:
-    """HELP and TYPE of a row, which do not change, without the last end of line."""
+    """Return HELP and TYPE of a row without the last end of line. The text never changes."""
     return write_one(_One(Family(metric))).removesuffix(b"\n")
 
 
@@ -76,7 +76,7 @@ def _lines(family: Family, begin: int, end: int) -> str:
 
 
 def number(value: int | float) -> str:  # noqa: PYI041  # the two are written in different ways
-    """A value as `floatToGoString` writes it; what it would take long for is done here."""
+    """Return a value in the form of `floatToGoString`. Whole numbers take a faster way."""
     if type(value) is int:
         if 0 <= value < _FIRST_WITH_EXPONENT:
             return f"{value}.0"

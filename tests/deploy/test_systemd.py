@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fss_exporter.nfs.exact.tracefs import INSTANCE, PLACES
+from fss_exporter.nfs.exact.tracefs import INSTANCES, PLACES
 
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"
@@ -73,8 +73,15 @@ def test_the_agent_has_no_network_but_the_listener_it_is_given() -> None:
     assert "\nListenStream=10949\n" in (UNITS / "fss-exporter-agent.socket").read_text()
 
 
-def test_what_exact_mode_makes_is_removed_after_an_agent_that_was_killed() -> None:
+def test_every_instance_of_exact_mode_is_removed_after_an_agent_that_was_killed(tmp_path: Path) -> None:
     (after,) = (value for key, value in settings("fss-exporter-agent") if key == "ExecStopPost")
-    assert f"for at in {' '.join(map(str, PLACES))};" in after
-    assert after.count(f"$$at/instances/{INSTANCE}") == 2
+    script = after.removeprefix("-/bin/sh -c '").removesuffix("'").replace("$$", "$")
+    folders = [Path(f"{tmp_path}{place}") / "instances" for place in PLACES]
+    for folder in folders:
+        script = script.replace(str(folder).removeprefix(str(tmp_path)), str(folder))
+        for name in (*INSTANCES, "of-another-program"):
+            (folder / name).mkdir(parents=True)
+    subprocess.run(["/bin/sh", "-c", script], check=True)
+
+    assert [[left.name for left in folder.iterdir()] for folder in folders] == [["of-another-program"]] * 2
     assert f"\nReadWritePaths=-{PLACES[0]}/instances\n" in (ROOT / "docs/security.md").read_text()

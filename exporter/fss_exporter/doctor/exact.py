@@ -6,7 +6,7 @@ from pathlib import Path
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
 from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.probes import read_text
-from fss_exporter.nfs.exact.tracefs import INSTANCE, NotYet, Unavailable, find
+from fss_exporter.nfs.exact.tracefs import OF_SIZES, NotYet, Unavailable, find
 from fss_exporter.nfs.exact.trigger_session import source_of
 
 SOURCE = "docs/cost-model.md, Exact mode"
@@ -31,7 +31,7 @@ def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
         reason, waits = str(error), True
     except Unavailable as error:
         reason = str(error)
-    in_use = bool(root) and (Path(root) / "instances" / INSTANCE).is_dir()
+    in_use = bool(root) and (Path(root) / "instances" / OF_SIZES).is_dir()
     return Exactness(reason, waits, root, in_use, "" if lockdown == "none" else lockdown, selinux)
 
 
@@ -46,9 +46,9 @@ def check_exact(facts: ClientFacts) -> Iterator[Finding]:
         return
     if known.in_use:
         message = (
-            f"{known.root}/instances/{INSTANCE} counts READ and WRITE by size: of an agent, or of one that was killed"
+            f"{known.root}/instances/{OF_SIZES} counts READ and WRITE by size: of an agent, or of one that was killed"
         )
-        fix = f"if no agent with --nfs.exact runs: rmdir {known.root}/instances/{INSTANCE}"
+        fix = f"if no agent with --nfs.exact runs: rmdir {known.root}/instances/{OF_SIZES}"
         yield Finding("exact-mode", Severity.OK, "", message, fix, SOURCE)
     else:
         begin = "from the first NFS mount on " if known.waits else ""

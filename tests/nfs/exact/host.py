@@ -15,7 +15,7 @@ from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.counted_totals import CountedTotals
 from fss_exporter.nfs.exact.counts import Counts
 from fss_exporter.nfs.exact.reader import ExactReader
-from fss_exporter.nfs.exact.tracefs import INSTANCE
+from fss_exporter.nfs.exact.tracefs import OF_SIZES
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading, join
@@ -155,7 +155,7 @@ def work(host: Host, number: int = 40) -> None:
 def ready(host: Host) -> Host:
     """A host whose triggers are set and whose first look is taken."""
     host.tick()
-    assert host.kernel.instances.keys() == {INSTANCE}
+    assert host.kernel.instances.keys() == {OF_SIZES}
     return host
 
 

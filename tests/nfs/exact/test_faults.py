@@ -8,7 +8,7 @@ from tests.nfs.exact.host import EVENTS, KIB, Host, Mount, assert_true_to_the_un
 from tests.nfs.exact.kernel import ROOT
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.exact.tracefs import INSTANCE
+from fss_exporter.nfs.exact.tracefs import OF_SIZES
 
 
 def lose_events(host: Host) -> None:
@@ -52,7 +52,7 @@ def test_payload_that_differs_for_good_is_noticed() -> None:
 
 
 def clear(host: Host) -> None:
-    host.kernel.write(ROOT / "instances" / INSTANCE / "events" / EVENTS[READ] / "trigger", "")
+    host.kernel.write(ROOT / "instances" / OF_SIZES / "events" / EVENTS[READ] / "trigger", "")
 
 
 def make_anew(host: Host) -> None:
@@ -65,7 +65,7 @@ def pause(host: Host) -> None:
 
 
 def take_away(host: Host) -> None:
-    host.kernel.instances[INSTANCE].clear()
+    host.kernel.instances[OF_SIZES].clear()
 
 
 def fill(host: Host) -> None:

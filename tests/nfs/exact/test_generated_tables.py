@@ -10,7 +10,7 @@ from tests.nfs.exact.host import COST, EVENTS, KIB, SIZES, Host, Mount, assert_t
 from tests.nfs.exact.kernel import ROOT, Kernel, Trigger
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.exact.tracefs import INSTANCE
+from fss_exporter.nfs.exact.tracefs import OF_SIZES
 
 WRAP = 1 << 64
 
@@ -83,7 +83,7 @@ def pause(_: Host, random: Random, seen: Rows) -> None:
 
 def truncate(host: Host, random: Random, _: Rows) -> None:
     event = random.choice(sorted(EVENTS.values()))
-    host.kernel.write(ROOT / "instances" / INSTANCE / "events" / event / "trigger", "")
+    host.kernel.write(ROOT / "instances" / OF_SIZES / "events" / event / "trigger", "")
 
 
 Fault = Callable[[Host, Random, Rows], None]

@@ -12,7 +12,7 @@ import pytest
 
 from fss_exporter.doctor.exact import look
 from fss_exporter.nfs.exact.hist_tables import HistParser
-from fss_exporter.nfs.exact.tracefs import INSTANCE, Instance, NotYet, Unavailable, check_hist, find
+from fss_exporter.nfs.exact.tracefs import OF_SIZES, Instance, NotYet, Unavailable, check_hist, find
 from fss_exporter.nfs.exact.trigger_session import TriggerSession
 
 TRACEFS = 0x74726163
@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from fss_exporter.nfs.exact.tracefs import Instance
 print(*(line for line in open("/proc/self/status") if line.startswith("CapEff")))
-instance = Instance(Path(sys.argv[1]))
+instance = Instance(Path(sys.argv[1]), "fss-exporter")
 (instance.path / "events" / "sched" / "sched_switch" / "trigger").open("a").write("traceoff\\n")
 print(instance.path.is_dir())
 instance.remove()
@@ -74,10 +74,10 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
             TriggerSession(tracefs, 2048)
         assert "CONFIG_HIST_TRIGGERS" in look((tracefs,), Path("/sys")).reason
-        assert not (tracefs / "instances" / INSTANCE).exists()
+        assert not (tracefs / "instances" / OF_SIZES).exists()
         return
     check_hist(tracefs)
-    instance = Instance(tracefs)
+    instance = Instance(tracefs, OF_SIZES)
     try:
         instance.add_trigger(EVENT, "hist:keys=parent_pid:size=2048")
         for _ in range(3):
@@ -86,15 +86,15 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None
     finally:
         instance.remove()
     assert table.rows["%d" % os.getpid(),].hits >= 3  # noqa: UP031  # as the kernel prints it
-    assert not (tracefs / "instances" / INSTANCE).exists()
+    assert not (tracefs / "instances" / OF_SIZES).exists()
 
 
 def test_a_real_instance_is_made_shrunk_busy_while_open_and_removed(tracefs: Path | None) -> None:
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Instance(Path("/sys/kernel/tracing"))
+            Instance(Path("/sys/kernel/tracing"), OF_SIZES)
         return
-    instance = Instance(tracefs)
+    instance = Instance(tracefs, OF_SIZES)
     try:
         assert instance.path.is_dir()
         assert (instance.path / "tracing_on").read_text().strip() == "0"
@@ -104,7 +104,7 @@ def test_a_real_instance_is_made_shrunk_busy_while_open_and_removed(tracefs: Pat
             (instance.path / "trace_pipe").open(),
             pytest.raises(Unavailable, match="another fss-exporter counts on this host already"),
         ):
-            Instance(tracefs)
+            Instance(tracefs, OF_SIZES)
     finally:
         instance.remove()
     assert not instance.path.exists()
@@ -119,14 +119,14 @@ def test_uid_0_without_a_capability_in_a_user_namespace_is_enough(tracefs: Path 
     """As under the shipped unit: CapabilityBoundingSet= and PrivateUsers=yes."""
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Instance(Path("/sys/kernel/tracing"))
+            Instance(Path("/sys/kernel/tracing"), OF_SIZES)
         return
     done = subprocess.run(
         [*_WITHOUT_PRIVILEGES, sys.executable, "-c", _MAKE, tracefs], capture_output=True, text=True, check=False
     )
 
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["CapEff:", "0" * 16, "True"], "")
-    assert not (tracefs / "instances" / INSTANCE).exists()
+    assert not (tracefs / "instances" / OF_SIZES).exists()
 
 
 _AS_IN_THE_POD = """
@@ -142,7 +142,7 @@ def test_the_folder_of_the_instances_is_all_that_must_be_writable(tracefs: Path 
     """As the chart mounts it, and as ReadWritePaths= of the unit's drop-in does."""
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Instance(Path("/sys/kernel/tracing"))
+            Instance(Path("/sys/kernel/tracing"), OF_SIZES)
         return
     program = f"{_MAKE}\nopen(sys.argv[1] + '/trace_marker', 'w')"
     mounts = ["unshare", "--mount", "sh", "-euc", _AS_IN_THE_POD, "sh", str(tracefs), str(tmp_path)]
@@ -151,18 +151,18 @@ def test_the_folder_of_the_instances_is_all_that_must_be_writable(tracefs: Path 
 
     assert done.stdout.split() == ["CapEff:", "0" * 16, "True"]
     assert "Read-only file system" in done.stderr.splitlines()[-1]
-    assert not (tracefs / "instances" / INSTANCE).exists()
+    assert not (tracefs / "instances" / OF_SIZES).exists()
 
 
 def test_a_real_instance_left_behind_is_taken_over(tracefs: Path | None) -> None:
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Instance(Path("/sys/kernel/tracing"))
+            Instance(Path("/sys/kernel/tracing"), OF_SIZES)
         return
-    (tracefs / "instances" / INSTANCE).mkdir()
-    Instance(tracefs).remove()
+    (tracefs / "instances" / OF_SIZES).mkdir()
+    Instance(tracefs, OF_SIZES).remove()
 
-    assert not (tracefs / "instances" / INSTANCE).exists()
+    assert not (tracefs / "instances" / OF_SIZES).exists()
 
 
 def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | None) -> None:
@@ -181,4 +181,4 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
         session = TriggerSession(tracefs, 2048)
         session.look()
         session.end()
-    assert not (tracefs / "instances" / INSTANCE).exists()
+    assert not (tracefs / "instances" / OF_SIZES).exists()

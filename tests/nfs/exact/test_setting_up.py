@@ -9,7 +9,7 @@ from tests.nfs.exact.kernel import BEFORE_5_6, ROOT, Kernel
 
 from fss_exporter.model.operations import READ
 from fss_exporter.nfs.exact.reader import ExactReader
-from fss_exporter.nfs.exact.tracefs import INSTANCE, Unavailable
+from fss_exporter.nfs.exact.tracefs import OF_SIZES, Unavailable
 
 
 def test_without_buckets_the_ladder_counts() -> None:
@@ -49,8 +49,8 @@ def test_before_the_first_nfs_mount_it_waits_and_then_begins_by_itself() -> None
 
 def test_an_instance_a_dead_agent_left_behind_is_removed() -> None:
     kernel = Kernel()
-    kernel.mkdir(ROOT / "instances" / INSTANCE)
-    kernel.append(ROOT / "instances" / INSTANCE / "events" / EVENTS[READ] / "trigger", "hist:keys=dev:size=128")
+    kernel.mkdir(ROOT / "instances" / OF_SIZES)
+    kernel.append(ROOT / "instances" / OF_SIZES / "events" / EVENTS[READ] / "trigger", "hist:keys=dev:size=128")
     host = ready(Host(kernel=kernel))
 
     assert "dev" not in [",".join(trigger.keys) for trigger in host.kernel.triggers(EVENTS[READ])]
@@ -102,7 +102,7 @@ def test_the_trace_buffer_is_shrunk_and_off() -> None:
     [
         (Kernel(hist=False), "", 0, "CONFIG_HIST_TRIGGERS"),
         (Kernel(), "events", errno.EACCES, "run the exporter as uid 0"),
-        (Kernel(), INSTANCE, errno.EROFS, "ReadWritePaths=-/fake/tracing/instances"),
+        (Kernel(), OF_SIZES, errno.EROFS, "ReadWritePaths=-/fake/tracing/instances"),
         (Kernel(), "trigger", errno.EPERM, "lockdown"),
         (Kernel(), "hist", errno.EPERM, "lockdown"),
         (Kernel(), "buffer_size_kb", errno.EPERM, "lockdown"),

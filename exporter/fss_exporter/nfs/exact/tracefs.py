@@ -9,12 +9,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.exact.files import FILES, Files
 
-INSTANCE = "fss-exporter"
-"""Name of the instance; fixed, so that one left behind by a killed agent is found."""
+OF_SIZES: Final = "fss-exporter"
+OF_LATENCY: Final = "fss-exporter-latency"
+OF_PROCESSES: Final = "fss-exporter-processes"
+OF_IOSTAT: Final = "fss-exporter-iostat"
+INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_IOSTAT)
+"""Names of the instances. Each is fixed, so that one left behind by a killed program is found."""
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 """Where tracefs is, today and on older distributions."""
@@ -134,14 +139,15 @@ class Instance:
 
     Args:
         root: where tracefs is mounted.
+        name: of the instance, one of `INSTANCES`.
         files: how the kernel's files are reached.
 
     Raises:
         Unavailable: it cannot be made; one that a dead agent left behind is removed first, a living one's is not.
     """
 
-    def __init__(self, root: Path, files: Files = FILES) -> None:
-        self.path = root / "instances" / INSTANCE
+    def __init__(self, root: Path, name: str, files: Files = FILES) -> None:
+        self.path = root / "instances" / name
         self._files = files
         self._open: dict[str, int] = {}
         try:

@@ -11,7 +11,7 @@ from fss_exporter.nfs.exact import calls
 from fss_exporter.nfs.exact.files import FILES, Files
 from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Key, Table, TableWasReplaced, grown
 from fss_exporter.nfs.exact.sizes import SIZE_EVENTS, Buckets, Form, Ladder, SizeEvents
-from fss_exporter.nfs.exact.tracefs import Instance, NotYet, Unavailable, advice, check_hist, fields
+from fss_exporter.nfs.exact.tracefs import OF_SIZES, Instance, NotYet, Unavailable, advice, check_hist, fields
 
 log = logging.getLogger(__name__)
 
@@ -169,7 +169,7 @@ def source_of(root: Path, files: Files = FILES) -> SizeEvents:
 
 
 def _set_up(root: Path, source: SizeEvents, form: Form, rows: int, files: Files) -> Instance:
-    instance = Instance(root, files)
+    instance = Instance(root, OF_SIZES, files)
     try:
         for event in source.events.values():
             for trigger in form.triggers(rows):

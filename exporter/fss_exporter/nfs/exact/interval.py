@@ -97,7 +97,7 @@ def sort(
         known: whether a `major:minor` was that of a priced superblock at the last look.
         carried: what an earlier look could not tell of, because the record was unread; it is taken in.
     """
-    numbers = {_device(number): number for number in reading.present}
+    numbers = {device_of(number): number for number in reading.present}
     mine = priced(reading)
     unread = reading.present - {superblock.number for superblock in reading.superblocks}
     result = Sorted(told=carried)
@@ -117,7 +117,7 @@ def _add(sums: dict[str, CountedTransfers], key: str, added: CountedTransfers) -
     sums[key] = sums[key].plus(added) if key in sums else added
 
 
-def _device(number: str) -> int:
+def device_of(number: str) -> int:
     """`major:minor` as the kernel encodes it in trace events (include/linux/kdev_t.h)."""
     major, _, minor = number.partition(":")
     return int(major) << 20 | int(minor) if major.isdecimal() and minor.isdecimal() else -1

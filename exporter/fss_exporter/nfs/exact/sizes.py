@@ -48,6 +48,16 @@ SIZE_EVENTS = (
 Grown = Iterable[tuple[Key, HistRow]]
 
 
+def blocks_started(lower: int, *, whole: bool) -> int:
+    """Blocks of 32 KiB that a transfer starts.
+
+    Args:
+        lower: edge of its class of sizes, in bytes.
+        whole: whether its size is a whole multiple of 32 KiB.
+    """
+    return max(1, lower // BLOCK_BYTES) if whole else lower // BLOCK_BYTES + 1
+
+
 class Buckets:
     """Two tables by 32 KiB class."""
 
@@ -76,8 +86,7 @@ class Buckets:
         for condition, rows in tables.items():
             for key, row in rows:
                 device, lower = _bucket(key)
-                started = lower // BLOCK_BYTES + 1 if condition == self._odd else max(1, lower // BLOCK_BYTES)
-                blocks[device][started] += row.hits
+                blocks[device][blocks_started(lower, whole=condition != self._odd)] += row.hits
                 payload[device] += row.value
         return {
             device: CountedTransfers(

@@ -1,0 +1,156 @@
+"""From what the tables of threads counted in one look to the load of each thread.
+
+A thread that reads, or that writes with O_DIRECT or O_SYNC, sends its own calls. Workers of the kernel send delayed
+write-back, RENAME and the OPEN of NFSv4. Other tables then name the process behind the worker: a *claim*. Unclaimed work
+stays with the kernel, unclaimed write-back with the unknown writer.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
+
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.exact.counts import CountedTransfers
+from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Load, Place, Thread
+
+CLAIMED: Final = frozenset(("RENAME", "OPEN"))
+"""Calls of workers that other events give back to the process."""
+
+_BY_SIZE: Final = frozenset((READ, "READ_PLUS", WRITE))
+# The tables of sizes have these calls.
+
+_PAYLOAD: Final = 0
+# Stands for payload bytes beside keys that are blocks of 32 KiB. A transfer starts at least one block.
+
+Key = TypeVar("Key", bound=Hashable)
+TransfersBy = dict[tuple[Place, Thread], CountedTransfers]
+CallsBy = Counter[tuple[Place, Thread, str]]
+
+
+@dataclass(slots=True)
+class Counted:
+    """What the tables counted since the last look.
+
+    Attributes:
+        reads: READs by the thread that sent the call.
+        writes: WRITEs by the thread that sent the call.
+        joined: WRITEs of workers by the thread that dirtied the file. Empty where the join is off.
+        calls: calls of all procedures by the thread that waited for the answer.
+        claims: calls that a process began and a worker carried out.
+    """
+
+    reads: TransfersBy = field(default_factory=dict)
+    writes: TransfersBy = field(default_factory=dict)
+    joined: TransfersBy = field(default_factory=dict)
+    calls: CallsBy = field(default_factory=Counter)
+    claims: CallsBy = field(default_factory=Counter)
+
+
+class Unclaimed(Generic[Key]):
+    """What workers did and what no process has claimed.
+
+    The tables of one look are read one after another. So a claim can be seen one look before the work. Work stays open until
+    the claims of the next look are known, and a claim ahead of the work waits for the work.
+    """
+
+    def __init__(self) -> None:
+        self._open: Counter[Key] = Counter()
+
+    def settle(self, done: Mapping[Key, int], claimed: Mapping[Key, int]) -> Counter[Key]:
+        """Take in one look.
+
+        Args:
+            done: by workers since the last look.
+            claimed: by processes since the last look.
+
+        Returns:
+            work of earlier looks that no process has claimed.
+        """
+        self._open.subtract(claimed)
+        left = +self._open
+        self._open.subtract(left)
+        self._open.update(done)
+        return left
+
+
+class Attribution:
+    """Loads by thread, look after look."""
+
+    def __init__(self) -> None:
+        self._writes: Unclaimed[tuple[Place, int]] = Unclaimed()
+        self._calls: Unclaimed[tuple[Place, str]] = Unclaimed()
+
+    def loads(self, counted: Counted) -> dict[tuple[Place, Thread], Load]:
+        """Loads of one look. Work that may still be claimed comes with the next look."""
+        result: dict[tuple[Place, Thread], Load] = defaultdict(Load)
+        for (place, thread), reads in counted.reads.items():
+            load = result[place, _owner(thread)]
+            load.reads = load.reads.plus(reads)
+        for writes in (_own(counted.writes), counted.joined, self._unknown(counted)):
+            for (place, thread), one in writes.items():
+                load = result[place, _owner(thread)]
+                load.writes = load.writes.plus(one)
+        for calls in (_waited_for(counted.calls), _claims(counted), self._left(counted)):
+            for (place, thread, procedure), count in calls.items():
+                result[place, thread].calls[procedure] += count
+        return dict(result)
+
+    def _unknown(self, counted: Counted) -> TransfersBy:
+        """Write-back of earlier looks that no process has claimed."""
+        done = _blocks((place, one) for (place, thread), one in counted.writes.items() if thread.is_worker)
+        left = self._writes.settle(done, _blocks((place, one) for (place, _), one in counted.joined.items()))
+        sizes: dict[Place, dict[int, int]] = defaultdict(dict)
+        for (place, blocks), count in left.items():
+            sizes[place][blocks] = count
+        return {(place, UNKNOWN_WRITER): _transfers(by_blocks) for place, by_blocks in sizes.items()}
+
+    def _left(self, counted: Counted) -> CallsBy:
+        """Calls of workers of earlier looks that no process has claimed."""
+        done: Counter[tuple[Place, str]] = Counter()
+        for (place, thread, procedure), count in counted.calls.items():
+            if thread.is_worker and procedure in CLAIMED:
+                done[place, procedure] += count
+        claimed: Counter[tuple[Place, str]] = Counter()
+        for (place, _, procedure), count in _claims(counted).items():
+            claimed[place, procedure] += count
+        left = self._calls.settle(done, claimed)
+        return Counter({(place, KERNEL, procedure): count for (place, procedure), count in left.items()})
+
+
+def _owner(thread: Thread) -> Thread:
+    return KERNEL if thread.is_worker else thread
+
+
+def _own(writes: TransfersBy) -> TransfersBy:
+    return {key: one for key, one in writes.items() if not key[1].is_worker}
+
+
+def _waited_for(calls: CallsBy) -> CallsBy:
+    """Calls without those counted by size and those that may be claimed."""
+    result: CallsBy = Counter()
+    for (place, thread, procedure), count in calls.items():
+        if procedure not in _BY_SIZE and not (thread.is_worker and procedure in CLAIMED):
+            result[place, _owner(thread), procedure] += count
+    return result
+
+
+def _claims(counted: Counted) -> CallsBy:
+    """Claims without the calls that the thread itself waited for: another kernel might not leave these to a worker."""
+    return +(counted.claims - Counter({key: counted.calls[key] for key in counted.claims}))
+
+
+def _blocks(transfers: Iterable[tuple[Place, CountedTransfers]]) -> Counter[tuple[Place, int]]:
+    """Transfers by place and the blocks that each starts, with the payload of all."""
+    result: Counter[tuple[Place, int]] = Counter()
+    for place, one in transfers:
+        result[place, _PAYLOAD] += one.payload_bytes
+        for blocks, count in one.by_blocks.items():
+            result[place, blocks] += count
+    return result
+
+
+def _transfers(by_blocks: Mapping[int, int]) -> CountedTransfers:
+    sizes = {blocks: count for blocks, count in by_blocks.items() if blocks != _PAYLOAD}
+    started = sum(blocks * count for blocks, count in sizes.items())
+    return CountedTransfers(sum(sizes.values()), started, by_blocks.get(_PAYLOAD, 0), sizes)

@@ -1,0 +1,118 @@
+"""What a thread asked of a mount target in one interval, and what the load costs there."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.storage_service import CostRule
+from fss_exporter.nfs.exact.counts import NO_TRANSFERS, CountedTransfers, exact_cost
+from fss_exporter.nfs.exact.interval import device_of
+from fss_exporter.nfs.superblocks import Superblock
+
+_NFS4: Final = "nfs4"
+
+
+class Thread(NamedTuple):
+    """A thread as the kernel's tables name it.
+
+    Attributes:
+        number: thread number of the host; 0 for `KERNEL` and `UNKNOWN_WRITER`.
+        name: up to 15 bytes, chosen by the process itself.
+    """
+
+    number: int
+    name: str
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether the name is that of the kernel's workers, which send write-back and asynchronous calls."""
+        return self.name.startswith("kworker")
+
+
+KERNEL: Final = Thread(0, "kernel")
+"""Work of the kernel's own threads that no table gives to a process."""
+
+UNKNOWN_WRITER: Final = Thread(0, "unknown writer")
+"""Write-back whose author no table names."""
+
+
+class Place(NamedTuple):
+    """What a load goes to.
+
+    Attributes:
+        address: of the mount target.
+        version: of NFS, 3 or 4.
+        rule: how the service behind the address counts operations.
+    """
+
+    address: str
+    version: int
+    rule: CostRule
+
+
+class Places:
+    """The places of one reading of mountstats.
+
+    Args:
+        superblocks: of the reading.
+    """
+
+    def __init__(self, superblocks: Iterable[Superblock] = ()) -> None:
+        self.by_device: dict[int, Place] = {}
+        self._by_address: dict[tuple[str, int], Place] = {}
+        for one in superblocks:
+            version = 4 if one.mounts and one.mounts[0].fstype == _NFS4 else 3
+            place = Place(one.key.address, version, one.known.cost)
+            self.by_device[device_of(one.number)] = place
+            self._by_address.setdefault((place.address, version), place)
+
+    def of(self, address: str, version: int) -> Place | None:
+        """The place of the calls of one NFS version to an address; None where no mount is there."""
+        return self._by_address.get((address, version))
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """Of every mount."""
+        return frozenset(address for address, _ in self._by_address)
+
+
+@dataclass(slots=True)
+class Load:
+    """What was asked for in one interval.
+
+    Attributes:
+        reads: READs with their requested sizes.
+        writes: WRITEs with their sizes.
+        calls: all other NFS calls by procedure.
+    """
+
+    reads: CountedTransfers = NO_TRANSFERS
+    writes: CountedTransfers = NO_TRANSFERS
+    calls: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def operations(self) -> int:
+        """NFS calls of any procedure."""
+        return self.reads.operations + self.writes.operations + self.calls.total()
+
+    def cost(self, rule: CostRule, overrides: CostOverrides = NO_OVERRIDES) -> float | None:
+        """Mount-target I/O operations; None where the service publishes no cost.
+
+        Args:
+            rule: of the service.
+            overrides: measured costs in place of the white paper's table.
+        """
+        if rule == "unknown":
+            return None
+        if rule == "plain":
+            return float(self.reads.operations + self.writes.operations)
+        sized = ((READ, self.reads), (WRITE, self.writes))
+        transfers = sum(overrides.scaled(name, exact_cost(name, one)).point for name, one in sized)
+        return transfers + sum(overrides.weights.get(name, 0.0) * count for name, count in self.calls.items())
+
+
+Loads = Mapping[tuple[Place, Thread], Load]
+"""Loads of one interval by place and thread."""

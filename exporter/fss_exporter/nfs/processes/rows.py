@@ -1,0 +1,134 @@
+"""From the rows of the tables, as text, to transfers and calls of threads.
+
+`place_of` knows the place of a device or of an RPC client. Rows of unknown places are left out: the mount is gone, or no
+visible mount names the superblock.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from fss_exporter.errors import RecordError
+from fss_exporter.nfs.exact.counts import CountedTransfers
+from fss_exporter.nfs.exact.hist_tables import HistRow, Key
+from fss_exporter.nfs.exact.interval import device_of
+from fss_exporter.nfs.exact.sizes import Grown, blocks_started
+from fss_exporter.nfs.processes.attribution import CallsBy, TransfersBy
+from fss_exporter.nfs.processes.loads import Place, Thread
+
+BySize = Mapping[bool, Grown]
+"""What was added to two tables of sizes, by whether the sizes are whole multiples of 32 KiB."""
+
+PlaceOf = Callable[[int], Place | None]
+Dirtiers = Mapping[tuple[int, int], str]
+"""Names of the threads that dirtied pages, by device and thread number."""
+
+
+def sent(tables: BySize, place_of: PlaceOf) -> TransfersBy:
+    """READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size.
+
+    Raises:
+        RecordError: a key of another layout.
+    """
+    found = _Transfers(place_of)
+    for whole, rows in tables.items():
+        for key, row in rows:
+            device, name, number, lower = _fields(key, 4)
+            found.add(_number(device), Thread(_number(number), name), blocks_started(_number(lower), whole=whole), row)
+    return found.sums()
+
+
+def joined(tables: BySize, dirtiers: Dirtiers, place_of: PlaceOf) -> TransfersBy:
+    """WRITEs of workers by the thread that dirtied the file. Keys: device, thread, lower edge of the size.
+
+    The join knows the number of a file, not the device. Two files with the same number on two mounts collide. So a row counts
+    only if the thread dirtied pages of this device.
+
+    Raises:
+        RecordError: a key of another layout.
+    """
+    found = _Transfers(place_of)
+    for whole, rows in tables.items():
+        for key, row in rows:
+            device, number, lower = map(_number, _fields(key, 3))
+            name = dirtiers.get((device, number))
+            if name is not None:
+                found.add(device, Thread(number, name), blocks_started(lower, whole=whole), row)
+    return found.sums()
+
+
+def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
+    """Threads that dirtied pages. Keys: `major:minor`, name, thread.
+
+    Raises:
+        RecordError: a key of another layout.
+    """
+    found = {}
+    for key in keys:
+        device, name, number = _fields(key, 3)
+        found[device_of(device), _number(number)] = name
+    return found
+
+
+def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
+    """Calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure.
+
+    Raises:
+        RecordError: a key of another layout.
+    """
+    found: CallsBy = Counter()
+    for key, row in rows:
+        client, name, number, procedure = _fields(key, 4)
+        place = place_of(_number(client))
+        if place is not None:
+            found[place, Thread(_number(number), name), procedure] += row.hits
+    return found
+
+
+def claims(rows: Grown, procedure: str, place_of: PlaceOf) -> CallsBy:
+    """Calls of one procedure by the thread that began the call. Keys: device, name, thread.
+
+    Raises:
+        RecordError: a key of another layout.
+    """
+    found: CallsBy = Counter()
+    for key, row in rows:
+        device, name, number = _fields(key, 3)
+        place = place_of(_number(device))
+        if place is not None:
+            found[place, Thread(_number(number), name), procedure] += row.hits
+    return found
+
+
+class _Transfers:
+    """Sums of rows by place and thread."""
+
+    def __init__(self, place_of: PlaceOf) -> None:
+        self._place_of = place_of
+        self._blocks: dict[tuple[Place, Thread], Counter[int]] = defaultdict(Counter)
+        self._payload: Counter[tuple[Place, Thread]] = Counter()
+
+    def add(self, device: int, thread: Thread, blocks: int, row: HistRow) -> None:
+        place = self._place_of(device)
+        if place is not None:
+            self._blocks[place, thread][blocks] += row.hits
+            self._payload[place, thread] += row.value
+
+    def sums(self) -> TransfersBy:
+        return {
+            key: CountedTransfers(
+                sizes.total(), sum(blocks * count for blocks, count in sizes.items()), self._payload[key], sizes
+            )
+            for key, sizes in self._blocks.items()
+        }
+
+
+def _fields(key: Key, count: int) -> Key:
+    if len(key) != count:
+        raise RecordError("malformed_row", str(key))
+    return key
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise RecordError("malformed_row", text)
+    return int(text)

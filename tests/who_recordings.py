@@ -1,0 +1,207 @@
+"""Recordings of a real client on which known workloads ran at once, each with its own superblock, cgroup, user and name.
+
+One folder each: mountstats `before.txt` and `after.txt`, `mountinfo.txt`, `setup.json` (superblock and RPC clients of each
+workload), `resolved.txt` (name, thread, cgroup as seen once a second) and the kernel's tables, one file each:
+`h-before-SYSTEM__EVENT-KEYS.txt` and `h-after-...`. Files may be compressed (`.gz`). Only one workload uses a superblock, so
+mountstats of the superblock is the truth.
+"""
+
+import gzip
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fss_exporter.model.operations import READ
+from fss_exporter.nfs.exact.counts import CountedTransfers
+from fss_exporter.nfs.exact.hist_tables import HistRow, Key, grown
+from fss_exporter.nfs.exact.interval import device_of
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.processes import rows
+from fss_exporter.nfs.processes.attribution import Attribution, CallsBy, Counted, TransfersBy
+from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Load, Place, Thread
+from fss_exporter.nfs.processes.thread_tables import ThreadTable, parse_thread_tables
+from fss_exporter.nfs.superblocks import Reading, join
+
+RECORDINGS = Path(__file__).parent / "fixtures" / "who"
+
+_SIZES = "dev+common_pid.execname+count.buckets32768"
+_CALLS = "sunrpc__rpc_stats_latency-client_id+common_pid.execname+procname"
+_JOIN = "synthetic__nfswho-dv+pid"
+_CLAIMS = {
+    "RENAME": "nfs__nfs_rename_enter-dev+common_pid.execname",
+    "OPEN": "nfs__nfs_atomic_open_enter-dev+common_pid.execname",
+}
+_DIRTY = "name+common_pid.execname"
+Grown = list[tuple[Key, HistRow]]
+
+READS, WRITTEN, METADATA = "READ calls", "WRITE bytes", "metadata calls"
+_NO_METADATA = frozenset(("READ", "READ_PLUS", "WRITE", "COMMIT"))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What of one kind of load was given to whom, over one workload: calls or bytes.
+
+    Attributes:
+        truth: what mountstats says.
+        right: given to the workload.
+        wrong: given to other processes.
+        kernel: given to the kernel or to the unknown writer.
+    """
+
+    truth: int
+    right: int
+    wrong: int
+    kernel: int
+
+
+@dataclass(frozen=True)
+class WhoRecording:
+    """A folder."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    def text(self, name: str) -> bytes:
+        """A file of the folder, compressed or not; empty where there is none."""
+        packed = self.folder / f"{name}.gz"
+        if packed.exists():
+            return gzip.decompress(packed.read_bytes())
+        plain = self.folder / name
+        return plain.read_bytes() if plain.exists() else b""
+
+    def reading(self, moment: str) -> Reading:
+        """Mountstats `before` or `after`."""
+        mounts = parse_mountinfo(self.text("mountinfo.txt").decode())
+        return join(parse_mountstats(self.text(f"{moment}.txt").decode()), mounts)
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """`major:minor` by workload."""
+        found: dict[str, str] = json.loads(self.text("setup.json"))["dev"]
+        return found
+
+    @property
+    def clients(self) -> dict[int, str]:
+        """Workload by RPC client."""
+        made: dict[str, list[str]] = json.loads(self.text("setup.json"))["clients_new_at_mount"]
+        return {int(one.removeprefix("clnt-")): workload for workload, clients in made.items() for one in clients}
+
+    def grown(self, stem: str) -> Grown:
+        """What was added to a table."""
+        old, new = (self._table(f"h-{moment}-{stem}.txt") for moment in ("before", "after"))
+        return list(grown({} if old is None else old.rows, {} if new is None else new.rows))
+
+    def _table(self, name: str) -> ThreadTable | None:
+        found = parse_thread_tables(self.text(name))
+        return found[0] if found else None
+
+    def loads(self) -> dict[tuple[Place, Thread], Load]:
+        """The load of each thread on each workload's superblock, whose place has the name of the workload."""
+        places = {workload: Place(workload, 3, "weighted") for workload in self.devices}
+        by_device = {device_of(number): places[workload] for workload, number in self.devices.items()}
+        by_client = {client: places[workload] for client, workload in self.clients.items()}
+        counted = self.counted(by_device, by_client)
+        attribution = Attribution()
+        loads = attribution.loads(counted)
+        for key, later in attribution.loads(Counted()).items():
+            load = loads.setdefault(key, Load())
+            load.writes = load.writes.plus(later.writes)
+            load.calls.update(later.calls)
+        return loads
+
+    def counted(self, by_device: Mapping[int, Place], by_client: Mapping[int, Place]) -> Counted:
+        """What the tables counted."""
+        reads, writes = (self._sent(f"nfs__nfs_initiate_{name}-{_SIZES}", by_device) for name in ("read", "write"))
+        dirty = [path.name for path in self.folder.glob(f"h-after-writeback__*-{_DIRTY}.txt*")]
+        stem = dirty[0].removeprefix("h-after-").partition(".txt")[0] if dirty else ""
+        pairs = rows.dirtiers(key for key, _ in self.grown(stem))
+        by_writer = [((*key, "0"), row) for key, row in self.grown(_JOIN)]
+        claims: CallsBy = Counter()
+        for procedure, table in _CLAIMS.items():
+            claims.update(rows.claims(self.grown(table), procedure, by_device.get))
+        return Counted(
+            reads=reads,
+            writes={key: _without_sizes(one) if key[1].is_worker else one for key, one in writes.items()},
+            joined=rows.joined({False: by_writer}, pairs, by_device.get),
+            calls=rows.calls(self.grown(_CALLS), by_client.get),
+            claims=claims,
+        )
+
+    def _sent(self, stem: str, by_device: Mapping[int, Place]) -> TransfersBy:
+        return rows.sent({False: self.grown(f"{stem}-A"), True: self.grown(f"{stem}-B")}, by_device.get)
+
+    @property
+    def owners(self) -> dict[Thread, str]:
+        """Workload by thread and name, from the cgroups."""
+        lines = [line.split("\t") for line in self.text("resolved.txt").decode().splitlines()]
+        return {
+            Thread(int(tid), name): cgroup.rpartition("/")[2].partition(".")[0]
+            for name, tid, cgroup, *_ in lines
+            if cgroup != "-"
+        }
+
+    def shares(self) -> Iterator[tuple[str, dict[str, Shares]]]:
+        """By workload: READs, bytes of WRITEs and metadata calls."""
+        owners = self.owners
+        given: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        for (place, thread), load in self.loads().items():
+            for kind, amount in _amounts(load).items():
+                given[place.address][kind][_owner(thread, owners)] += amount
+        for workload, truth in self._truth().items():
+            yield workload, {kind: _shares(workload, amount, given[workload][kind]) for kind, amount in truth.items()}
+
+    def _truth(self) -> dict[str, dict[str, int]]:
+        """What mountstats says by workload and kind."""
+        old, new = (
+            {superblock.number: superblock.record for superblock in self.reading(moment).superblocks}
+            for moment in ("before", "after")
+        )
+        result = {}
+        for workload, number in self.devices.items():
+            before, after = old[number], new[number]
+            calls = {
+                name: one.operations - before.operations[name].operations for name, one in after.operations.items()
+            }
+            result[workload] = {
+                READS: calls[READ] + calls.get("READ_PLUS", 0),
+                WRITTEN: after.written_bytes - before.written_bytes,
+                METADATA: sum(count for name, count in calls.items() if name not in _NO_METADATA),
+            }
+        return result
+
+
+def load_all(root: Path = RECORDINGS) -> list[WhoRecording]:
+    """Every recording below a directory, in the order of the names."""
+    folders = (Path(at) for at, _, names in os.walk(root, followlinks=True) if "resolved.txt" in names)
+    return [WhoRecording(folder) for folder in sorted(folders)]
+
+
+def _amounts(load: Load) -> dict[str, int]:
+    calls = sum(count for name, count in load.calls.items() if name not in _NO_METADATA)
+    return {READS: load.reads.operations, WRITTEN: load.writes.payload_bytes, METADATA: calls}
+
+
+def _owner(thread: Thread, owners: Mapping[Thread, str]) -> str:
+    """Workload of a thread: by cgroup, or by the name for a thread that lived too short for a look."""
+    if thread in (KERNEL, UNKNOWN_WRITER):
+        return ""
+    return owners.get(thread) or thread.name
+
+
+def _shares(workload: str, truth: int, given: Counter[str]) -> Shares:
+    right, kernel = given[workload], given[""]
+    return Shares(truth, right, given.total() - right - kernel, kernel)
+
+
+def _without_sizes(transfers: CountedTransfers) -> CountedTransfers:
+    """As if all had one size: the join of these recordings was made without sizes."""
+    count = transfers.operations
+    return CountedTransfers(count, count, transfers.payload_bytes, {1: count})

@@ -191,7 +191,7 @@ def _amounts(load: Load) -> dict[str, int]:
 
 def _owner(thread: Thread, owners: Mapping[Thread, str]) -> str:
     """Workload of a thread: by cgroup, or by the name for a thread that lived too short for a look."""
-    if thread in (KERNEL, UNKNOWN_WRITER):
+    if thread in (KERNEL, UNKNOWN_WRITER) or thread.is_worker:
         return ""
     return owners.get(thread) or thread.name
 

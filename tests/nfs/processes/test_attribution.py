@@ -22,10 +22,10 @@ def transfers(count: int, blocks: int = 1) -> CountedTransfers:
     return CountedTransfers(count, count * blocks, count * blocks * BLOCK, {blocks: count})
 
 
-def test_a_reader_gets_its_reads_and_the_kernel_those_of_workers() -> None:
+def test_each_reader_gets_its_own_reads() -> None:
     loads = Attribution().loads(Counted(reads={(HERE, DD): transfers(3), (HERE, WORKER): transfers(2)}))
 
-    assert loads == {(HERE, DD): Load(reads=transfers(3)), (HERE, KERNEL): Load(reads=transfers(2))}
+    assert loads == {(HERE, DD): Load(reads=transfers(3)), (HERE, WORKER): Load(reads=transfers(2))}
 
 
 def test_write_back_goes_to_the_thread_that_dirtied_the_file() -> None:
@@ -55,12 +55,12 @@ def test_a_claim_seen_before_the_work_is_counted_once() -> None:
     assert second == attribution.loads(Counted()) == {}
 
 
-def test_metadata_goes_to_the_thread_that_waited_and_the_rest_to_the_kernel() -> None:
+def test_metadata_goes_to_the_thread_that_waited() -> None:
     calls = Counter({(HERE, DD, "LOOKUP"): 3, (HERE, WORKER, "REMOVE"): 2, (HERE, WORKER, "COMMIT"): 1})
 
     assert Attribution().loads(Counted(calls=calls)) == {
         (HERE, DD): Load(calls=Counter(LOOKUP=3)),
-        (HERE, KERNEL): Load(calls=Counter(REMOVE=2, COMMIT=1)),
+        (HERE, WORKER): Load(calls=Counter(REMOVE=2, COMMIT=1)),
     }
 
 

@@ -8,7 +8,9 @@ def thread(name: bytes, number: int) -> bytes:
     return b"common_pid: %-16b[%10d]" % (name, number)
 
 
-def table(keys: str, rows: Mapping[tuple[bytes, ...], tuple[int, int]], condition: str = "", dropped: int = 0) -> bytes:
+def table(
+    keys: str, rows: Mapping[tuple[bytes, bytes], tuple[int, int]], condition: str = "", dropped: int = 0
+) -> bytes:
     """One table, keys as printed."""
     lines = b"".join(
         b"{ %b } hitcount: %10d  count: %10d\n" % (b", ".join(key), hits, value) for key, (hits, value) in rows.items()

@@ -3,6 +3,9 @@
 A thread that reads, or that writes with O_DIRECT or O_SYNC, sends its own calls. Workers of the kernel send delayed
 write-back, RENAME and the OPEN of NFSv4. Other tables then name the process behind the worker: a *claim*. Unclaimed work
 stays with the kernel, unclaimed write-back with the unknown writer.
+
+A process may call itself kworker too. The name decides only what can be claimed. Whether a thread is the kernel's is for
+`identities.py` to say.
 """
 
 from collections import Counter, defaultdict
@@ -85,11 +88,11 @@ class Attribution:
         """Loads of one look. Work that may still be claimed comes with the next look."""
         result: dict[tuple[Place, Thread], Load] = defaultdict(Load)
         for (place, thread), reads in counted.reads.items():
-            load = result[place, _owner(thread)]
+            load = result[place, thread]
             load.reads = load.reads.plus(reads)
         for writes in (_own(counted.writes), counted.joined, self._unknown(counted)):
             for (place, thread), one in writes.items():
-                load = result[place, _owner(thread)]
+                load = result[place, thread]
                 load.writes = load.writes.plus(one)
         for calls in (_waited_for(counted.calls), _claims(counted), self._left(counted)):
             for (place, thread, procedure), count in calls.items():
@@ -118,10 +121,6 @@ class Attribution:
         return Counter({(place, KERNEL, procedure): count for (place, procedure), count in left.items()})
 
 
-def _owner(thread: Thread) -> Thread:
-    return KERNEL if thread.is_worker else thread
-
-
 def _own(writes: TransfersBy) -> TransfersBy:
     return {key: one for key, one in writes.items() if not key[1].is_worker}
 
@@ -131,7 +130,7 @@ def _waited_for(calls: CallsBy) -> CallsBy:
     result: CallsBy = Counter()
     for (place, thread, procedure), count in calls.items():
         if procedure not in _BY_SIZE and not (thread.is_worker and procedure in CLAIMED):
-            result[place, _owner(thread), procedure] += count
+            result[place, thread, procedure] += count
     return result
 
 

@@ -1,7 +1,7 @@
 """What a thread asked of a mount target in one interval, and what the load costs there."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -112,7 +112,3 @@ class Load:
         sized = ((READ, self.reads), (WRITE, self.writes))
         transfers = sum(overrides.scaled(name, exact_cost(name, one)).point for name, one in sized)
         return transfers + sum(overrides.weights.get(name, 0.0) * count for name, count in self.calls.items())
-
-
-Loads = Mapping[tuple[Place, Thread], Load]
-"""Loads of one interval by place and thread."""

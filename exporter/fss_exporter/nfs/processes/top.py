@@ -1,0 +1,173 @@
+"""The processes that cost an address most, in a bounded number of series, now and over time.
+
+Each address has N rows and the row `other`. Three rules keep every counter growing and `increase()` right:
+
+- A process enters where a row is free, or where it costs twice as much as the cheapest row. The new row starts at 0.
+- A row leaves after an hour without load, or for a dearer process. At most N rows an hour leave for a dearer process.
+- The counts of a row that leaves are gone with the series. They never move to `other`, because a server has seen them
+  already, and a jump of `other` would count them twice.
+
+So rates and increases over all rows of an address are those of the address. The sum of the counters themselves means nothing.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from fss_exporter.nfs.processes.identities import Identity
+
+OTHER: Final = Identity("other")
+"""All processes without a row of their own."""
+
+IDLE_SECONDS: Final = 3600.0
+"""A row without load for so long leaves."""
+
+HALF_LIFE_SECONDS: Final = 600.0
+"""What a load counts for the order of the rows halves in this time."""
+
+_DEARER: Final = 2.0
+_OUTSIDERS_A_ROW: Final = 20
+_NEGLIGIBLE: Final = 0.01
+
+
+class Amount(NamedTuple):
+    """A load added up.
+
+    Attributes:
+        operations: NFS calls.
+        io_operations: mount-target I/O operations; 0 where the service publishes no cost.
+        read_bytes: requested by READs.
+        written_bytes: sent by WRITEs.
+    """
+
+    operations: int = 0
+    io_operations: float = 0.0
+    read_bytes: int = 0
+    written_bytes: int = 0
+
+    def plus(self, other: "Amount") -> "Amount":
+        """Both together."""
+        return Amount(
+            self.operations + other.operations,
+            self.io_operations + other.io_operations,
+            self.read_bytes + other.read_bytes,
+            self.written_bytes + other.written_bytes,
+        )
+
+    @property
+    def weight(self) -> float:
+        """What the order of the rows goes by: the cost, or the calls where the service publishes no cost."""
+        return self.io_operations or float(self.operations)
+
+
+NOTHING: Final = Amount()
+
+
+@dataclass(slots=True)
+class Row:
+    """A process with series of its own.
+
+    Attributes:
+        total: since the row began.
+        answers: answers to servers so far; a new row shows zeros in its first.
+    """
+
+    total: Amount
+    weight: float
+    busy_at: float
+    answers: int = 0
+
+
+@dataclass(slots=True)
+class Address:
+    """The rows of one address.
+
+    Attributes:
+        rows: processes with series of their own.
+        other: all others.
+        priced: whether the service behind the address publishes what operations cost.
+    """
+
+    rows: dict[Identity, Row] = field(default_factory=dict)
+    other: Amount = NOTHING
+    priced: bool = False
+    outsiders: dict[Identity, float] = field(default_factory=dict)
+    replacements: float = 0.0
+    busy_at: float = 0.0
+
+
+class TopProcesses:
+    """Rows by address.
+
+    Args:
+        most: rows of an address, beside `other`.
+
+    Attributes:
+        addresses: by address.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.addresses: dict[str, Address] = {}
+        self._most = most
+        self._at: float | None = None
+
+    def add(self, loads: Mapping[str, Mapping[Identity, Amount]], priced: Mapping[str, bool], now: float) -> None:
+        """Take in one interval.
+
+        Args:
+            loads: by address and identity.
+            priced: the addresses of all mounts, and whether their service publishes costs.
+            now: monotonic seconds.
+        """
+        seconds = 0.0 if self._at is None else now - self._at
+        self._at = now
+        for name, has_cost in priced.items():
+            one = self.addresses.setdefault(name, Address(replacements=float(self._most), busy_at=now))
+            one.priced, one.busy_at = has_cost, now
+        for name, one in list(self.addresses.items()):
+            amounts = loads.get(name, {})
+            self._age(one, amounts, seconds, now)
+            self._take(one, amounts, now)
+            if now - one.busy_at > IDLE_SECONDS:
+                del self.addresses[name]
+
+    def _age(self, one: Address, busy: Collection[Identity], seconds: float, now: float) -> None:
+        fade = 0.5 ** (seconds / HALF_LIFE_SECONDS)
+        one.rows = {who: row for who, row in one.rows.items() if who in busy or now - row.busy_at <= IDLE_SECONDS}
+        for row in one.rows.values():
+            row.weight *= fade
+        faded = {who: weight * fade for who, weight in one.outsiders.items()}
+        one.outsiders = {who: weight for who, weight in faded.items() if weight > _NEGLIGIBLE}
+        one.replacements = min(float(self._most), one.replacements + self._most * seconds / IDLE_SECONDS)
+
+    def _take(self, one: Address, amounts: Mapping[Identity, Amount], now: float) -> None:
+        for who, amount in amounts.items():
+            if who in one.rows:
+                one.rows[who].weight += amount.weight
+                one.rows[who].busy_at = now
+            else:
+                one.outsiders[who] = one.outsiders.get(who, 0.0) + amount.weight
+        waiting = [who for who in amounts if who not in one.rows]
+        for who in sorted(waiting, key=one.outsiders.__getitem__, reverse=True):
+            if not self._has_place(one, one.outsiders[who]):
+                break
+            one.rows[who] = Row(NOTHING, one.outsiders.pop(who), now)
+        for who, amount in amounts.items():
+            if who in one.rows:
+                one.rows[who].total = one.rows[who].total.plus(amount)
+            else:
+                one.other = one.other.plus(amount)
+        kept = sorted(one.outsiders, key=one.outsiders.__getitem__, reverse=True)
+        for who in kept[self._most * _OUTSIDERS_A_ROW :]:
+            del one.outsiders[who]
+
+    def _has_place(self, one: Address, weight: float) -> bool:
+        """Whether a process enters; the cheapest row makes place for a much dearer process."""
+        if len(one.rows) < self._most:
+            return True
+        cheapest = min(one.rows, key=lambda name: one.rows[name].weight)
+        if one.replacements < 1.0 or weight <= _DEARER * one.rows[cheapest].weight:
+            return False
+        one.replacements -= 1.0
+        one.outsiders[cheapest] = one.rows.pop(cheapest).weight
+        return True

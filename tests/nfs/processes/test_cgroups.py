@@ -1,0 +1,73 @@
+"""Control groups as runtimes and systemd write them."""
+
+import pytest
+
+from fss_exporter.nfs.processes.cgroups import Group, group_of
+
+UID = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
+ESCAPED = UID.replace("-", "_")
+ID = "3a" * 32
+STATIC = "5c" * 16
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{ESCAPED}.slice/cri-containerd-{ID}.scope",
+        f"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{ESCAPED}.slice/crio-{ID}.scope",
+        f"/kubepods.slice/kubepods-pod{ESCAPED}.slice/docker-{ID}.scope/nested/app.service",
+        f"/kubepods/burstable/pod{UID}/{ID}",
+        f"/kubepods/pod{UID}",
+        f"/system.slice/containerd.service/kubepods-burstable-pod{ESCAPED}.slice:cri-containerd:{ID}",
+        f"/../../kubepods-burstable-pod{ESCAPED}.slice/cri-containerd-{ID}.scope",
+        f"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{ESCAPED}.slice/cri-containerd-{ID}.scope",
+    ],
+)
+@pytest.mark.parametrize("line", ["0::{}", "12:memory:{}\n1:name=systemd:/\n0::/"])
+def test_every_form_of_a_pod_gives_its_uid_with_dashes(path: str, line: str) -> None:
+    assert group_of(line.format(path) + "\n") == Group(pod_uid=UID)
+
+
+def test_a_static_pod_has_a_hash_for_a_uid() -> None:
+    path = f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{STATIC}.slice/crio-{ID}.scope"
+
+    assert group_of(f"0::{path}") == Group(pod_uid=STATIC)
+
+
+@pytest.mark.parametrize(
+    ("path", "unit"),
+    [
+        ("/system.slice/backup.service", "backup.service"),
+        ("/system.slice/system-job.slice/job@night.service", "job@night.service"),
+        ("/system.slice/agent.service/payload/inner.service", "agent.service"),
+        ("/lab.slice/reader.scope", "reader.scope"),
+        ("/user.slice/user-1000.slice/session-42.scope", "user-1000.slice"),
+        ("/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.service", "user-1000.slice"),
+        ("/system.slice/run-u4711.service", "run-*.service"),
+        ("/system.slice/run-r0123456789abcdef.scope", "run-r*abcdef.scope"),
+        (f"/system.slice/docker-{ID}.scope", f"docker-{ID[:12]}.scope"),
+        (f"/machine.slice/libpod-{ID}.scope/container", f"libpod-{ID[:12]}.scope"),
+        (f"/docker/{ID}", f"docker/{ID[:12]}"),
+        ("/init.scope", "init.scope"),
+        ("/", ""),
+    ],
+)
+def test_outside_of_pods_the_first_unit_counts(path: str, unit: str) -> None:
+    assert group_of(f"0::{path}\n") == Group(unit=unit)
+    assert group_of(f"3:cpu:/other.slice\n1:name=systemd:{path}\n0::/\n").unit == unit
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/user.slice/user-1000.slice/user@1000.service/kubepods-pod{ESCAPED}.slice/x.scope",
+        "/user.slice/user-1000.slice/user@1000.service/sshd.service",
+    ],
+)
+def test_a_user_cannot_take_the_name_of_a_pod_or_of_a_service(path: str) -> None:
+    assert group_of(f"0::{path}") == Group(unit="user-1000.slice")
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "0:", "::::", "0::\n"])
+def test_what_is_no_cgroup_file_has_no_group(text: str) -> None:
+    assert group_of(text) == Group()

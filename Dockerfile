@@ -39,7 +39,7 @@ FROM ${BASE} AS runtime
 ARG VERSION=0.2.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="fss-exporter" \
-      org.opencontainers.image.description="How close OCI File Storage mount targets are to their ceiling, who pushes them there, and what to do." \
+      org.opencontainers.image.description="Shows how close OCI File Storage mount targets are to their ceilings, which clients cause the load, and what to do." \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"

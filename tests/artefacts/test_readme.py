@@ -47,13 +47,13 @@ def test_every_make_target_shown_exists() -> None:
 def test_every_line_of_output_is_a_series_of_the_catalogue() -> None:
     shown = re.findall(r"^(fss_\w+)\{(.*)\} [\d.]+$", README, re.MULTILINE)
 
-    assert len(shown) >= 10
+    assert len(shown) >= 4
     for name, labels in shown:
         assert tuple(re.findall(r'(\w+)="', labels)) == tuple(sorted(CATALOGUE[name].labels)), name
 
 
 def test_the_lines_of_output_are_what_the_command_above_them_finds() -> None:
-    (pattern,) = re.findall(r"grep -E '(.*)'", README)
+    (pattern,) = re.findall(r"grep '(.*)'", README)
     shown = re.findall(r"^fss_\w+\{.*$", README, re.MULTILINE)
 
     assert [line for line in shown if not re.search(pattern, line)] == []

@@ -647,7 +647,7 @@ def _() -> World:
     return world
 
 
-@incident("more", "a third of the LDAP look-ups fail", ticket_by=20)
+@incident("more", "a third of the LDAP lookups fail", ticket_by=20)
 def _() -> World:
     world = region()
     world.count("fss_ldap_requests_total", {**MT, "outbound_connector": "ldap", "request_type": "user"}, 0.1)

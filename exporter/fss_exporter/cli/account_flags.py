@@ -10,9 +10,16 @@ from fss_exporter.cli.flags import config_option
 
 _CREDENTIALS: Final = (
     config_option,
-    click.option("--oci.auth", "auth", type=click.Choice(AUTH_KINDS), help="Who asks.  [default: config_file]"),
-    click.option("--oci.config-file", "api_key_file", metavar="FILE", help="API keys.  [default: ~/.oci/config]"),
-    click.option("--oci.profile", "profile", help="Section of that file.  [default: DEFAULT]"),
+    click.option(
+        "--oci.auth", "auth", type=click.Choice(AUTH_KINDS), help="How to sign in to OCI.  [default: config_file]"
+    ),
+    click.option(
+        "--oci.config-file",
+        "api_key_file",
+        metavar="FILE",
+        help="OCI configuration file with API keys.  [default: ~/.oci/config]",
+    ),
+    click.option("--oci.profile", "profile", help="Section of the OCI configuration file.  [default: DEFAULT]"),
     click.option("--oci.region", "regions", multiple=True, help="Region. Repeatable.  [default: the credentials']"),
     click.option("--oci.endpoint", "endpoint", metavar="URL", help="Base URL of all services, for tests."),
 )

@@ -58,7 +58,7 @@ class _Planner(click.Command):
 
 @click.group(cls=CommandGroup)
 def alarms() -> None:
-    """OCI alarms for mount targets: see what they would be, then make them so."""
+    """Plan, apply and destroy OCI alarms for mount targets."""
 
 
 @alarms.command()
@@ -120,9 +120,9 @@ def plan(*, detailed: bool, out: Path | None, **flags: Any) -> int:
 @click.argument("file", metavar="[PLAN]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask before deleting.")
 def apply(*, file: Path | None, yes: bool, **flags: Any) -> int:
-    """Create, update and delete until the alarms are as they should be; a second run changes nothing.
+    """Create, update and delete alarms until they match the templates. A second run changes nothing.
 
-    With a PLAN that `plan --out` kept: exactly that plan, or nothing.
+    With PLAN, a file from `plan --out`, make exactly the planned changes or none.
     """
     options = options_of(**flags)
     saved, service = _planned(options) if file is None else _kept(file, options)
@@ -136,7 +136,7 @@ def apply(*, file: Path | None, yes: bool, **flags: Any) -> int:
 @shared
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def destroy(*, yes: bool, **flags: Any) -> int:
-    """Delete every alarm of the pack called --name, and no other."""
+    """Delete the alarms of the pack with the name --name, and no other alarm."""
     options = options_of(**flags)
     compartment = options.alarm_compartment or options.compartment
     check_ocid("--alarm-compartment", compartment)

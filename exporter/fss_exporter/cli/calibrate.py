@@ -100,10 +100,10 @@ def calibrate(
     procfs: Path,
     **flags: Any,
 ) -> int:
-    """Measure what each NFS request costs a mount target, in a directory on an otherwise idle mount.
+    """Measure what each NFS request costs a mount target, in a directory on an idle mount.
 
-    DIRECTORY is on the mount. The command makes a directory of its own there and removes it at the end, also after
-    Ctrl-C; a directory that kill -9 left is removed by the next run. Run it as a user who may write there.
+    The command makes a folder in DIRECTORY and removes the folder at the end, also after Ctrl-C. The next run removes a
+    folder that kill -9 left. The user of the command needs write permission in DIRECTORY.
 
     Exit code 1: a cost differs from the table.
     """

@@ -17,7 +17,7 @@ def config() -> None:
 @config.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def check(file: Path) -> None:
-    """Check FILE: every mistake with its line, or what it amounts to. Nothing is contacted."""
+    """Check FILE. Print every mistake with its line, or a summary of the settings. Use no network."""
     settings = load(file)
     echo(f"{file}: correct")
     for line in _summary(settings):

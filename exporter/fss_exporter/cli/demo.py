@@ -29,7 +29,7 @@ def _listed(title: str, kinds: Mapping[str, str]) -> str:
 _NAS = {"server": "*.nas.aliyuncs.com", "service": "apsara-nas", "type": "capacity", "capacity": "300GiB"}
 # A capacity of 300 GiB serves 45 MiB/s; the recorded client reads nearly as much.
 
-_HELP = f"""Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.
+_HELP = f"""Try the exporter with recorded NFS clients and a loopback OCI region.
 
 A fault is KIND[:OPERATION][,NAME=VALUE]..., as in 429:SummarizeMetricsData,times=3 or slow:List*,seconds=20. `times`
 heals the fault after that number of answers, `match` limits it to requests that hold a text. Faults can be set while the demo

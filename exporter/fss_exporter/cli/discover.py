@@ -35,7 +35,7 @@ _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
     help="For people, for programs, for Prometheus' http_sd or file_sd, as a configuration of this exporter.",
 )
 def discover(config_file: Path | None, *, output: str, **flags: Any) -> int:
-    """Mount targets with their exports, addresses, shapes and ceilings, asked of OCI.
+    """List the mount targets of an OCI account with exports, addresses, shapes and ceilings.
 
     Exit code 1: a listing failed. The output has the rest.
     """

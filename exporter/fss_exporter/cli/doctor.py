@@ -62,13 +62,17 @@ class DoctorFlags:
 @click.option(
     "--connect/--no-connect", default=True, show_default=True, help="Open a TCP connection to each mount target."
 )
-@click.option("--deadline", type=latency, default="2s", show_default=True, help="For each probe of this client.")
-@click.option("--metadata-url", default=METADATA_URL, show_default=True, help="Instance metadata; empty: do not ask.")
+@click.option(
+    "--deadline", type=latency, default="2s", show_default=True, help="Longest time of each probe of this client."
+)
+@click.option(
+    "--metadata-url", default=METADATA_URL, show_default=True, help="URL of the instance metadata. Empty: do not ask."
+)
 @click.option(
     "--exporter-url",
     default=METRICS_URL,
     show_default=True,
-    help="Metrics of the exporter on this host, for its background loops; empty: do not ask.",
+    help="Metrics of the exporter on this host, to check its background loops. Empty: do not ask.",
 )
 @procfs_options
 @kernel_options
@@ -87,9 +91,9 @@ class DoctorFlags:
 @account_options
 @tables.output_option
 def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
-    """Check this client, the exporter that runs on it and this account, and say what to do.
+    """Check this client, its exporter and the OCI account, and name a fix for each problem.
 
-    Each DIRECTORY is counted, in a process of its own, and nothing else of any file system is touched.
+    A separate process counts the entries of each DIRECTORY. The command touches nothing else of any file system.
 
     Exit code 0 fine, 1 warnings, 2 problems, a mistake on the command line, or nothing checked.
     """

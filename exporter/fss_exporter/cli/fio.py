@@ -46,7 +46,7 @@ SCHEMA = {"schema": "fio", "version": 1}
 )
 @click.option("--by-directory", is_flag=True, help="Each directory of the jobs is a mount target of its own.")
 @click.option(
-    "--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that ran it.  [default: as the reports show]"
+    "--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that ran the jobs.  [default: as the reports show]"
 )
 @click.option("--client-bandwidth", type=units.bandwidth, metavar="RATE", help="Network of one host, e.g. 1Gbit/s.")
 @shape_option
@@ -68,10 +68,11 @@ def fio(  # one argument a flag
     config_file: Path | None,
     output: str,
 ) -> None:
-    """What the jobs of fio REPORTs cost a mount target, and which ceiling they met.
+    """Show what fio jobs cost a mount target, and which ceiling limited the jobs.
 
-    A report is JSON (fio --output-format=json) or the normal output of fio; - is standard input. Several reports ran at
-    the same time, for instance one of each client. --service holds them against another storage service.
+    A report is JSON (fio --output-format=json) or the normal output of fio. - is standard input. Several reports
+    are jobs that ran at the same time, for example on several clients. --service compares the jobs with another storage
+    service.
     """
     if not transfer_size:
         raise UsageError("--transfer-size must be more than nothing")

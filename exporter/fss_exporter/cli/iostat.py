@@ -94,9 +94,10 @@ class IostatFlags:
 def iostat(
     *, by: str, sort: str, limit: int | None, shape: str, config_file: Path | None, output: str, **flags: object
 ) -> None:
-    """NFS traffic of a client by mount and mount target, as estimated mount-target IOPS.
+    """Show the estimated mount-target IOPS of each NFS mount.
 
-    Without INTERVAL one report since each mount; with it a report every INTERVAL seconds, COUNT times or until Ctrl-C.
+    Without INTERVAL, print one report since each mount. With INTERVAL, print a report every INTERVAL seconds, COUNT times
+    or until Ctrl-C.
     """
     options = IostatFlags(**flags)  # type: ignore[arg-type]  # click has made the types
     ceilings = judge(shape, config_file)

@@ -23,16 +23,16 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMMANDS: Final = {
     "serve": "Serve metrics for Prometheus until stopped.",
     "once": "Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.",
-    "demo": "Show the exporter at work: recorded NFS clients, a loopback OCI region, real metrics.",
+    "demo": "Try the exporter with recorded NFS clients and a loopback OCI region.",
     "config": "Check the configuration file.",
-    "alarms": "OCI alarms for mount targets: see what they would be, then make them so.",
+    "alarms": "Plan, apply and destroy OCI alarms for mount targets.",
     "assets": "Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR.",
-    "iostat": "NFS traffic of a client by mount and mount target, as estimated mount-target IOPS.",
-    "doctor": "Check this client, the exporter that runs on it and this account, and say what to do.",
-    "plan": "What a workload costs a mount target, what binds it first, and how many mount targets it needs.",
-    "fio": "What the jobs of fio REPORTs cost a mount target, and which ceiling they met.",
-    "calibrate": "Measure what each NFS request costs a mount target, in a directory on an otherwise idle mount.",
-    "discover": "Mount targets with their exports, addresses, shapes and ceilings, asked of OCI.",
+    "iostat": "Show the estimated mount-target IOPS of each NFS mount.",
+    "doctor": "Check this client, its exporter and the OCI account, and name a fix for each problem.",
+    "plan": "Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.",
+    "fio": "Show what fio jobs cost a mount target, and which ceiling limited the jobs.",
+    "calibrate": "Measure what each NFS request costs a mount target, in a directory on an idle mount.",
+    "discover": "List the mount targets of an OCI account with exports, addresses, shapes and ceilings.",
 }
 """Name and summary of each command, in the order of the help. `fss_exporter.cli.<name>` holds a click command `<name>`."""
 
@@ -89,7 +89,7 @@ def _unavailable(name: str, missing: ModuleNotFoundError) -> click.Command:
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="fss-exporter")
 def cli() -> None:
-    """How close OCI File Storage mount targets are to their ceiling, who pushes them there, and what to do."""
+    """Show how close OCI File Storage mount targets are to their ceilings, which clients cause the load, and what to do."""
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -65,10 +65,10 @@ _FILTERS: Final = (
         "--nfs.mounts-include",
         "mounts_include",
         metavar="RE",
-        help="Read only mounts whose mount point, export, server or server:export fits RE as a whole.",
+        help="Read only mounts whose mount point, export, server or server:export matches RE completely.",
     ),
     click.option(
-        "--nfs.mounts-exclude", "mounts_exclude", metavar="RE", help="Leave out mounts that fit RE as a whole."
+        "--nfs.mounts-exclude", "mounts_exclude", metavar="RE", help="Leave out mounts that match RE completely."
     ),
     click.option(
         "--nfs.operations",
@@ -118,14 +118,14 @@ _SERVED: Final = (
         "--nfs.metadata-url",
         "metadata_url",
         metavar="URL",
-        help="Instance metadata, for the bandwidth of the network; empty: do not ask.  [default: OCI's, on an instance of OCI]",
+        help="URL of the instance metadata, for the network bandwidth. Empty: do not ask.  [default: OCI's, on an instance of OCI]",
     ),
     click.option(
         "--nfs.network-bandwidth",
         "network_bandwidth",
         type=units.bandwidth,
         metavar="RATE",
-        help="Bandwidth of this host's network, e.g. 10Gbit/s, where the metadata cannot be asked.",
+        help="Bandwidth of this host's network, e.g. 10Gbit/s, where no instance metadata answers.",
     ),
 )
 

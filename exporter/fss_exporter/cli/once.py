@@ -45,7 +45,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 def once(*, output: Path | None, config_file: Path | None, **flags: Any) -> None:
     """Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.
 
-    On stdout counters count from each mount on. With --output they go on from run to run, as those of `serve` do.
+    On standard output, counters start at each mount. With --output, counters continue from run to run, as with `serve`.
     """
     nfs = NfsFlags.taken_from(flags)
     nfs.check()

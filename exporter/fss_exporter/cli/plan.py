@@ -47,11 +47,11 @@ SCHEMA = {"schema": "plan", "version": 1}
 def plan(
     *, shape: str, output: str, service: str | None, kind: str | None, capacity: int | None, **flags: object
 ) -> None:
-    """What a workload costs a mount target, what binds it first, and how many mount targets it needs.
+    """Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.
 
-    State the workload in rates and sizes, or take a recorded one: --mountstats, --scrapes or --prometheus. Sizes with
-    --concurrency and --latency but no rate ask how much the requests in flight can do. --files or --bytes ask how
-    long a job takes.
+    Give the workload in rates and sizes, or a recorded workload with --mountstats, --nfsiostat, --scrapes or --prometheus.
+    Sizes with --concurrency and --latency, without a rate, answer how much the requests in flight achieve. --files or
+    --bytes answer how long a job takes.
 
     With --service the answer is the capacity to buy of another storage service for the reads and writes of the workload.
 

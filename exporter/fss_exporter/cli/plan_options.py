@@ -46,9 +46,7 @@ _WORKLOAD = (
         metavar="NAME=RATE",
         help="Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100. Repeatable.",
     ),
-    _option(
-        "--mix", is_flag=True, help="The rates are a mix: --concurrency and --latency say how much of it there is."
-    ),
+    _option("--mix", is_flag=True, help="The rates are proportions. --concurrency and --latency set the amount."),
     _option(
         "--files",
         type=click.IntRange(1, MOST_REQUESTS),
@@ -87,7 +85,7 @@ _CLIENTS = (
         "--concurrency", type=click.FloatRange(0, MOST_REQUESTS, min_open=True), help="Requests in flight, all clients."
     ),
     _option("--latency", type=units.latency, metavar="TIME", help="Mean time of a request, e.g. 2ms."),
-    _option("--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that mount it."),
+    _option("--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that mount the mount target."),
     _option("--nconnect", type=click.IntRange(1, 16), default=1, show_default=True, help="Connections of each host."),
     _option("--tls", is_flag=True, help="The connections are encrypted in transit."),
     _option("--client-bandwidth", type=units.bandwidth, metavar="RATE", help="Network of one host, e.g. 10Gbit/s."),

@@ -1,4 +1,4 @@
-"""fio's report in any form it has: JSON, normal output, or terse, which is refused."""
+"""Read a report of fio in JSON or normal output. Terse output is refused."""
 
 import re
 
@@ -11,14 +11,14 @@ _TERSE = re.compile(r"^(?:\d;)?(?:terse;)?[2-5];fio-\d|^[2-5];[^;]*;\d+;\d+;\d+;
 
 
 def read_report(source: str, text: str) -> tuple[Job, ...]:
-    """The jobs of a report.
+    """Return the jobs of a report.
 
     Args:
-        source: the file, for messages.
-        text: what fio printed, with `--output-format=json`, `json+` or `normal`.
+        source: name of the file, for messages.
+        text: output of fio with `--output-format=json`, `json+` or `normal`.
 
     Raises:
-        UsageError: not a report, cut off, of another fio, or without any figures.
+        UsageError: the text is no report, cut off, of another fio, or without any figures.
     """
     if '"fio version"' not in text:
         if is_normal_output(text):

@@ -1,7 +1,7 @@
-"""fio's JSON report (fio 3.x) to records.
+"""Convert fio's JSON report (fio 3.x) to records.
 
-Around the JSON fio prints warnings to the same stream, with `--status-interval` one document after the other, and in
-client mode a list of its own; `--output-format=json+` only adds to it.
+fio prints warnings around the JSON. With `--status-interval` fio prints one document after the other, and in client mode
+a list of clients. `--output-format=json+` only adds fields.
 """
 
 import json
@@ -66,14 +66,14 @@ class _Report(_Part):
 
 
 def read_json_report(source: str, text: str) -> tuple[Job, ...]:
-    """The jobs of a report.
+    """Return the jobs of a report.
 
     Args:
-        source: the file, for messages.
-        text: what fio printed with `--output-format=json`.
+        source: name of the file, for messages.
+        text: output of fio with `--output-format=json`.
 
     Raises:
-        UsageError: not such a report, cut off, of another fio, or without any figures.
+        UsageError: the text is no such report, cut off, of another fio, or without any figures.
     """
     document = _last_document(source, text)
     version = str(document.get("fio version", ""))
@@ -96,7 +96,7 @@ def read_json_report(source: str, text: str) -> tuple[Job, ...]:
 
 
 def _last_document(source: str, text: str) -> Mapping[str, Any]:
-    """The last JSON object, which holds the final figures; what fio prints around it is passed over."""
+    """Return the last JSON object, with the final figures. Text around the object is skipped."""
     decoder = json.JSONDecoder()
     found: Any = None
     position = 0
@@ -114,7 +114,7 @@ def _last_document(source: str, text: str) -> Mapping[str, Any]:
 
 
 def _next_object(text: str, position: int) -> int | None:
-    """Where the next line begins that opens an object."""
+    """Return the start of the next line that opens an object."""
     while True:
         start = text.find("{", position)
         if start < 0:
@@ -177,7 +177,7 @@ def _is_percent(text: str) -> bool:
 
 
 def _depth(entry: _Job, options: Mapping[str, Any], copies: int) -> tuple[int | None, Sequence[str]]:
-    """Configured requests in flight of an entry, all its threads together."""
+    """Return the configured requests in flight of an entry, with all threads."""
     engine = str(options.get("ioengine", "psync"))
     depth = _whole(options.get("iodepth", "1"))
     if depth is None:
@@ -190,7 +190,9 @@ def _depth(entry: _Job, options: Mapping[str, Any], copies: int) -> tuple[int | 
 
 
 def _threads(entry: _Job, options: Mapping[str, Any], copies: int) -> int:
-    """Threads of one entry. With group reporting, one entry is all threads, and its run time is the sum of theirs."""
+    """Return the threads of an entry. With group reporting, an entry contains all threads, and the run time is their
+    sum.
+    """
     runtime = max(entry.read.runtime, entry.write.runtime, entry.trim.runtime)
     if entry.job_runtime and runtime:
         return max(1, round(entry.job_runtime / runtime))

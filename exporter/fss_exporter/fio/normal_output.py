@@ -1,7 +1,7 @@
-"""fio's normal output, the text that people paste, to records. Versions 2 and 3.
+"""Convert fio's normal output, versions 2 and 3, to records. People paste this text.
 
-A job is announced by `name: (g=0): rw=..., bs=..., iodepth=32` and reported by `name: (groupid=0, jobs=8): err= 0: pid=1`
-with a line for each direction. Figures of this text are rounded to three digits.
+`name: (g=0): rw=..., bs=..., iodepth=32` announces a job. `name: (groupid=0, jobs=8): err= 0: pid=1` begins the report of
+the job, with a line for each direction. The text has figures of three digits.
 """
 
 import re
@@ -41,7 +41,7 @@ _ROUNDED: Final = 0.03
 
 @dataclass(slots=True)
 class _DirectionLines:
-    """One direction of one job, as its lines are read; latencies in seconds."""
+    """One direction of one job while the lines are read. Latencies are seconds."""
 
     figures: str = ""
     latencies: dict[str, float] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class _DirectionLines:
 
 @dataclass(slots=True)
 class _Result:
-    """One reported job, as its lines are read."""
+    """One reported job while the lines are read."""
 
     name: str
     host: str
@@ -69,11 +69,11 @@ def is_normal_output(text: str) -> bool:
 
 
 def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
-    """The jobs of a text.
+    """Return the jobs of a text.
 
     Args:
-        source: the file, for messages.
-        text: what fio printed.
+        source: name of the file, for messages.
+        text: output of fio.
 
     Raises:
         UsageError: no job has a figure.
@@ -97,7 +97,7 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
 
 
 def _take(result: _Result, line: str) -> None:
-    """Read one line below the head of a job."""
+    """Read a line below the head of a job."""
     part = result.part
     if direction := _DIRECTION.match(line):
         result.part = result.parts[direction["way"]] = _DirectionLines(direction["figures"])
@@ -114,7 +114,7 @@ def _take(result: _Result, line: str) -> None:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Host and line; the host is empty without `fio --client`."""
+    """Yield host and line. The host is empty without `fio --client`."""
     before = ""
     for line in text.splitlines():
         host, at_end = _HOST.match(line), _HOST_AT_END.search(line)
@@ -188,7 +188,7 @@ def _figure(pattern: "re.Pattern[str]", part: _DirectionLines | None) -> float |
 
 
 def _one_size(announced: str, mean: float) -> int:
-    """The size of every request in bytes; 0 where sizes are mixed or not stated and not a power of two."""
+    """Return the size of every request in bytes. 0 if sizes are mixed, or neither stated nor a power of two."""
     found = _SIZE.search(announced)
     if found:
         low, high = (_bytes(*found.group(first, first + 1)) for first in (1, 3))

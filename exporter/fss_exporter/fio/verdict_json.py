@@ -1,4 +1,4 @@
-"""What a benchmark says about the storage, as JSON. Schema: docs/schemas/fio.json."""
+"""The verdict on a benchmark as JSON. Schema: docs/schemas/fio.json."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from fss_exporter.model.benchmark_verdict import Storage
 
 
 def verdict_document(judged: Judged, storage: Storage) -> dict[str, Any]:
-    """One group of jobs with its verdict; unknown figures are null."""
+    """Return a group of jobs with the verdict. Unknown figures are null."""
     verdict, jobs = judged.verdict, judged.jobs
     iops = verdict.traffic.iops if storage.limits is not None else None
     return {

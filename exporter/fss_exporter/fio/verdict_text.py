@@ -1,4 +1,4 @@
-"""What a benchmark says about the storage: tables and sentences."""
+"""The verdict on a benchmark as tables and sentences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class Judged:
     """Jobs that ran together, with their verdict.
 
     Attributes:
-        name: of the group, or of the directory where directories are mount targets.
+        name: name of the group, or of the directory if directories are mount targets.
         jobs: the jobs.
-        verdict: the verdict on all of them.
+        verdict: verdict on all jobs.
     """
 
     name: str
@@ -46,7 +46,7 @@ _COLUMNS = (
 
 
 def counted_as(storage: Storage) -> str:
-    """Name of the I/O operations that the storage counts; empty for storage without a known ceiling."""
+    """Return the storage's name for I/O operations. Empty for storage without a known ceiling."""
     if storage.limits is None:
         return ""
     return "mount-target IOPS" if isinstance(storage.limits, Limits) else "IOPS of the service"
@@ -58,8 +58,8 @@ def show_verdicts(out: Console, source: str, name: str, storage: Storage, found:
     Args:
         out: the terminal.
         source: names of the reports.
-        name: of the storage.
-        storage: what the reports are held against.
+        name: name of the storage.
+        storage: the storage under the benchmark.
         found: groups of jobs with their verdicts.
     """
     cost = (Column(counted_as(storage)),) if storage.limits is not None else ()
@@ -105,7 +105,7 @@ def _rows(job: Job, storage: Storage) -> list[Row]:
 
 
 def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) -> Iterator[str]:
-    """The verdict, one sentence each."""
+    """Return the verdict, a sentence for each part."""
     iops, first = verdict.traffic.iops, verdict.first
     if iops is not None and storage.limits is not None:
         bounds = f" ({units.number(iops.lower)} to {units.number(iops.upper)})" if iops.lower != iops.upper else ""

@@ -20,11 +20,11 @@ OPEN_PATHS = frozenset({"/-/healthy", "/-/ready"})
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What is served at a path.
+    """The handler of a path.
 
     Attributes:
         handler: makes the response.
-        methods: any other gets a 405 that names these.
+        methods: allowed methods. Any other method gets a 405 with this list.
     """
 
     handler: Application
@@ -42,7 +42,7 @@ class Router:
         self._routes = routes
 
     async def __call__(self, request: Request) -> Response:
-        """The response of the route, or why there is none."""
+        """Return the response of the route, or a refusal with the reason."""
         route = self._routes.get(request.path)
         if route is None:
             return text(404, "not found; see / for what there is")
@@ -65,15 +65,15 @@ def build(
     stalled: Callable[[], tuple[str, ...]] = tuple,
     reload: Callable[[], None],
 ) -> Router:
-    """The exporter's application.
+    """Build the exporter's application.
 
     Args:
-        telemetry_path: where `scrapes` is served.
-        scrapes: answers with metrics.
-        page: from the query of the URL to the HTML of `/`; may take a moment.
-        waiting_for: what is not ready yet, in words; empty when ready.
-        stalled: the background loops that are stalled, one sentence each; empty when all run.
-        reload: re-reads the configuration; raises `FssError` and changes nothing if it is wrong.
+        telemetry_path: path of `scrapes`.
+        scrapes: handler with metrics.
+        page: from the query of the URL to the HTML of `/`. The call may take a moment.
+        waiting_for: returns the unready parts in words. Empty if all parts are ready.
+        stalled: returns a sentence for each stalled background loop. Empty if all loops run.
+        reload: reads the configuration again. Raises `FssError` for a wrong configuration and then changes nothing.
     """
     return Router(
         {
@@ -130,7 +130,7 @@ def _reloading(reload: Callable[[], None]) -> Application:
 
 
 async def read_again(reload: Callable[[], None]) -> str:
-    """Read the configuration again and log how it went; what is wrong with it, or an empty text."""
+    """Read the configuration again and log the result. Return the mistakes, or an empty text."""
     try:
         await in_thread(reload)
     except FssError as wrong:

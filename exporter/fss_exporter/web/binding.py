@@ -14,10 +14,10 @@ _FIRST_PASSED = 3  # SD_LISTEN_FDS_START of sd_listen_fds(3)
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """Host and port of `:10949`, `0.0.0.0:10949`, `[::1]:10949` or `name:10949`; an empty host means all addresses.
+    """Return host and port of `:10949`, `0.0.0.0:10949`, `[::1]:10949` or `name:10949`. An empty host means all addresses.
 
     Raises:
-        UsageError: not such an address.
+        UsageError: the text is no such address.
     """
     host, colon, port = text.rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
@@ -29,10 +29,10 @@ def split_address(text: str) -> tuple[str, int]:
 
 
 def bind(addresses: tuple[str, ...]) -> list[socket.socket]:
-    """Listening sockets for all addresses, or none of them.
+    """Return listening sockets for all addresses, or fail as a whole.
 
     Raises:
-        UsageError: an address is malformed, taken, not ours or not permitted.
+        UsageError: an address is malformed, in use, not of this host or not permitted.
     """
     with ExitStack() as undo:
         bound = [undo.enter_context(_bind(address, *split_address(address))) for address in addresses]
@@ -41,10 +41,10 @@ def bind(addresses: tuple[str, ...]) -> list[socket.socket]:
 
 
 def passed(environment: Mapping[str, str] = os.environ) -> list[socket.socket]:
-    """The listening sockets systemd has opened for this process, as sd_listen_fds(3) tells of them.
+    """Return the listening sockets that systemd has opened for this process, by sd_listen_fds(3).
 
     Raises:
-        UsageError: there are none, or one of them is not a listening TCP socket.
+        UsageError: there are no sockets, or a socket is not a listening TCP socket.
     """
     count = environment.get("LISTEN_FDS", "")
     if environment.get("LISTEN_PID") != str(os.getpid()) or not count.isascii() or not count.isdigit() or count == "0":

@@ -1,4 +1,4 @@
-"""Several collectors as one that cannot fail: each is judged apart from the others."""
+"""Combine several collectors into a single collector that cannot fail. A failing collector does not affect the others."""
 
 import logging
 import platform
@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def one_at_a_time(registry: Collector, lock: threading.Lock) -> Callable[[], list[Metric]]:
-    """A function that collects from a registry; of all threads that share the lock, one collects and the others wait."""
+    """Return a function that collects from a registry. Threads that share the lock collect one after the other."""
 
     def collect() -> list[Metric]:
         with lock:
@@ -29,7 +29,7 @@ def one_at_a_time(registry: Collector, lock: threading.Lock) -> Callable[[], lis
 
 
 class Source(Protocol):
-    """A collector that reads its source by itself, at its own pace, and knows how that went."""
+    """A collector that reads its source in the background and knows whether the last reading worked."""
 
     @property
     def success(self) -> bool:
@@ -40,19 +40,18 @@ class Source(Protocol):
         """How long the last attempt took."""
 
     def collect(self) -> Iterable[Family]:
-        """Families from what was read; touches neither file nor network."""
+        """Return families from the last reading. The method touches neither file nor network."""
 
 
 class Collectors(Collector):
-    """Collects from each source in turn and says of each whether it works and how long its last reading took.
+    """Collect from each source in turn. Report for each source whether it works, and the time of the last reading.
 
-    A collector that raises keeps the families it had completed, gets `fss_collector_success` 0 and costs the others
-    nothing. Its first failure and its recovery are logged, the same failure in between is not.
+    A collector that raises keeps the completed families, gets `fss_collector_success` 0 and costs the others nothing. The log
+    has the first failure and the recovery, and no repetition.
 
     Args:
-        sources: by the value of the `collector` label. Looked at again in each scrape, so that a source may be replaced
-            while the exporter runs.
-        loops: the background loops, in the order they are shown.
+        sources: by the value of the `collector` label. Each scrape reads the mapping, so that a source can be replaced.
+        loops: the background loops, in the order of the output.
         clock: monotonic seconds, the clock of the loops.
     """
 
@@ -72,7 +71,7 @@ class Collectors(Collector):
         return ()
 
     def collect(self) -> Iterator[Family]:
-        """All families of all sources, then what became of each, then the version."""
+        """Return all families of all sources, then the result of each source, then the version."""
         success = family(CATALOGUE["fss_collector_success"])
         duration = family(CATALOGUE["fss_collector_duration_seconds"])
         for name, source in list(self._sources.items()):
@@ -93,7 +92,7 @@ class Collectors(Collector):
         return any(loop.heartbeat.is_stalled(now) for loop in self._loops if loop.heartbeat.collector == collector)
 
     def _loops_without_source(self) -> Iterator[tuple[Series, float]]:
-        """Success of the loops that export no families of their own, e.g. the watcher of the web configuration."""
+        """Return the success of loops without families, for example of the watcher of the web configuration."""
         metric, now = CATALOGUE["fss_collector_success"], self._clock()
         for beat in (loop.heartbeat for loop in self._loops):
             if beat.collector not in self._sources:

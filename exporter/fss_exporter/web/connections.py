@@ -1,4 +1,4 @@
-"""The open connections: a time limit for whatever each one waits for, and which one to close when there are too many."""
+"""The open connections: a time limit for each wait, and the choice of a connection to close above the limit."""
 
 import asyncio
 import logging
@@ -13,16 +13,16 @@ _RESERVED_DESCRIPTORS = 64
 """For files, OCI and the sockets the kernel accepts before an old connection is closed."""
 
 _SCRAPER_NEEDS_SECONDS = 0.25
-"""From its connection to the last byte of its request, on a busy host."""
+"""Seconds from a connection to the last byte of the request, on a busy host."""
 
 
 class WaitsFor(IntEnum):
-    """What a connection waits for."""
+    """The next event that a connection waits for."""
 
     REQUEST = 0
     """A handshake or the rest of a request."""
     CLIENT_READS = 1
-    """The client, to take its response."""
+    """The client must take the response."""
     NEXT_REQUEST = 2
     """The first byte of the next request."""
     ANSWER = 3
@@ -31,14 +31,14 @@ class WaitsFor(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How much all clients together may take of the exporter, and how long one may take for each step.
+    """Limits on all clients together, and on the time of each step of a client.
 
     Attributes:
-        connections: open at once; a newcomer beyond it replaces the connection that has waited longest.
-        unsent_bytes: of responses that clients have not taken; beyond it the client that takes longest is closed.
-        request_seconds: for a TLS handshake, and from the first byte of a request (new connection: from its start) to its end.
-        idle_seconds: between two requests; longer than the usual scrape intervals.
-        answer_seconds: for the application to answer.
+        connections: most open connections. Above the limit a new connection replaces the connection with the longest wait.
+        unsent_bytes: most bytes of untaken responses. Above the limit the slowest client is closed.
+        request_seconds: for a TLS handshake, and from the first byte of a request (new connection: from the start) to the end.
+        idle_seconds: between two requests. Longer than the usual scrape intervals.
+        answer_seconds: for the application's answer.
         send_seconds: for the client to take the response.
     """
 
@@ -50,7 +50,7 @@ class ConnectionLimits:
     send_seconds: float = 15.0
 
     def within_descriptors(self) -> "ConnectionLimits":
-        """These limits, with no more connections than the process may open files."""
+        """Return these limits with no more connections than the process may open files."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft == resource.RLIM_INFINITY:
             return self
@@ -62,18 +62,18 @@ class ConnectionLimits:
 
 
 class Connection(Protocol):
-    """What `Connections` needs of one connection."""
+    """The part of a connection that `Connections` uses."""
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes of its response that the client has not taken."""
+        """Bytes of the response that the client has not taken."""
 
     def abort(self) -> None:
-        """Close it now."""
+        """Close the connection now."""
 
 
 class _Wait(NamedTuple):
-    """Since when a connection waits (seconds of the event loop's clock), and the timer that closes it."""
+    """The start of a wait (seconds of the event loop's clock), and the timer that closes the connection."""
 
     began: float
     expiry: asyncio.TimerHandle
@@ -120,13 +120,14 @@ class Connections:
         connection.abort()
 
     def among(self, *waits_for: WaitsFor) -> list[Connection]:
-        """The connections that wait for one of these."""
+        """Return the connections in any of these waits."""
         return [connection for one in waits_for for connection in self._waiting[one]]
 
     def _make_room(self, newcomer: Connection) -> None:
-        """Close the connection that has waited longest, in this order; never one that is being answered.
+        """Close the connection with the longest wait, but never a connection whose answer is in preparation.
 
-        1. for a request or for its client to read, longer than a scraper needs; 2. for the next request; 3. any other.
+        The order is: 1. waits for a request or for the client to read, longer than a scraper needs, 2. waits for the next request,
+        3. any other wait.
         """
         waits = {one: self._longest(one, newcomer) for one in WaitsFor}
         busy = [wait for one in (WaitsFor.REQUEST, WaitsFor.CLIENT_READS) if (wait := waits[one])]

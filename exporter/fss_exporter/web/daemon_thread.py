@@ -1,7 +1,7 @@
-"""Work that takes longer than a moment, off the event loop.
+"""Run slow work outside of the event loop.
 
-A `ThreadPoolExecutor` does not fit: Python waits for its threads at exit, and a password hashed at a high cost, or a read
-that hangs, would hold up SIGTERM. Daemon threads hold up nothing.
+`ThreadPoolExecutor` does not fit, because Python waits for the executor's threads at exit. A password with a costly hash,
+or a read that hangs, would delay SIGTERM. Daemon threads do not delay the exit.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Run `work` in a daemon thread and return its result. Callers bound how many run at once."""
+    """Run `work` in a daemon thread and return the result. The caller limits the number of threads."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
 

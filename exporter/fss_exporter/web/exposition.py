@@ -1,7 +1,7 @@
-"""Which format a scraper gets, and metric families in that format.
+"""Choose the format for a scraper, and write metric families in the format.
 
-A format is only promised as it is written: OpenMetrics as version 1.0.0, else the text format. (The negotiation of
-`prometheus_client` 0.26 promises any OpenMetrics version at or above 1.0.0 that is asked for, and writes 1.0.0.)
+The header promises exactly the written format: OpenMetrics version 1.0.0, else the text format. The negotiation of
+`prometheus_client` 0.26 promises any requested OpenMetrics version from 1.0.0 on, and writes 1.0.0.
 """
 
 import logging
@@ -26,13 +26,13 @@ _GZIP_WINDOW = 31
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way of writing families down.
+    """A text format for families.
 
     Attributes:
-        content_type: as promised to the scraper.
-        media_type: what an Accept header calls it.
-        versions: the `version` parameters it answers to; empty stands for a request without one.
-        write: families to bytes, piece by piece.
+        content_type: header of the response.
+        media_type: name in an Accept header.
+        versions: accepted `version` parameters. Empty stands for a request without a version.
+        write: writes families as bytes, piece by piece.
     """
 
     content_type: str
@@ -52,7 +52,7 @@ PLAIN = Format(exposition.CONTENT_TYPE_PLAIN_0_0_4, "text/plain", frozenset({"",
 
 @dataclass(frozen=True, slots=True)
 class _Families:
-    """Families already collected, for writers that ask a registry."""
+    """Collected families in the form of a registry, for writers that collect from a registry."""
 
     families: Sequence[Family]
 
@@ -61,7 +61,7 @@ class _Families:
 
 
 def negotiate(accept: str) -> Format:
-    """The format a scraper likes best of those written here, by the weights of its Accept header; else plain text."""
+    """Return the scraper's preferred format by the weights of the Accept header, else plain text."""
     best, best_weight = PLAIN, 0.0
     for media_type, parameters in _choices(accept):
         weight = _weight(parameters)
@@ -73,13 +73,13 @@ def negotiate(accept: str) -> Format:
 
 
 def gzip_accepted(accept_encoding: str) -> bool:
-    """Whether an Accept-Encoding header lets us compress; what it says of gzip by name wins over `*`."""
+    """Whether an Accept-Encoding header allows gzip. A weight for gzip by name wins over `*`."""
     weights = {coding: _weight(parameters) for coding, parameters in _choices(accept_encoding)}
     return weights.get("gzip", weights.get("*", 0.0)) > 0
 
 
 def only_named(families: Sequence[Family], names: Collection[str]) -> list[Family]:
-    """The families and samples that `name[]` asks for, by family name or by sample name."""
+    """Return the families and samples of `name[]`, by family name or by sample name."""
     chosen = []
     for family in families:
         samples = [sample for sample in family.samples if sample.name in names or family.name in names]
@@ -91,7 +91,9 @@ def only_named(families: Sequence[Family], names: Collection[str]) -> list[Famil
 
 
 def write(families: Sequence[Family], form: Format, *, compress: bool) -> bytes:
-    """The body of a scrape. A family that cannot be written (a label that is no Unicode, say) is left out and logged."""
+    """Write the body of a scrape. A family that cannot be written, for example with an invalid label, is left out and
+    logged.
+    """
     try:
         return _body(form.write(_Families(families)), compress=compress)
     except Exception:  # noqa: BLE001  # whatever it is, the other families do not suffer

@@ -1,7 +1,7 @@
-"""The exporter's own page at `/`: what `/metrics` says, for a person without Grafana.
+"""The exporter's page at `/`, for people without Grafana.
 
-`overview.status_page` turns the metric families of one collection into the frozen rows of `rows`, `html.render` turns rows
-into HTML; neither asks anything of anybody. `view.StatusView` is what the web application calls: it collects, remembers
-the counters of the last minute so that the page can show rates, and returns the page. The page holds no script and loads
-nothing; `style.CONTENT_SECURITY_POLICY` is the header that says so to the browser.
+`overview.status_page` converts the metric families of one collection into the frozen rows of `rows`. `html.render` converts
+rows into HTML. `view.StatusView` is the entry of the web application: the view collects, keeps the counters of the last
+minute for rates, and returns the page. The page loads nothing from elsewhere and runs a single script.
+`style.CONTENT_SECURITY_POLICY` is the header with these limits for the browser.
 """

@@ -20,7 +20,7 @@ _TRANSFERS = {READ_CLASS: READ, WRITE_CLASS: WRITE}
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters of one mount, all operations together: I/O operations, bytes, seconds."""
+    """Counters of one mount over all operations: I/O operations, bytes, seconds."""
 
     io: float = 0.0
     io_lower: float = 0.0
@@ -32,7 +32,7 @@ class Totals:
     queue_seconds: float = 0.0
 
     def since(self, earlier: "Totals") -> "Totals":
-        """What was added; never negative, because a restarted counter starts at 0."""
+        """Return the growth. Never negative, because a restarted counter starts at 0."""
         return Totals(*(max(0.0, now - then) for now, then in zip(astuple(self), astuple(earlier), strict=True)))
 
 
@@ -59,7 +59,7 @@ class Look:
 
 
 def look(samples: Samples, at: float) -> Look:
-    """What the counters say now."""
+    """Return the present counters."""
     columns = [samples.by(name, *_MOUNT) for name in _COUNTERS]
     mounts = {mount for column in columns for mount in column}
     totals = {mount: Totals(*(column.get(mount, 0.0) for column in columns)) for mount in mounts}
@@ -68,7 +68,7 @@ def look(samples: Samples, at: float) -> Look:
 
 
 def iops_by_address(now: Look, earlier: Look) -> dict[str, Usage]:
-    """Estimated IOPS of this host on each address it mounts, without a ceiling."""
+    """Return the estimated IOPS of this host by address, without a ceiling."""
     seconds = now.at - earlier.at
     added: dict[str, list[Totals]] = defaultdict(list)
     for mount, totals in now.totals.items():
@@ -86,7 +86,7 @@ def _iops(rows: list[Totals], seconds: float) -> Usage:
 
 
 def mount_rows(samples: Samples, now: Look, earlier: Look) -> tuple[MountRow, ...]:
-    """The mounts that cost most between two looks, the most expensive first."""
+    """Return the mounts with the highest cost between two readings, in descending order."""
     added = {mount: totals.since(earlier.totals.get(mount, Totals())) for mount, totals in now.totals.items()}
     everything = sum(totals.io for totals in added.values())
     points: dict[Mount, list[str]] = defaultdict(list)
@@ -109,7 +109,7 @@ def mount_rows(samples: Samples, now: Look, earlier: Look) -> tuple[MountRow, ..
 
 
 def _top_operations(now: Look, earlier: Look) -> dict[Mount, str]:
-    """The operation that cost each mount most; its class with --nfs.operations=none."""
+    """Return the operation with the highest cost of each mount, or the class with --nfs.operations=none."""
     has_operations = any(operation for *_, operation in now.operations)
     costs = {
         key: io - earlier.io_by_class.get(key, 0.0)
@@ -148,7 +148,7 @@ def _mount_row(
 
 
 class KnownAddress(NamedTuple):
-    """What is behind an address: its display name, its IOPS ceiling if one is published, and a note on the ceiling."""
+    """The mount target of an address: display name, IOPS ceiling if published, and a note on the ceiling."""
 
     name: str
     iops_limit: float | None
@@ -159,11 +159,11 @@ _UNKNOWN = KnownAddress("", STANDARD.limits.iops, "if it is a standard mount tar
 
 
 def address_rows(samples: Samples, known: Mapping[str, KnownAddress]) -> tuple[AddressRow, ...]:
-    """Addresses this host mounts from, the busiest first.
+    """Return the mounted addresses of this host, the busiest first.
 
     Args:
-        samples: of this collection.
-        known: what is behind an address. Others are judged as standard mount targets, with a note that says so.
+        samples: samples of this collection.
+        known: facts about an address. Another address is compared with a standard mount target, and a note says so.
     """
     rows = []
     for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items():

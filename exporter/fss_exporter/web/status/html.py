@@ -1,7 +1,7 @@
-"""From the rows of the status page to HTML. The only module that knows Jinja2 and how a number looks to a person.
+"""Convert the rows of the status page to HTML. No other module uses Jinja2 or formats numbers for people.
 
-Everything from outside (display names, export paths, the search) passes through autoescape. The page has one script of its
-own, which loads the page again.
+Autoescape protects against hostile text from outside (display names, export paths, the search). The page has a single
+script that loads the page again.
 """
 
 import math
@@ -22,14 +22,14 @@ _ROWS_ON_A_PAGE = 25
 def render(
     page: StatusPage, *, telemetry_path: str = "/metrics", host: str = "", search: str = "", number: int = 1
 ) -> str:
-    """The page as one HTML document.
+    """Return the page as one HTML document.
 
     Args:
-        page: what is shown.
-        telemetry_path: where the page links to for the metrics.
+        page: rows of the page.
+        telemetry_path: target of the link to the metrics.
         host: name of this host, for the title.
-        search: text that the shown mount targets have to hold.
-        number: which 25 of them, from 1.
+        search: text that a shown mount target must contain.
+        number: page of 25 mount targets, from 1.
     """
     found = page.found(search)
     pages = max(1, -(-len(found) // _ROWS_ON_A_PAGE))
@@ -48,12 +48,12 @@ def render(
 
 
 def count(value: float) -> str:
-    """A number of operations or connections: `46,210`; one decimal below 10."""
+    """Return a number of operations or connections as text: `46,210`, with one decimal below 10."""
     return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
 
 
 def bandwidth(value: float) -> str:
-    """Bytes per second in the powers of ten that ceilings are published in: `812 MB/s`."""
+    """Return bytes per second as text with powers of ten, as ceilings are published: `812 MB/s`."""
     return _scaled(value, ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")), "B/s")
 
 
@@ -69,7 +69,7 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], last: str, last_
 
 
 def age(value: float) -> str:
-    """A time that has passed: `90 s`, `12 min`, `5 h`, `3 d`."""
+    """Return an elapsed time as text: `90 s`, `12 min`, `5 h`, `3 d`."""
     for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
         if value < limit:
             return f"{value / size:.0f} {unit}"
@@ -77,7 +77,7 @@ def age(value: float) -> str:
 
 
 def percent(ratio: float) -> str:
-    """A share as `92 %`, never rounded up to a threshold that was not reached."""
+    """Return a share as `92 %`. A share below a threshold is never rounded up to the threshold."""
     return "<1 %" if 0 < ratio < 0.01 else f"{math.floor(ratio * 100 + 1e-9)} %"
 
 
@@ -91,7 +91,7 @@ _OF_QUANTITY = {
 
 
 def amount(value: float, quantity: Quantity) -> str:
-    """A value in the unit of its quantity."""
+    """Return a value in the unit of the quantity."""
     return _OF_QUANTITY[quantity](value)
 
 

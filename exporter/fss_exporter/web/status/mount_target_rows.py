@@ -1,4 +1,4 @@
-"""The cloud side of the page: what OCI says about each mount target, against its ceilings."""
+"""Rows of mount targets: figures of OCI against the ceilings."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -33,11 +33,11 @@ _SIZES = {"0B_to_8KiB": "up to 8 KiB", "8KiB_to_64KiB": "8 to 64 KiB", "64KiB_to
 
 
 def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tuple[MountTargetRow, ...]:
-    """Every mount target of the inventory, the one nearest to a ceiling first.
+    """Return every mount target of the inventory, the highest use of a ceiling first.
 
     Args:
-        samples: of this collection.
-        from_clients: IOPS as this host's own mounts cause them, by address.
+        samples: samples of this collection.
+        from_clients: IOPS of this host's own mounts, by address.
     """
     usages = _usages(samples)
     limits = samples.by(_LIMITS[Quantity.IOPS], "mount_target_id")
@@ -92,7 +92,7 @@ def _usages(samples: Samples) -> dict[str, list[Usage]]:
 
 
 def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:
-    """For each mount target, the latency that is nearest to (or furthest over) its objective."""
+    """Return for each mount target the latency with the highest share of the objective."""
     objectives = samples.by("fss_mount_target_latency_objective_seconds", "mount_target_id", "kind", "size")
     worst: dict[str, Usage] = {}
     for kind, detail, name, oci_metric in _LATENCIES:

@@ -1,4 +1,4 @@
-"""From the metric families of one collection to the rows of the page. Pure: the clock comes in as arguments."""
+"""Convert the metric families of one collection to the rows of the page. The module is pure: the clock is an argument."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,14 +15,14 @@ from fss_exporter.web.status.samples import Samples
 def status_page(
     families: Iterable[Family], *, now: datetime, at: float, earlier: Look | None = None
 ) -> tuple[StatusPage, Look]:
-    """The page, and the look at the client counters that the next page may take its rates from.
+    """Return the page, and the client counters from which a later page computes rates.
 
     Args:
         families: one collection of the registry behind `/metrics`.
-        now: time of day of the collection, aware of its zone.
-        at: the same moment in seconds of a clock that never goes back.
-        earlier: what a former page returned at least a second ago, or the start of the exporter, at which all counters are 0;
-            rates are over the time since.
+        now: time of day of the collection, with zone.
+        at: same moment in seconds of a clock that never goes back.
+        earlier: counters of an earlier page, at least a second old, or the start of the exporter with all counters at 0. Rates
+            cover the time since.
     """
     samples = Samples(families)
     this = look(samples, at)
@@ -42,7 +42,7 @@ def status_page(
 
 
 def _known_addresses(samples: Samples) -> dict[str, KnownAddress]:
-    """What is known of the addresses that this host mounts, the best source last."""
+    """Return the known facts about the mounted addresses of this host. The best source comes last."""
     known = {
         labels["address"]: KnownAddress(labels["service"], None, "a ceiling that its configuration does not state")
         for labels, _ in samples.all("fss_client_mount_info")
@@ -109,7 +109,7 @@ def _regions(samples: Samples, now: float) -> tuple[RegionRow, ...]:
 
 
 def _problems(samples: Samples) -> tuple[str, ...]:
-    """What the monitoring misses, each as one sentence."""
+    """Return the gaps of the monitoring, a sentence each."""
     found = [
         f"{count:,.0f} times a record of mountstats or mountinfo could not be read ({reason})."
         for (reason,), count in sorted(samples.by("fss_nfs_records_skipped_total", "reason").items())

@@ -1,4 +1,4 @@
-"""What stands on the status page, as frozen rows: numbers in base units, no text of a browser."""
+"""The content of the status page as frozen rows, with numbers in base units and without text for a browser."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ class Level(IntEnum):
 
     @property
     def word(self) -> str:
-        """The level as a person reads it."""
+        """The level as a word."""
         return self.name.lower()
 
 
 class Quantity(StrEnum):
-    """What is compared with a ceiling; the value is its heading."""
+    """A quantity with a ceiling. The value is the heading."""
 
     IOPS = "IOPS"
     READ = "Read"
@@ -42,14 +42,14 @@ class Usage:
     """One quantity against its ceiling.
 
     Attributes:
-        quantity: what it is; fixes the unit (operations/s, bytes/s, seconds, connections).
-        value: in that unit.
-        limit: ceiling in the same unit; None where none is published or configured.
-        source: where the value comes from, in words.
-        age_seconds: how old the value is; None where it is of this moment.
-        bounds: least and most the value can be; None where it is exact.
-        note: what exactly is meant, e.g. the size bucket of a latency.
-        warning_ratio, critical_ratio: shares of the limit that warn.
+        quantity: name of the quantity, with a fixed unit (operations/s, bytes/s, seconds, connections).
+        value: measured or estimated value.
+        limit: ceiling in the same unit. None without a published or configured ceiling.
+        source: origin of the value in words.
+        age_seconds: age of the value. None for a present value.
+        bounds: least and most possible value. None for an exact value.
+        note: exact meaning, e.g. the size bucket of a latency.
+        warning_ratio, critical_ratio: shares of the limit for a warning and for a critical alert.
     """
 
     quantity: Quantity
@@ -64,12 +64,12 @@ class Usage:
 
     @property
     def ratio(self) -> float | None:
-        """Share of the ceiling in use; None without a ceiling."""
+        """Share of the ceiling in use. None without a ceiling."""
         return self.value / self.limit if self.limit else None
 
     @property
     def level(self) -> Level:
-        """What the share means."""
+        """Level of the share."""
         ratio = self.ratio
         if ratio is None:
             return Level.UNKNOWN
@@ -84,11 +84,11 @@ def _worst(usages: Iterable[Usage]) -> Level:
 
 @dataclass(frozen=True, slots=True)
 class MountTargetRow:
-    """A mount target with everything OCI and the clients say about its load.
+    """A mount target with the load from OCI and from clients.
 
     Attributes:
-        name, region, address, shape, state: as in the inventory; address is empty where it is unknown or not unique.
-        usages: in the order of `Quantity`; IOPS once for each source that has a figure.
+        name, region, address, shape, state: values of the inventory. The address is empty if unknown or not unique.
+        usages: in the order of `Quantity`. IOPS appear once for each source with a figure.
     """
 
     name: str
@@ -100,32 +100,32 @@ class MountTargetRow:
 
     @property
     def level(self) -> Level:
-        """The worst of its quantities."""
+        """The worst level of all quantities."""
         return _worst(self.usages)
 
     @property
     def nearest(self) -> Usage | None:
-        """The usage that is nearest to its ceiling; None where no ceiling or no value is known."""
+        """The usage with the highest share of a ceiling. None without a known ceiling or value."""
         return max((usage for usage in self.usages if usage.limit), key=lambda usage: usage.ratio or 0.0, default=None)
 
     @property
     def utilisation(self) -> float:
-        """The highest share of any ceiling, the order of the page; 0 where nothing is known."""
+        """The highest share of any ceiling, which orders the page. 0 if nothing is known."""
         return (self.nearest and self.nearest.ratio) or 0.0
 
     def of(self, quantity: Quantity) -> tuple[Usage, ...]:
-        """The usages of one quantity."""
+        """Return the usages of one quantity."""
         return tuple(usage for usage in self.usages if usage.quantity is quantity)
 
 
 @dataclass(frozen=True, slots=True)
 class AddressRow:
-    """An address this host mounts from.
+    """A mounted address of this host.
 
     Attributes:
-        address: what is mounted.
-        mount_target: its display name; empty where this exporter does not poll OCI.
-        peak: the busiest second of the last minute; its limit is the mount target's, or the standard shape's (see note).
+        address: the address.
+        mount_target: display name. Empty if this exporter does not poll OCI.
+        peak: busiest second of the last minute. The limit is the mount target's, or the standard shape's (see note).
     """
 
     address: str
@@ -135,15 +135,15 @@ class AddressRow:
 
 @dataclass(frozen=True, slots=True)
 class MountRow:
-    """The load of one export on this host, over the time the page says.
+    """The load of one export on this host, over the time that the page states.
 
     Attributes:
-        server, export, address, mount_points: what users know it by.
+        server, export, address, mount_points: names of the mount.
         iops: estimated mount-target IOPS with bounds.
-        share: of all mounts of this host, 0 to 1; None while there is no load.
-        top_operation: the operation that costs most; empty while there is no load.
+        share: share of all mounts of this host, 0 to 1. None without load.
+        top_operation: operation with the highest cost. Empty without load.
         read_bytes_per_second, write_bytes_per_second: payload.
-        rtt_seconds, queue_seconds: mean of an operation: network and server, waiting in the client; None without operations.
+        rtt_seconds, queue_seconds: mean times of an operation on network and server, and in the client. None without operations.
     """
 
     server: str
@@ -165,9 +165,9 @@ class CollectorRow:
 
     Attributes:
         name: value of the `collector` label.
-        success: whether it works: its last round had no error, and it is not stalled.
-        duration_seconds: of its last reading; None where it does not say.
-        succeeded_seconds_ago: time since its last round without an error; None if there was none.
+        success: whether the last round had no error and the loop is not stalled.
+        duration_seconds: time of the last reading. None if unknown.
+        succeeded_seconds_ago: time since the last round without an error. None before the first.
     """
 
     name: str
@@ -178,14 +178,14 @@ class CollectorRow:
 
 @dataclass(frozen=True, slots=True)
 class RegionRow:
-    """The poller's account of one region. None: not known yet.
+    """The poller's report on one region. None means not known yet.
 
     Attributes:
-        success: whether every query and inventory call of the last poll was answered.
+        success: whether OCI answered every query and inventory call of the last poll.
         polled_seconds_ago, duration_seconds: of the last poll.
-        inventory_age_seconds: of the last complete inventory.
+        inventory_age_seconds: age of the last complete inventory.
         newest_data_age_seconds, oldest_data_age_seconds: over all OCI metrics.
-        failed_metrics: OCI metrics whose last query failed.
+        failed_metrics: OCI metrics with a failed last query.
     """
 
     region: str
@@ -203,11 +203,11 @@ class StatusPage:
     """Everything on the page.
 
     Attributes:
-        version: of the exporter.
-        now: when the numbers were collected.
-        rates_over_seconds: how long the time is that client rates are taken over; None in the exporter's first second.
-        problems: sentences about what the monitoring itself misses.
-        discovering: regions whose first inventory is not complete.
+        version: version of the exporter.
+        now: time of the collection.
+        rates_over_seconds: time that the client rates cover. None in the exporter's first second.
+        problems: sentences about gaps of the monitoring.
+        discovering: regions without a complete first inventory.
     """
 
     version: str
@@ -227,7 +227,7 @@ class StatusPage:
 
     @property
     def failing(self) -> tuple[CollectorRow, ...]:
-        """The collectors that fail or are stalled."""
+        """The failing or stalled collectors."""
         return tuple(row for row in self.collectors if not row.success)
 
     def found(self, search: str) -> tuple[MountTargetRow, ...]:

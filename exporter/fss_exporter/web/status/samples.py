@@ -1,4 +1,4 @@
-"""Samples of one collection, found by name and label."""
+"""Find samples of one collection by name and label."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ Labels = Mapping[str, str]
 
 
 class Samples:
-    """An index over metric families. Names are those on `/metrics`, `_total` and `_info` included."""
+    """An index over metric families by the names on `/metrics`, `_total` and `_info` included."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._by_name: dict[str, list[tuple[Labels, float]]] = defaultdict(list)
@@ -22,7 +22,7 @@ class Samples:
         yield from self._by_name.get(name, ())
 
     def by(self, name: str, *labels: str) -> dict[tuple[str, ...], float]:
-        """Values by the values of the given labels; samples that agree in all of them are added up."""
+        """Return values by the given labels. Samples with equal labels are added up."""
         found: dict[tuple[str, ...], float] = defaultdict(float)
         for its_labels, value in self.all(name):
             found[tuple(its_labels.get(label, "") for label in labels)] += value

@@ -1,4 +1,4 @@
-"""The page's one style sheet and one script, and the header that lets a browser use these and nothing else."""
+"""The page's style sheet and script, and the header that limits a browser to both."""
 
 import base64
 import hashlib
@@ -21,4 +21,4 @@ CONTENT_SECURITY_POLICY: Final = (
     f"default-src 'none'; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; connect-src 'self'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-"""Value of the header that goes with the page."""
+"""Value of the page's Content-Security-Policy header."""

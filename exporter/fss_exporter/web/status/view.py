@@ -1,4 +1,4 @@
-"""What the web application calls for `/`: collect, remember, render."""
+"""The handler of `/`: collect, remember, render."""
 
 import threading
 import time
@@ -19,15 +19,15 @@ _LEAST_SECONDS = 1.0
 class StatusView:
     """The status page of a registry.
 
-    Counters of the last minute's looks are remembered, so that the page shows what clients do now. The first visit shows means
-    since the start of the exporter. Nothing is collected between visits.
+    The view keeps the counters of the last minute, so that the page shows present rates. The first visit shows means since the
+    start of the exporter. Nothing is collected between visits.
 
     Args:
-        collect: all families behind `/metrics`, e.g. `registry.collect`; never waits for the cloud.
-        telemetry_path: where `/metrics` is.
+        collect: returns all families behind `/metrics`, e.g. `registry.collect`. The call never waits for the cloud.
+        telemetry_path: path of `/metrics`.
         host: name of this host, for the title.
         clock: seconds that never go back.
-        now: time of day, aware of its zone.
+        now: returns the time of day with zone.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class StatusView:
         )
 
     def _remembered(self, at: float) -> Look:
-        """The oldest look of the last minute that is at least a second old, else the start of the exporter."""
+        """Return the oldest counters of the last minute that are at least a second old, else the start of the exporter."""
         with self._lock:
             self._looks = tuple(look for look in self._looks if at - look.at <= _OLDEST_SECONDS)
             oldest = self._looks[0] if self._looks else self._start

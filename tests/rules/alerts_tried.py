@@ -73,11 +73,13 @@ class Verdict:
         return [note for note in self.sent if note.receiver == receiver]
 
 
-def tried(incident: Incident, promtool: str, seed: int | None = None, slack: int = 0) -> Verdict:
-    """Run one incident; with a seed, the groups in another order."""
+def tried(
+    incident: Incident, promtool: str, seed: int | None = None, slack: int = 0, *, all_rules: bool = False
+) -> Verdict:
+    """Run one incident; with a seed, the groups in another order; with `all_rules`, also rules that can have no result."""
     world = incident.build()
     groups = None if seed is None else trial.shuffled(seed)
-    sent = notifications(trial.firing(world, promtool, groups, eval_minutes=world.step))
+    sent = notifications(trial.firing(world, promtool, groups, eval_minutes=world.step, all_rules=all_rules))
     return Verdict(incident, tuple(sent), slack)
 
 

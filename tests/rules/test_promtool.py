@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.rules.pack import RULE_FILES, RULES, promtool, rules_of
+from tests.rules.pack import RULE_FILES, RULES, parsed, promtool, rules_of
 
 FILES = sorted(RULES.glob("*.yml"))
-GROUPS = [group for path in FILES for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]]
+GROUPS = [group for path in FILES for group in parsed(path)["groups"]]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -4,6 +4,7 @@ These tests need no helm; `make deploy-check` renders, lints and validates the c
 """
 
 import json
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -135,3 +136,13 @@ def test_every_value_is_described_by_the_schema_and_nothing_else() -> None:
 
     schema = json.loads((CHART / "values.schema.json").read_text())
     assert keys(yaml.safe_load((CHART / "values.yaml").read_text()), schema) == []
+
+
+def test_the_memory_limits_hold_what_the_page_of_costs_measured() -> None:
+    page = (ROOT / "docs/performance.md").read_text()
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    (agent,) = re.findall(r"^\| 1,000 \|.*\| ([\d.]+) \|$", page, re.MULTILINE)
+    (poller,) = re.findall(r"│ peak of resident memory +│ +([\d.]+) MiB", page)
+
+    assert float(agent) < int(values["agent"]["resources"]["limits"]["memory"].removesuffix("Mi"))
+    assert 2 * float(poller) < int(values["poller"]["resources"]["limits"]["memory"].removesuffix("Mi"))

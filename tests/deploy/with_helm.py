@@ -24,10 +24,10 @@ SCRAPED_WITH_A_CERTIFICATE = {
 }
 
 
-def helm(folder: Path, values: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+def helm(folder: Path, values: dict[str, Any], *flags: str) -> subprocess.CompletedProcess[str]:
     path = folder / "values.yaml"
     path.write_text(yaml.safe_dump(values))
-    command = (HELM, "template", "fss-exporter", CHART, "--kube-version", "1.31", "--values", path)
+    command = (HELM, "template", "fss-exporter", CHART, "--kube-version", "1.31", "--values", path, *flags)
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -125,8 +125,8 @@ def test_tracefs_may_be_below_debugfs_and_nowhere_else(tmp_path: Path) -> None:
     assert "tracefs" in done.stderr
 
 
-def documents(folder: Path, values: dict[str, Any]) -> list[dict[str, Any]]:
-    done = helm(folder, values)
+def documents(folder: Path, values: dict[str, Any], *flags: str) -> list[dict[str, Any]]:
+    done = helm(folder, values, *flags)
     assert done.returncode == 0, done.stderr
     return [document for document in yaml.safe_load_all(done.stdout) if document]
 
@@ -140,6 +140,30 @@ OPERATOR_KINDS = {"ServiceMonitor", "PodMonitor", "PrometheusRule"}
 
 def test_a_cluster_without_the_operator_gets_none_of_its_objects(tmp_path: Path) -> None:
     assert kinds(tmp_path, {}) & OPERATOR_KINDS == set()
+
+
+def test_a_cluster_with_the_operator_gets_its_objects_without_a_setting(tmp_path: Path) -> None:
+    found = documents(tmp_path, {}, "--api-versions", "monitoring.coreos.com/v1")
+    assert {document["kind"] for document in found} >= OPERATOR_KINDS
+
+
+def test_the_dashboards_have_the_label_that_the_sidecar_of_grafana_looks_for(tmp_path: Path) -> None:
+    maps = [document for document in documents(tmp_path, {}) if "-dashboard-" in document["metadata"]["name"]]
+    assert len(maps) == len(list((CHART / "files/dashboards").iterdir()))
+    assert {document["metadata"]["labels"]["grafana_dashboard"] for document in maps} == {"1"}
+
+
+@pytest.mark.parametrize("component", ["agent", "poller"])
+def test_scheduling_and_arguments_reach_the_pod(tmp_path: Path, component: str) -> None:
+    toleration = {"key": "dedicated", "operator": "Exists"}
+    given = {"priorityClassName": "high", "tolerations": [toleration], "extraArgs": ["--log.format=json"]}
+    (pod,) = (
+        document["spec"]["template"]["spec"]
+        for document in documents(tmp_path, {component: given})
+        if document["kind"] in {"DaemonSet", "Deployment"} and document["metadata"]["name"].endswith(component)
+    )
+    assert (pod["priorityClassName"], pod["tolerations"]) == ("high", [toleration])
+    assert pod["containers"][0]["args"][-1] == "--log.format=json"
 
 
 def test_the_objects_of_the_operator_can_be_demanded(tmp_path: Path) -> None:

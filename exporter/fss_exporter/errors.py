@@ -16,6 +16,11 @@
 Adapters translate foreign exceptions into these errors at a single place and keep the foreign exception as the cause.
 """
 
+from typing import Final
+
+INSTALL_OCI: Final = "Run pip install '.[oci]' in a clone."
+"""The fix for a missing module of the extra `[oci]`. No package index has fss-exporter yet."""
+
 
 class FssError(Exception):
     """An error that an operator can fix. The message names the problem, the place and the fix."""

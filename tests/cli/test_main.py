@@ -151,7 +151,7 @@ def test_a_command_whose_part_is_not_installed_says_so_and_costs_the_others_noth
     assert main.run(["--help"]) == 0
     assert "(not installed: oci)" in capsys.readouterr().out
     assert main.run(["doctor", "--any-flag"]) == 2
-    assert "pip install 'fss-exporter[oci]'" in capsys.readouterr().err
+    assert "pip install '.[oci]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

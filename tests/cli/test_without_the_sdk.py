@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-INSTALL = "pip install 'fss-exporter[oci]'"
+INSTALL = "pip install '.[oci]'"
 WITHOUT = """
 import sys
 for name in ("oci", "circuitbreaker", "msgspec", "cheroot"):
@@ -53,4 +53,4 @@ def test_doctor_says_in_one_line_how_to_install_it() -> None:
     assert ran.returncode == 2, ran.stderr
     assert "Traceback" not in ran.stderr
     (line,) = (line for line in ran.stdout.splitlines() if INSTALL in line)
-    assert line.strip() == f"do: {INSTALL}, or leave the account out with --no-account"
+    assert line.strip() == f"do: Run {INSTALL} in a clone. Or add --no-account."

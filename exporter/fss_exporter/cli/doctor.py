@@ -21,7 +21,7 @@ from fss_exporter.doctor.findings import Finding, Severity, exit_code
 from fss_exporter.doctor.mounts import check_mounts
 from fss_exporter.doctor.network import check_directories, check_network
 from fss_exporter.doctor.running_exporter import METRICS_URL, check_running
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.fetch import check_url
 from fss_exporter.instance_metadata import METADATA_URL
 from fss_exporter.nfs.procfs import Procfs
@@ -172,7 +172,7 @@ def _account(options: DoctorFlags, settings: Settings, *, asked: bool) -> "tuple
     try:
         from fss_exporter.cli.doctor_account import ask_account  # noqa: PLC0415  # an agent has no OCI SDK
     except ModuleNotFoundError as missing:
-        fix = "pip install 'fss-exporter[oci]', or leave the account out with --no-account"
+        fix = f"{INSTALL_OCI} Or add --no-account."
         message = f"the Python module {missing.name} is not installed, so OCI cannot be asked"
         return [], [Finding("credentials", Severity.PROBLEM, "", message, fix)]
     return ask_account(settings, options.wait_s or 0.0)

@@ -16,7 +16,7 @@ from click.exceptions import NoArgsIsHelpError
 from fss_exporter import __version__
 from fss_exporter.cli import terminal
 from fss_exporter.cli.command_group import CommandGroup
-from fss_exporter.errors import FssError, UsageError
+from fss_exporter.errors import INSTALL_OCI, FssError, UsageError
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -80,7 +80,7 @@ def _unavailable(name: str, missing: ModuleNotFoundError) -> click.Command:
 
     def refuse() -> None:
         raise UsageError(
-            f"{name} needs the Python module {missing.name}, which is not installed: pip install 'fss-exporter[oci]'"
+            f"{name} needs the Python module {missing.name}, which is not installed. {INSTALL_OCI}"
         ) from missing
 
     return click.Command(name, callback=refuse, context_settings=settings)

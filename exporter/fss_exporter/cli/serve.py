@@ -13,7 +13,7 @@ from fss_exporter.cli.cost_model import cost_model_part, overrides_of
 from fss_exporter.cli.flags import CONFIGURATION, duration
 from fss_exporter.cli.nfs_flags import NfsFlags, agent_options
 from fss_exporter.cli.runtime import Part
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import INSTALL_OCI, UsageError
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
@@ -191,8 +191,7 @@ def _oci(options: ServeFlags) -> Part:
         from fss_exporter.cli import oci_polling  # noqa: PLC0415  # an agent has no OCI SDK
     except ModuleNotFoundError as missing:
         raise UsageError(
-            f"--collector.oci needs the Python module {missing.name}, which is not installed: "
-            "pip install 'fss-exporter[oci]'"
+            f"--collector.oci needs the Python module {missing.name}, which is not installed. {INSTALL_OCI}"
         ) from missing
     from fss_exporter.settings import load  # noqa: PLC0415
 

@@ -27,7 +27,17 @@ SCRAPED_WITH_A_CERTIFICATE = {
 def helm(folder: Path, values: dict[str, Any], *flags: str) -> subprocess.CompletedProcess[str]:
     path = folder / "values.yaml"
     path.write_text(yaml.safe_dump(values))
-    command = (HELM, "template", "fss-exporter", CHART, "--kube-version", "1.31", "--values", path, *flags)
+    command: list[str | Path] = [
+        HELM,
+        "template",
+        "fss-exporter",
+        CHART,
+        "--kube-version",
+        "1.31",
+        "--values",
+        path,
+        *flags,
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -11,8 +11,9 @@ from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 
 from fss_exporter.web.binding import bind
 from fss_exporter.web.connections import ConnectionLimits
-from fss_exporter.web.http_server import HttpServer, Tls, no_tls
+from fss_exporter.web.http_server import HttpServer, no_tls
 from fss_exporter.web.messages import Application, Request, Response, text
+from fss_exporter.web.protocol import Tls
 
 
 @dataclass

@@ -6,6 +6,7 @@ import bcrypt
 import pytest
 
 from fss_exporter.web.passwords import Passwords, Verdict
+from fss_exporter.web.turns import WAITING, client_of
 
 PASSWORD = "correct horse"
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
@@ -117,22 +118,73 @@ def test_user_and_password_are_not_confused_with_another_split_of_the_same_lette
     assert check(checker, basic("a", "bc"), basic("ab", "c")) == [Verdict.KNOWN, Verdict.UNKNOWN]
 
 
-def test_one_password_is_hashed_at_a_time_and_a_client_may_have_few_waiting(hashing: Hashing) -> None:
+def verdicts_of(hashing: Hashing, guesses: list[str], scraper: str) -> tuple[list[Verdict], Verdict]:
+    """Verdicts of guesses from these addresses, which are all there first, and of a right password from `scraper`."""
     hashing.go.clear()
 
-    async def run() -> list[Verdict]:
+    async def run() -> tuple[list[Verdict], Verdict]:
         checker = Passwords({"me": HASH})
-        tasks = [asyncio.create_task(checker.check(basic("me", f"guess {number}"), "::1")) for number in range(30)]
+        tasks = [
+            asyncio.create_task(checker.check(basic("me", f"guess {number}"), address))
+            for number, address in enumerate(guesses)
+        ]
         while not hashing.stored:
             await asyncio.sleep(0.001)
+        right = asyncio.create_task(checker.check(basic("me", PASSWORD), scraper))
+        await asyncio.sleep(0)
         hashing.go.set()
-        return await asyncio.gather(*tasks)
+        return await asyncio.gather(*tasks), await right
 
-    verdicts = asyncio.run(run())
+    return asyncio.run(run())
+
+
+def test_one_password_is_hashed_at_a_time_and_few_wait(hashing: Hashing) -> None:
+    guesses, right = verdicts_of(hashing, ["::1"] * 60, "::1")
 
     assert hashing.most_at_work == 1
-    assert verdicts.count(Verdict.BUSY) == 13
-    assert verdicts.count(Verdict.UNKNOWN) == 17
+    assert guesses.count(Verdict.UNKNOWN) == 1 + WAITING
+    assert guesses.count(Verdict.BUSY) == 60 - 1 - WAITING
+    assert right is Verdict.BUSY
+
+
+def test_a_scraper_that_shares_its_address_with_guessers_waits_for_its_turn(hashing: Hashing) -> None:
+    assert verdicts_of(hashing, ["10.0.0.1"] * 40, "10.0.0.1") == ([Verdict.UNKNOWN] * 40, Verdict.KNOWN)
+
+
+def test_guesses_from_another_address_make_room_for_a_scraper(hashing: Hashing) -> None:
+    guesses, right = verdicts_of(hashing, ["10.0.0.1"] * (1 + WAITING), "10.0.0.2")
+
+    assert right is Verdict.KNOWN
+    assert guesses[-1] is Verdict.BUSY
+    assert guesses.count(Verdict.BUSY) == 1
+
+
+def test_the_addresses_of_one_ipv6_network_count_as_one_client(hashing: Hashing) -> None:
+    guesses, right = verdicts_of(hashing, [f"2001:db8::{number:x}" for number in range(1 + WAITING)], "2001:db8:0:1::1")
+
+    assert right is Verdict.KNOWN
+    assert guesses.count(Verdict.BUSY) == 1
+
+
+def test_clients_that_all_wait_once_are_not_displaced(hashing: Hashing) -> None:
+    guesses, right = verdicts_of(hashing, [f"10.0.0.{number}" for number in range(1 + WAITING)], "10.0.1.1")
+
+    assert guesses == [Verdict.UNKNOWN] * (1 + WAITING)
+    assert right is Verdict.BUSY
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+    ],
+)
+def test_a_client_is_an_ipv4_address_or_an_ipv6_network(address: str, client: str) -> None:
+    assert client_of(address) == client
 
 
 def test_a_scraper_waits_for_one_guess_of_each_other_client_at_most(hashing: Hashing) -> None:

@@ -18,8 +18,8 @@ from tests.web.certificates import Authority
 from tests.web.serving import Served, serving
 
 from fss_exporter.web.connections import ConnectionLimits
-from fss_exporter.web.http_server import Tls
 from fss_exporter.web.messages import Request, Response, text
+from fss_exporter.web.protocol import Tls
 from fss_exporter.web.web_config_reload import WebConfigReload
 
 PROMPT_S = 2.0

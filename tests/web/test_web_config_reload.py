@@ -11,6 +11,7 @@ from tests.web.certificates import Authority
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Request, Response, text
+from fss_exporter.web.rate_limit import RateLimiter
 from fss_exporter.web.web_config_reload import WebConfigReload
 
 HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
@@ -46,13 +47,13 @@ def write(path: Path, content: str) -> Path:
     return path
 
 
-def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None) -> Response:
+def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None, peer: str = "::1") -> Response:
     """The response to one request, after one round of the loop that watches the file."""
     look_twice(web_config)
 
     async def answer() -> Response:
         guarded = web_config.guard(application, open_paths=OPEN)
-        return await guarded(Request("GET", path, "", headers or {}, "::1"))
+        return await guarded(Request("GET", path, "", headers or {}, peer))
 
     return asyncio.run(answer())
 
@@ -87,6 +88,30 @@ def test_a_rate_limit_lets_a_burst_through_and_then_one_for_each_interval(tmp_pa
     assert [ask(web_config, "/metrics").status for _ in range(2)] == [200, 429]
     clock.now = 1000.0
     assert [ask(web_config, "/metrics").status for _ in range(4)] == [200, 200, 200, 429]
+
+
+def test_who_floods_uses_up_no_share_of_another_address(tmp_path: Path) -> None:
+    web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 1h, burst: 1}"), Clock())
+
+    assert [ask(web_config, "/metrics", peer="10.0.0.1").status for _ in range(3)] == [200, 429, 429]
+    assert ask(web_config, "/metrics", peer="10.0.0.2").status == 200
+
+
+def test_who_guesses_uses_up_no_share_of_a_scraper_on_the_same_address(tmp_path: Path) -> None:
+    content = f"rate_limit: {{interval: 1h, burst: 1}}\nbasic_auth_users: {{me: {HASH}}}"
+    web_config = WebConfigReload(write(tmp_path / "web.yml", content), Clock())
+
+    assert [ask(web_config, "/metrics").status for _ in range(3)] == [401] * 3
+    assert [ask(web_config, "/metrics", RIGHT).status for _ in range(2)] == [200, 429]
+
+
+def test_the_rate_limit_remembers_a_bounded_number_of_addresses() -> None:
+    limiter = RateLimiter(3600.0, 1, Clock())
+
+    assert all(limiter.take(f"10.0.{number // 250}.{number % 250}") for number in range(2000))
+
+    assert not limiter.take("10.0.7.249")
+    assert len(limiter._buckets) == 1000
 
 
 def test_a_changed_file_counts_from_the_next_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from tests.processes import require
 from tests.web.certificates import Authority
 
-from fss_exporter.web import http_server, passwords
+from fss_exporter.web import asgi, protocol, turns
 from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.web_config import WebConfiguration
 from fss_exporter.web.web_config_reload import WebConfigReload
@@ -72,7 +72,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"an idle connection after {limits.idle_seconds:g} s",
         f"At most {limits.connections} are open",
         f"{limits.unsent_bytes // 1024 // 1024} MiB are kept at most",
-        f"{http_server._UNREAD_BYTES // 1024} KiB of head and {http_server._BODY_BYTES // 1024} KiB of body",
+        f"{protocol.UNREAD_BYTES // 1024} KiB of head and {asgi.BODY_BYTES // 1024} KiB of body",
     ):
         assert sentence in section
-    assert f"{passwords._WAITING_PER_CLIENT} passwords of one address" in section
+    assert f"At most {turns.WAITING} passwords wait" in section

@@ -1,20 +1,19 @@
 """Basic authentication against bcrypt hashes, so that neither time nor load tells or breaks anything."""
 
-import asyncio
 import base64
 import binascii
 import hashlib
 import secrets
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Mapping
 from enum import Enum
 
 import bcrypt
 
 from fss_exporter.web.daemon_thread import in_thread
+from fss_exporter.web.turns import FairTurns, TooManyWait, client_of
 
 _REMEMBERED = 100
-_WAITING_PER_CLIENT = 16
 _BCRYPT_BYTES = 72
 _COST = slice(4, 6)
 
@@ -25,46 +24,6 @@ class Verdict(Enum):
     KNOWN = "known"
     UNKNOWN = "unknown"
     BUSY = "busy"
-
-
-class TooManyWait(Exception):
-    """A client has too many passwords waiting to be hashed."""
-
-
-class FairTurns:
-    """Lets one work at a time, and the clients that wait in turn: who asks once never waits for all of who asks often."""
-
-    def __init__(self) -> None:
-        self._busy = False
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-
-    async def acquire(self, client: str) -> None:
-        """Wait for a turn.
-
-        Raises:
-            TooManyWait: this client has too many waiting already.
-        """
-        if not self._busy:
-            self._busy = True
-            return
-        queue = self._waiting.setdefault(client, deque())
-        if len(queue) >= _WAITING_PER_CLIENT:
-            raise TooManyWait
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        queue.append(turn)
-        await turn
-
-    def release(self) -> None:
-        """Let the next client have its turn."""
-        while self._waiting:
-            client, queue = self._waiting.popitem(last=False)
-            turn = queue.popleft()
-            if queue:
-                self._waiting[client] = queue  # behind all others
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._busy = False
 
 
 class Passwords:
@@ -96,7 +55,7 @@ class Passwords:
         known = self._recall(proof)
         if known is None:
             try:
-                await self._turns.acquire(client)
+                await self._turns.acquire(client_of(client))
             except TooManyWait:
                 return Verdict.BUSY
             try:

@@ -156,7 +156,7 @@ class HttpServerConfig(_WebConfigSection):
 
 
 class RateLimit(_WebConfigSection):
-    """Token bucket over all requests: one token each `interval` seconds, at most `burst`; interval 0 is no limit."""
+    """Token bucket of each client: one token each `interval` seconds, at most `burst`. An interval of 0 is no limit."""
 
     interval: Annotated[float, BeforeValidator(_interval), Field(ge=0, allow_inf_nan=False)] = 0.0
     burst: int = 0

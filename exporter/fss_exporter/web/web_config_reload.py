@@ -15,31 +15,12 @@ from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.passwords import Passwords, Verdict
+from fss_exporter.web.rate_limit import RateLimiter
 from fss_exporter.web.tls import ServerTls, secure
-from fss_exporter.web.web_config import RateLimit, WebConfiguration, load
+from fss_exporter.web.web_config import WebConfiguration, load
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
-
-
-class _TokenBucket:
-    def __init__(self, limit: RateLimit, clock: Callable[[], float]) -> None:
-        self._limit = limit
-        self._clock = clock
-        self._tokens = float(limit.burst)
-        self._at = clock()
-
-    def take(self) -> bool:
-        """Whether one more request fits."""
-        if not self._limit.interval:
-            return True
-        now = self._clock()
-        self._tokens = min(self._limit.burst, self._tokens + (now - self._at) / self._limit.interval)
-        self._at = now
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +28,7 @@ class _InForce:
     configuration: WebConfiguration
     tls: ServerTls | None
     passwords: Passwords | None
-    bucket: _TokenBucket
+    limiter: RateLimiter
 
 
 class WebConfigReload:
@@ -140,16 +121,16 @@ class WebConfigReload:
 
     def _carried_over(
         self, configuration: WebConfiguration, before: _InForce | None
-    ) -> tuple[Passwords | None, _TokenBucket]:
+    ) -> tuple[Passwords | None, RateLimiter]:
         """What has been hashed and what has been used up stays, unless its own part of the file changed."""
         users, rate = configuration.basic_auth_users, configuration.rate_limit
         passwords = Passwords(users) if users else None
-        bucket = _TokenBucket(rate, self._clock)
+        limiter = RateLimiter(rate.interval, rate.burst, self._clock)
         if before is not None and before.configuration.basic_auth_users == users:
             passwords = before.passwords
         if before is not None and before.configuration.rate_limit == rate:
-            bucket = before.bucket
-        return passwords, bucket
+            limiter = before.limiter
+        return passwords, limiter
 
 
 _State = tuple[int, int, int] | None
@@ -165,17 +146,18 @@ def _state(path: Path) -> _State:
 
 
 async def _refusal(request: Request, in_force: _InForce) -> Response | None:
-    if not in_force.bucket.take():
-        return text(429, "too many requests; see rate_limit in the web configuration")
-    if in_force.passwords is None:
-        return None
-    verdict = await in_force.passwords.check(request.headers.get("authorization", ""), request.peer)
+    """Why a request gets no answer. Only a request with a right password counts, so that guesses use up no share."""
+    verdict = Verdict.KNOWN
+    if in_force.passwords is not None:
+        verdict = await in_force.passwords.check(request.headers.get("authorization", ""), request.peer)
     if verdict is Verdict.BUSY:
-        return text(503, "too many passwords to check at once; try again", ("Retry-After", "1"))
+        return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
     if verdict is Verdict.UNKNOWN:
         return text(
             401, "user and password, please", ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
         )
+    if not in_force.limiter.take(request.peer):
+        return text(429, "too many requests. rate_limit in the web configuration sets the limit")
     return None
 
 

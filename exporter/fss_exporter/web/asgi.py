@@ -1,0 +1,104 @@
+"""The application as uvicorn calls it: whole requests in, whole responses out, in pieces that wait for the client."""
+
+import email.utils
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from fss_exporter.web.messages import Application, Request, Response, text
+
+_LOG = logging.getLogger(__name__)
+BODY_BYTES = 1024
+"""No endpoint of the exporter wants a body."""
+_PIECE_BYTES = 32 * 1024
+CONNECTION = "connection"
+"""The key of the `Answering` connection in the state of a request."""
+
+Message = Mapping[str, Any]
+
+
+class Answering(Protocol):
+    """The connection of a request.
+
+    Attributes:
+        held_bytes: of the response's body, not yet written.
+    """
+
+    held_bytes: int
+
+    def begin_answer(self) -> None:
+        """The whole request has arrived."""
+
+
+class Asgi:
+    """Calls an application as uvicorn does.
+
+    Args:
+        application: turns requests into responses.
+    """
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
+        """Answer one request (https://asgi.readthedocs.io/en/latest/specs/www.html)."""
+        request = await _whole_request(scope, receive)
+        connection: Answering | None = scope["state"].get(CONNECTION)
+        if request is None or connection is None:  # the client has left
+            return
+        connection.begin_answer()
+        try:
+            response = request if isinstance(request, Response) else await self._application(request)
+        except Exception:  # noqa: BLE001  # a bug of ours costs this request
+            _LOG.exception("%s %s failed", scope["method"], scope["path"])
+            response = text(500, "internal error; the exporter's log says more")
+        await send({"type": "http.response.start", "status": response.status, "headers": _headers(response)})
+        body = response.body
+        for start in range(0, len(body), _PIECE_BYTES):  # each piece waits until the client has taken the one before
+            end = start + _PIECE_BYTES
+            connection.held_bytes = max(0, len(body) - end)
+            await send({"type": "http.response.body", "body": body[start:end], "more_body": True})
+        # This one waits as well: uvicorn reads the next request when the client has taken this response.
+        await send({"type": "http.response.body", "body": b""})
+
+
+def _headers(response: Response) -> list[tuple[bytes, bytes]]:
+    headers = (
+        ("Date", email.utils.formatdate(usegmt=True)),
+        ("Content-Type", response.content_type),
+        ("Content-Length", str(len(response.body))),
+        *response.headers,
+    )
+    return [(name.encode(), value.encode()) for name, value in headers]
+
+
+async def _whole_request(scope: Mapping[str, Any], receive: Callable[[], Any]) -> Request | Response | None:
+    """The request, the response that refuses it, or None if the client has left."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("ascii"), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    close = ("Connection", "close")
+    if scope["http_version"] not in {"1.0", "1.1"}:
+        return text(505, "this server speaks HTTP/1.1", close)
+    if "content-length" in headers and "transfer-encoding" in headers:
+        return text(400, "a request has a content length or a transfer encoding, not both", close)
+    body = bytearray()
+    while True:
+        message: Message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message["body"]
+        if len(body) > BODY_BYTES:
+            return text(413, f"request bodies end at {BODY_BYTES} bytes here", close)
+        if not message["more_body"]:
+            break
+    path = scope["path"]
+    if not path.startswith("/"):  # a client that takes this server for a proxy sends a whole URL
+        try:
+            path = urlsplit(path).path or "/"
+        except ValueError:
+            return text(400, "not a request target", close)
+    peer = (scope["client"] or ("",))[0]
+    return Request(scope["method"], path, scope["query_string"].decode("latin-1"), headers, peer, bytes(body))

@@ -1,0 +1,221 @@
+"""One connection: uvicorn's HTTP/1.1 protocol (with h11), with a time limit for each step and a bound on unsent bytes.
+
+docs/decisions/http-server.md says what is added to uvicorn and why. tests/web/test_attacks.py tries it.
+"""
+
+import asyncio
+import asyncio.sslproto
+import logging
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from fss_exporter.log_once import LogOnce
+from fss_exporter.web.asgi import CONNECTION, Asgi
+from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor
+
+UNREAD_BYTES = 16 * 1024
+"""Of a request's head, and of requests sent ahead of their answers. A client that sends more is closed."""
+_BAD_REQUEST = b"this is not HTTP/1.1 as the exporter reads it\n"
+
+asyncio.sslproto.SSLProtocol.max_size = 32 * 1024  # bytes read at once, a buffer of each connection; 256 KiB otherwise
+
+
+class Tls(Protocol):
+    """How one new connection is secured."""
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """Certificate, client CA, versions and ciphers."""
+
+    def admits(self, certificate: Mapping[str, Any] | None) -> bool:
+        """Whether a verified client certificate, as `SSLSocket.getpeercert` gives it, has an allowed name."""
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all connections of a server share.
+
+    Attributes:
+        uvicorn: configuration of the protocol.
+        state: uvicorn's own list of connections and requests.
+        tls: asked for each new connection; None for plain HTTP.
+        limits: numbers, bytes and times.
+        connections: all that are open.
+        log_once: for what clients do wrong.
+        is_stopping: whether new connections are refused.
+    """
+
+    uvicorn: Config
+    state: ServerState
+    tls: Callable[[], Tls | None]
+    limits: ConnectionLimits
+    connections: Connections
+    log_once: LogOnce
+    is_stopping: bool = False
+
+
+def uvicorn_config(application: Asgi, limits: ConnectionLimits) -> Config:
+    """Uvicorn without its own log, time limits and loop: the exporter has all three."""
+    return Config(
+        application,
+        loop="none",
+        interface="asgi3",
+        lifespan="off",
+        ws="none",
+        log_config=None,
+        log_level=logging.CRITICAL,  # what uvicorn would log of clients and of the application is logged here, once
+        access_log=False,
+        proxy_headers=False,
+        timeout_keep_alive=int(limits.idle_seconds) + 1,  # `Connections` is first
+        h11_max_incomplete_event_size=UNREAD_BYTES,
+    )
+
+
+class HttpConnection(H11Protocol):
+    """One connection. `Connections` knows at any time what it waits for.
+
+    Args:
+        shared: with the other connections of the server.
+
+    Attributes:
+        held_bytes: of the response's body, not yet written.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared.uvicorn, shared.state, {CONNECTION: self})
+        self._shared = shared
+        self._socket_transport: asyncio.Transport | None = None
+        self._waits_for = WaitsFor.REQUEST
+        self._handshake: asyncio.Task[None] | None = None
+        self._has_begun = False
+        self._early = b""
+        self.held_bytes = 0
+
+    def _wait_for(self, waits_for: WaitsFor) -> None:
+        self._waits_for = waits_for
+        self._shared.connections.enter(self, waits_for)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of the response that the client has not taken; below TLS some more wait in the socket's transport."""
+        transports = {self.transport, self._socket_transport} - {None}
+        return self.held_bytes + sum(transport.get_write_buffer_size() for transport in transports if transport)
+
+    def abort(self) -> None:
+        """Close the connection now."""
+        if self._socket_transport:
+            self._socket_transport.abort()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Serve plain HTTP, or shake hands first."""
+        self._socket_transport = transport
+        if self._shared.is_stopping:
+            transport.abort()
+            return
+        tls = self._shared.tls()
+        if tls is None:
+            self._begin(transport)
+        else:
+            self._wait_for(WaitsFor.REQUEST)
+            transport.pause_reading()
+            self._handshake = self.loop.create_task(self._secure(transport, tls))
+
+    async def _secure(self, plain: asyncio.Transport, tls: Tls) -> None:
+        seconds = self._shared.limits.request_seconds
+        try:
+            secured = await self.loop.start_tls(
+                plain,
+                self,
+                tls.context,
+                server_side=True,
+                ssl_handshake_timeout=seconds,
+                ssl_shutdown_timeout=seconds,
+            )
+            if secured is None:
+                raise ConnectionResetError("it went away")
+            if not tls.admits(secured.get_extra_info("peercert")):
+                raise PermissionError("the client certificate has none of the names in client_allowed_sans")
+        except OSError as refused:
+            peer = (plain.get_extra_info("peername") or ("a client",))[0]
+            self._shared.log_once.failed(
+                f"handshake {type(refused).__name__}", f"no TLS with {peer}: {refused or 'it went away'}"
+            )
+            self._shared.connections.close(self)
+        else:
+            self._begin(secured)
+
+    def _begin(self, transport: asyncio.Transport) -> None:
+        # The client has taken a piece when this buffer is empty. With a high mark of 0 a TLS transport never resumes.
+        transport.set_write_buffer_limits(high=1, low=0)
+        if transport is not self._socket_transport and self._socket_transport:
+            self._socket_transport.set_write_buffer_limits(high=1, low=0)
+        super().connection_made(transport)
+        self._has_begun = True
+        self._wait_for(WaitsFor.REQUEST)
+        if self._early:
+            self.data_received(self._early)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._shared.connections.leave(self)
+        if self._has_begun:
+            super().connection_lost(exc)
+        self.app_state.clear()  # or this object would keep itself, and its response, until the garbage collector runs
+        if self.scope:
+            self.scope["state"].clear()
+
+    def data_received(self, data: bytes) -> None:
+        """Read a request; its first byte starts its time limit."""
+        if len(self.conn.trailing_data[0]) + len(data) > UNREAD_BYTES:
+            self._shared.connections.close(self)
+            return
+        if not self._has_begun:  # the request came together with the end of the handshake
+            self._early += data
+            return
+        if self._waits_for is WaitsFor.NEXT_REQUEST:
+            self._wait_for(WaitsFor.REQUEST)
+        super().data_received(data)
+
+    def begin_answer(self) -> None:
+        """The whole request has arrived and waits for its answer."""
+        self._wait_for(WaitsFor.ANSWER)
+
+    def pause_writing(self) -> None:
+        """The answer waits until the client reads."""
+        super().pause_writing()
+        if not self.transport.is_closing():
+            self._wait_for(WaitsFor.CLIENT_READS)
+
+    def resume_writing(self) -> None:
+        """The client has taken all that was written."""
+        super().resume_writing()
+        if self._waits_for is WaitsFor.CLIENT_READS and not self.transport.is_closing():
+            self._wait_for(WaitsFor.ANSWER)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        if not self.transport.is_closing():
+            self._wait_for(WaitsFor.NEXT_REQUEST)
+            super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP. uvicorn's own answer breaks off where the request was a HEAD."""
+        self._shared.log_once.failed("malformed", f"refused a request of {(self.client or ('a client',))[0]}: {msg}")
+        head = f"HTTP/1.1 400 Bad Request\r\nContent-Length: {len(_BAD_REQUEST)}\r\nConnection: close\r\n\r\n"
+        self.transport.write(head.encode() + _BAD_REQUEST)
+        self.transport.close()
+        if self.transport.get_write_buffer_size():
+            self._wait_for(WaitsFor.CLIENT_READS)
+
+    def shutdown(self) -> None:
+        """Close the connection when the answer it waits for is sent."""
+        with suppress(h11.LocalProtocolError):
+            super().shutdown()

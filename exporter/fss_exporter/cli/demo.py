@@ -18,8 +18,8 @@ from fss_exporter.demo.region import Region, large, small
 from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
 from fss_exporter.errors import UsageError
 
-UTILISATION = "fss_mount_target_iops / fss_mount_target_iops_limit"
-"""PromQL: the share of its IOPS ceiling that each mount target uses."""
+UTILISATION = "mount_target:fss_utilisation:ratio"
+"""The recorded series of the share of each ceiling in use."""
 
 
 def _listed(title: str, kinds: Mapping[str, str]) -> str:
@@ -145,13 +145,13 @@ def _what_to_see(urls: Sequence[str], region: Region, credentials: Path) -> str:
             f"Tenancy      {region.tenancy.id}",
             f"Credentials  {credentials}",
             "",
-            "How close is each mount target to its IOPS ceiling?",
+            "Which operations cause the load?",
             "",
-            f"    {UTILISATION}",
+            f"    fss-exporter iostat --url {urls[0]} --by operation 5",
             "",
             *_how_to_draw(urls[0]),
             *_how_to_make_alarms(region, credentials),
-            "The first poll of OCI takes some seconds. Ctrl-C ends the demo; nothing stays behind.",
+            "The first poll of OCI takes some seconds. Ctrl-C ends the demo and removes its files.",
         )
     )
 
@@ -165,6 +165,7 @@ def _how_to_draw(url: str) -> tuple[str, ...]:
         f"    Prometheus  scrape_configs: [{{job_name: fss, static_configs: [{{targets: ['{urlsplit(url).netloc}']}}]}}]",
         "                rule_files: [fss-assets/rules/recording.yml, fss-assets/rules/alerts.yml]",
         "    Grafana     Dashboards > New > Import: fss-assets/dashboards/*.json, with the Prometheus data source",
+        f"    Query       {UTILISATION}  (the share of each ceiling in use)",
         "",
     )
 

@@ -18,7 +18,8 @@ OPERATIONS = (
 ).split()
 CLASSES = list(OPERATION_CLASSES)
 KINDS = ["read", "write", "metadata"]
-OF_OTHER_SERVICES = re.compile("fss_client_(service_info|objective_.*|.*_limit)")
+OF_OTHER_SERVICES = re.compile("fss_client_(service_info|objective_.*|latency_objective_.*|.*_limit)")
+OF_HOSTS = ("fss_nfs_sent_bytes_total", "fss_nfs_received_bytes_total")
 OPTIONS = 'protocol="tcp",nconnect="1",rsize="1048576",wsize="1048576",mount_point="/mnt"'
 
 
@@ -92,11 +93,15 @@ def _selectors(node: Any) -> Iterator[Any]:
 def of_client(client: int, names: Mapping[str, Selected]) -> Iterator[str]:
     """Series of one client."""
     scraped = f'job="fss",instance="client-{client}:10949"'
+    if not any(name.startswith("node_") for name in names):
+        # The rules record series of single clients for node_exporter and for clients with a fault. This fleet has neither.
+        names = {name: series for name, series in names.items() if not name.startswith("client:")}
     for number in range(MOUNTS):
         address = f"10.80.{(client + number) % MOUNT_TARGETS}.10"
         for name, series in names.items():
             if (own := _of_mount(series, address, number)) and series.wants(service="oci-fss"):
                 yield from (f"{name}{{{split}{scraped},{own}}}" for split in series.splits())
+    yield from (f"{name}{{{scraped}}}" for name in names if name in OF_HOSTS)
     if "up" in names:
         yield f"up{{{scraped}}}"
     if "fss_exporter_build_info" in names:
@@ -114,9 +119,13 @@ def _of_mount(series: Selected, address: str, number: int) -> str:
     if name.startswith(("node_mountstats_", "node_mount:", "node_class:")):
         return f'mountaddr="{address}",export="{address}:/export/{number}",protocol="tcp"'
     if name.startswith("client:"):
-        by_node_exporter = series.wants(agent="node_exporter") and not series.wants(agent="")
-        return f'{at},agent="node_exporter"' if by_node_exporter else at
-    if not name.startswith("fss_client_") or OF_OTHER_SERVICES.fullmatch(name) or name not in CATALOGUE:
+        return f'{at},agent="node_exporter"'
+    if (
+        not name.startswith("fss_client_")
+        or name in OF_HOSTS
+        or OF_OTHER_SERVICES.fullmatch(name)
+        or name not in CATALOGUE
+    ):
         return ""  # a histogram has series in exact mode only, and the fleet runs without it
     if name == "fss_client_mount_info":
         return f"{mount},{OPTIONS}"

@@ -33,7 +33,6 @@ BY_CLIENTS = {
     "address_class:fss_client_estimated_iops:rate5m": _CLASS,
     "address_class:fss_client_estimated_iops_lower_bound:rate5m": _CLASS,
     "address_class:fss_client_estimated_iops_upper_bound:rate5m": _CLASS,
-    "address_class:fss_client_bytes:rate5m": _CLASS,
     "address_class:fss_client_operations:irate5m": _CLASS,
     "address_class:fss_client_rtt_seconds:mean": _CLASS,
     "address_class:fss_client_io_size_bytes:mean": _CLASS,
@@ -114,11 +113,13 @@ class Names:
         names = cls(known)
         for name, labels in BY_CLIENTS.items():
             known[name] = Series(labels | {"agent"})
+        dimensions: dict[str, Dimension] = {}
         for rule in recording_rules():
-            series = names.series(promql_parser.parse(rule["expr"]))
-            labels = series.labels | set(rule.get("labels", {}))
-            held = known.get(rule["record"])
-            known[rule["record"]] = Series(labels | (held.labels if held else frozenset()), series.dimension)
+            series, name = names.series(promql_parser.parse(rule["expr"])), rule["record"]
+            held = known.get(name, Series(frozenset()))
+            # The first rule of a name decides about the dimension. A count over a ceiling is a ratio, and a count has none.
+            dimension = dimensions.setdefault(name, series.dimension)
+            known[name] = Series(series.labels | set(rule.get("labels", {})) | held.labels, dimension)
         return names
 
     def series(self, node: Any) -> Series:

@@ -102,7 +102,7 @@ def test_a_cell_forwards_what_only_it_can_record_and_what_the_centre_needs_raw()
     (relabel,) = write_to["write_relabel_configs"]
     assert (relabel["action"], relabel["source_labels"]) == ("keep", ["__name__"])
     assert set(relabel["regex"].split("|")) == needed, "run: make chart"
-    assert {"up", "fss_exporter_build_info", "address_class:fss_client_estimated_iops:rate5m"} <= needed
+    assert {"up", "fss_exporter_build_info", "address:fss_client_estimated_iops:rate5m"} <= needed
     assert not {name for name in needed if name.startswith("mount_target:")}
 
 

@@ -194,14 +194,55 @@ def test_mounts_are_filtered_by_expressions_that_fit_a_whole_name(
     assert reading.skipped == ()
 
 
-def test_without_names_of_operations_there_is_one_series_a_class_and_at_most_45_a_mount() -> None:
+def test_without_names_of_operations_there_are_classes_and_at_most_45_series_a_mount() -> None:
     agent = Agent()
     agent.tick((1, 1000, 5))
     agent.tick((1, 1001, 9))
     collector = NfsCollector(agent.ticker, by_operation=False, zero_answers=0)
     told = {family.name: family.samples for family in collector.collect()}
 
-    operations = {sample.labels["class"]: sample.value for sample in told["fss_client_operations"]}
-    assert operations == {"read": 4, "write": 0, "metadata_read": 0, "metadata_write": 4}
-    assert "operation" not in told["fss_client_operations"][0].labels
-    assert sum(len(samples) for name, samples in told.items() if name.startswith("fss_client_")) <= 45
+    requests = {sample.labels["class"]: sample.value for sample in told["fss_client_requests"]}
+    assert requests == {"read": 4, "write": 0, "metadata_read": 0, "metadata_write": 4}
+    assert "fss_client_operations" not in told
+    assert sum("export" in sample.labels for samples in told.values() for sample in samples) <= 45
+
+
+def at_address(agent: Agent, name: str) -> dict[str, float]:
+    """A counter by address, as a server is told that asks now."""
+    return {
+        sample.labels["address"]: sample.value
+        for family in agent.collector.collect()
+        if family.name == f"fss_client_address_{name}"
+        for sample in family.samples
+    }
+
+
+def test_an_address_counts_the_requests_and_the_cost_of_all_its_mounts() -> None:
+    agent = Agent(zero_answers=0)
+    agent.tick((1, 1000, 5), (3, 1000, 5))
+    agent.tick((1, 1001, 9), (3, 1001, 6))
+
+    assert at_address(agent, "requests") == {"10.0.0.4": 10}
+    assert at_address(agent, "estimated_io_operations") == {"10.0.0.4": 5 * 8 + 5 * 2}
+
+
+def test_a_new_address_shows_zeros_in_the_first_answer() -> None:
+    agent = Agent()
+    agent.tick()
+    agent.tick((1, 0, 500))
+
+    assert at_address(agent, "requests") == {"10.0.0.4": 0}
+    assert at_address(agent, "requests") == {"10.0.0.4": 1000}
+
+
+def test_an_address_never_counts_down_and_vanishes_with_its_last_mount() -> None:
+    agent = Agent(retention_s=60, zero_answers=0)
+    agent.tick((1, 1000, 5), (3, 1000, 5))
+    agent.tick((1, 1001, 9), (3, 1001, 6))
+    agent.tick((3, 1101, 6), seconds=100)
+    agent.tick((3, 1102, 6))
+
+    assert at_address(agent, "requests") == {"10.0.0.4": 10}
+    agent.tick(seconds=100)
+    agent.tick()
+    assert at_address(agent, "requests") == {}

@@ -232,6 +232,7 @@ def test_every_series_of_a_mount_is_there_at_zero_from_its_first_sight() -> None
     assert len(exported["fss_client_operations"]) == 22
     assert {labels["class"] for labels, _ in exported["fss_client_operations"]} == set(OPERATION_CLASSES)
     for name in (
+        "requests",
         "estimated_io_operations",
         "rtt_seconds",
         "queue_seconds",

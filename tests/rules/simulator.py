@@ -13,12 +13,7 @@ START = 30
 OfMinute = Callable[[int], float | None]
 Value = float | None | OfMinute
 
-OPERATIONS = {
-    "read": ("READ",),
-    "write": ("WRITE",),
-    "metadata_read": ("GETATTR", "LOOKUP", "ACCESS"),
-    "metadata_write": ("SETATTR", "CREATE", "REMOVE"),
-}
+CLASSES = ("read", "write", "metadata_read", "metadata_write")
 _SIZE = "8KiB_to_64KiB"
 _MONITORED = (
     "MountTargetIOPS MountTargetConnections MountTargetReadThroughput MountTargetWriteThroughput MountTargetHealth "
@@ -268,12 +263,18 @@ class Client:
         world.add("fss_collector_success", {**labels, "collector": "nfs"}, there(1))
         world.add("fss_client_unanswered_seconds", {**labels, "address": self.address}, there(self.unanswered))
         mount = {**labels, "address": self.address, "server": self.address, "export": "/data", "service": self.service}
-        for kind, operations in OPERATIONS.items():
-            self._class({**mount, "class": kind}, operations)
+        for kind in CLASSES:
+            self._class({**mount, "class": kind})
+        at_address, classes = {**labels, "address": self.address}, len(CLASSES)
+        world.count(
+            "fss_client_address_requests_total", at_address, lambda m: classes * (at(self.operations, m) or 0), there(1)
+        )
         for name in ("read", "written"):
             world.count(
                 f"fss_client_{name}_bytes_total", mount, lambda m: (at(self.operations, m) or 0) * self.size, there(1)
             )
+        if self.service == "oci-fss":
+            world.count("fss_client_address_estimated_io_operations_total", at_address, self._cost, there(1))
         world.count("fss_client_unexpected_errors_total", mount, self.failing, there(1))
         return self
 
@@ -281,27 +282,18 @@ class Client:
         """A value where and when the client is scraped."""
         return lambda m: at(value, m) if at(self.scraped, m) is not None and not m % self.every else None
 
-    def _class(self, labels: dict[str, object], operations: tuple[str, ...]) -> None:
+    def _class(self, labels: dict[str, object]) -> None:
         world, there = self.world, self.there(1)
         rate = self.operations
-        for operation in operations:
-            world.count(
-                "fss_client_operations_total",
-                {**labels, "operation": operation},
-                lambda m: (at(rate, m) or 0) / len(operations),
-                there,
-            )
+        world.count("fss_client_requests_total", labels, rate, there)
         world.count(
             "fss_client_rtt_seconds_total", labels, lambda m: (at(rate, m) or 0) * (at(self.rtt, m) or 0), there
         )
-        world.count("fss_client_queue_seconds_total", labels, 0, there)
-        if self.service == "oci-fss":
-            cost = self.iops if self.iops is not None else (lambda m: (at(rate, m) or 0) * 2)
-            world.count(
-                "fss_client_estimated_io_operations_total",
-                labels,
-                lambda m: (at(cost, m) or 0) / 4 if self.iops is not None else at(cost, m),
-                there,
-            )
         if labels["class"] == "read":
             world.count("fss_client_retransmissions_total", labels, self.retransmitted, there)
+
+    def _cost(self, minute: int) -> float:
+        """I/O operations a second of all classes."""
+        if self.iops is not None:
+            return at(self.iops, minute) or 0
+        return len(CLASSES) * 2 * (at(self.operations, minute) or 0)

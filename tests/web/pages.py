@@ -55,6 +55,7 @@ def mount(
         ("fss_client_estimated_io_operations_total", done, io),
         ("fss_client_estimated_io_operations_lower_bound_total", done, io * 0.9),
         ("fss_client_estimated_io_operations_upper_bound_total", done, io * 1.2),
+        ("fss_client_requests_total", done, io / cost),
         ("fss_client_operations_total", done | {"operation": operation}, io / cost),
         ("fss_client_rtt_seconds_total", done, io / cost * 0.002),
         ("fss_client_queue_seconds_total", done, io / cost * 0.0005),

@@ -7,9 +7,9 @@ from tools.dashboards.frame import Section, dashboard, query_variable
 from tools.dashboards.operations import busiest_operations, cost_by_class
 from tools.dashboards.panels import NEUTRAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import RETRANSMISSION_STEPS, TO_CLIENT, nearest
+from tools.dashboards.words import RETRANSMISSION_STEPS, TO_CLIENT, client_iops, largest_now
 
-_IOPS = f"client:fss_client_estimated_iops:rate5m{{{CHOSEN}}}"
+_IOPS = client_iops(CHOSEN)
 _RETRANSMISSIONS = f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}"
 _ERRORS = f"client:fss_client_unexpected_errors:ratio_rate5m{{{CHOSEN}}}"
 _WAITING = f"client:fss_client_unanswered_seconds:now{{{CHOSEN}}}"
@@ -76,7 +76,10 @@ _STATS = [
 _TOP = graph(
     "Top clients by estimated IOPS",
     "The ten clients that cost most in the time shown, each on each mount target. One far above the rest: open What costs with that client.",
-    Query(_with_mount_target(nearest(_IOPS, "instance, address")), "{{instance}}, {{mount_target}} {{address}}"),
+    Query(
+        _with_mount_target(largest_now(lambda at: client_iops(CHOSEN, at), "instance, address")),
+        "{{instance}}, {{mount_target}} {{address}}",
+    ),
     unit="iops",
     width=12,
 )
@@ -88,7 +91,7 @@ def _of_client(expr: str) -> str:
     return f'label_replace({named}, "mount_target", "-", "mount_target", "")'
 
 
-_COSTLIEST = f"topk(50, sum by (instance, address) ({_IOPS}))"
+_COSTLIEST = f"topk(50, {_IOPS})"
 _NOW = table(
     "Top clients now",
     "The fifty clients that cost most now, and all with a fault. A dash means no fault. Waiting is the time since the last reply to a client with "
@@ -118,9 +121,13 @@ _NOW = table(
 def _mean_size(kind: str, done: str) -> Query:
     return Query(
         f"sum(rate(fss_client_{done}_bytes_total{{{CHOSEN}}}[$__rate_interval]))\n"
-        f'/ (sum(rate(fss_client_operations_total{{class="{kind}", {CHOSEN}}}[$__rate_interval])) > 0)',
+        f'/ (sum(rate(fss_client_requests_total{{class="{kind}", {CHOSEN}}}[$__rate_interval])) > 0)',
         kind,
     )
+
+
+def _locks(at: str) -> str:
+    return f"sum by (address) (rate(fss_client_estimated_lock_io_operations_total{{{CHOSEN}}}[$__rate_interval]{at}))"
 
 
 _WHAT = Section(
@@ -146,7 +153,7 @@ _WHAT = Section(
             "The operation table of the kernel has no locks. This estimate counts four I/O operations for each POSIX lock. High: an application that "
             "locks in a loop. local_lock=all keeps locks on the client, if only one client uses the file.",
             Query(
-                nearest('address:fss_client_estimated_lock_iops:rate5m{address=~"$address"}', "address"),
+                largest_now(_locks, "address"),
                 "{{address}}",
             ),
             unit="iops",
@@ -192,8 +199,10 @@ def clients() -> Json:
             query_variable(
                 "client",
                 "Client",
-                'label_values(client:fss_client_estimated_iops:rate5m{address=~"$address"}, instance)',
+                'query_result(group by (instance) (fss_client_address_requests_total{address=~"$address"})'
+                ' or group by (instance) (client:fss_client_estimated_iops:rate5m{address=~"$address"}))',
                 description="Clients with an agent that mount the chosen mount targets.",
+                regex='/instance="(?<value>[^"]+)/',
             ),
             query_variable(
                 "mount_target",

@@ -13,7 +13,7 @@ def _mean_time(what: str, by: str, at: str = "") -> str:
     rate = f"[$__rate_interval]{at}"
     return (
         f"sum by ({by}) (rate(fss_client_{what}_seconds_total{{{CHOSEN}}}{rate}))"
-        f" / (sum by ({by}) (rate(fss_client_operations_total{{{CHOSEN}}}{rate})) > 0)"
+        f" / (sum by ({by}) (rate(fss_client_requests_total{{{CHOSEN}}}{rate})) > 0)"
     )
 
 

@@ -127,7 +127,7 @@ _CEILINGS = table(
         "latency",
     ),
     Query(named(f"min by (region, mount_target_id) (slo:fss_error_budget_left:ratio{{{IN_REGION}}})"), "budget"),
-    Query(_each(f'mount_target:fss_utilisation:forecast14d{{resource!="connections", {IN_REGION}}}'), "forecast"),
+    Query(_each(f'mount_target:fss_utilisation:forecast14d{{resource!~".*connections", {IN_REGION}}}'), "forecast"),
     Query(_each(f"mount_target:fss_mount_targets_needed:count{{{IN_REGION}}}"), "needed"),
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
@@ -229,7 +229,7 @@ _GROWTH = graph(
     "above. A line that climbs towards the orange one is a reason to plan now.",
     Query(
         nearest(
-            f'mount_target:fss_utilisation:busiest7d{{resource!="connections", {IN_REGION}}}',
+            f'mount_target:fss_utilisation:busiest7d{{resource!~".*connections", {IN_REGION}}}',
             "region, mount_target_id, resource",
         ),
         "{{mount_target}}, {{resource}}",

@@ -19,7 +19,15 @@ from tools.dashboards.panels import (
     stat,
 )
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import BUDGET_STEPS, BURN_STEPS, CLASS_WORDS, TO_CLIENT, ceiling, nearest
+from tools.dashboards.words import (
+    BUDGET_STEPS,
+    BURN_STEPS,
+    CLASS_WORDS,
+    TO_CLIENT,
+    ceiling,
+    client_iops,
+    largest_now,
+)
 
 from fss_exporter.model.thresholds import WARNING_RATIO
 
@@ -76,6 +84,19 @@ _STATS = [
 
 _MEASURED, _OCI, _FROM_CLIENTS = "measured", "estimated from OCI", "estimated from clients"
 _BOUNDS = {source: (f"{source}, at least", f"{source}, at most") for source in (_OCI, _FROM_CLIENTS)}
+_METADATA = f'class=~"metadata_.+", {ADDRESS}'
+
+
+def _bound_from_clients(bound: str) -> str:
+    """The estimate for metadata is exact, so READs and WRITEs alone have bounds."""
+    return (
+        f"sum(\nrate(fss_client_estimated_io_operations_{bound}_bound_total{{{ADDRESS}}}[$__rate_interval])"
+        f"\nor rate(fss_client_estimated_io_operations_total{{{_METADATA}}}[$__rate_interval])"
+        f"\nor address_class:fss_client_estimated_iops_{bound}_bound:rate5m{{{ADDRESS}}}"
+        f"\nor address_class:fss_client_estimated_iops:rate5m{{{_METADATA}}}\n)"
+    )
+
+
 _IOPS = graph(
     "IOPS by source, against the ceiling",
     "I/O operations per second. Measured is the figure of OCI, where the tenancy has it. The estimates follow the cost table, and the band is "
@@ -86,8 +107,8 @@ _IOPS = graph(
     Query(f"max(fss_mount_target_estimated_iops_lower_bound{{{THIS}}})", _BOUNDS[_OCI][0]),
     Query(f"max(fss_mount_target_estimated_iops_upper_bound{{{THIS}}})", _BOUNDS[_OCI][1]),
     Query(f"max(mount_target:fss_client_estimated_iops:rate5m{{{THIS}}})", _FROM_CLIENTS),
-    Query(f"sum(address_class:fss_client_estimated_iops_lower_bound:rate5m{{{ADDRESS}}})", _BOUNDS[_FROM_CLIENTS][0]),
-    Query(f"sum(address_class:fss_client_estimated_iops_upper_bound:rate5m{{{ADDRESS}}})", _BOUNDS[_FROM_CLIENTS][1]),
+    Query(_bound_from_clients("lower"), _BOUNDS[_FROM_CLIENTS][0]),
+    Query(_bound_from_clients("upper"), _BOUNDS[_FROM_CLIENTS][1]),
     *ceiling("fss_mount_target_iops_limit", THIS, WARNING_RATIO),
     unit="iops",
     overrides=[
@@ -102,20 +123,19 @@ _IOPS = graph(
 )
 
 
-_OF_EVERY_CLIENT = f"client:fss_client_estimated_iops:rate5m{{{ADDRESS}}}"
 _WHO = [
     graph(
         "Clients that cost most",
         "Estimated IOPS of the ten clients that cost most in the time shown. One line far above the rest: talk to its owner. Many alike: spread "
         "them over mount targets.",
-        Query(nearest(_OF_EVERY_CLIENT, "instance, address"), "{{instance}}"),
+        Query(largest_now(lambda at: client_iops(ADDRESS, at), "instance, address"), "{{instance}}"),
         unit="iops",
         width=8,
     ),
     table(
         "Top clients now",
         "The ten clients that cost most now. Click one for its mounts, operations and options.",
-        Query(f"topk(10, sum by (instance, address) ({_OF_EVERY_CLIENT}))", "iops"),
+        Query(f"topk(10, {client_iops(ADDRESS)})", "iops"),
         columns={
             "instance": Column("Client", url=TO_CLIENT),
             "address": Column(None),
@@ -127,7 +147,8 @@ _WHO = [
     ),
     cost_by_class(
         "Cost by class of operations",
-        f"address_class:fss_client_estimated_iops:rate5m{{{ADDRESS}}}",
+        f"rate(fss_client_estimated_io_operations_total{{{ADDRESS}}}[$__rate_interval])"
+        f"\nor address_class:fss_client_estimated_iops:rate5m{{{ADDRESS}}}",
         width=8,
     ),
 ]

@@ -24,11 +24,11 @@ _PEAKS = graph(
     "is the least that the mount target had to serve at once. The sum of the highest seconds is the most, if they fell together. Peaks near the "
     "ceiling over a low mean: jobs that start together, or one greedy client.",
     Query(
-        f'max(mount_target:fss_client_peak_utilisation:ratio{{peak="one_client", {THIS}}})',
+        f"max(mount_target:fss_client_peak_utilisation:ratio{{{THIS}}})",
         "highest second of one client",
     ),
     Query(
-        f'max(mount_target:fss_client_peak_utilisation:ratio{{peak="all_clients", {THIS}}})',
+        f"sum(fss_client_peak_estimated_iops{{{ADDRESS}}}) / min(fss_mount_target_iops_limit{{{THIS}}})",
         "sum of the highest seconds",
     ),
     Query(

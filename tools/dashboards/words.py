@@ -65,6 +65,13 @@ def largest_now(expr: Callable[[str], str], by: str, *, operator: str = "topk", 
     return f"{expr('')}\nand on ({by})\n{operator}({count}, {expr(' @ end()')})"
 
 
+def client_iops(selector: str, at: str = "") -> str:
+    """Estimated IOPS of each client at each address, from agents and from node_exporter; `at` is a modifier of the time."""
+    by = "sum by (instance, address)"
+    counted = f"rate(fss_client_address_estimated_io_operations_total{{{selector}}}[$__rate_interval]{at})"
+    return f"({by} ({counted}) or {by} (client:fss_client_estimated_iops:rate5m{{{selector}}}{at}))"
+
+
 def named(expr: str) -> str:
     """Series by OCID with the display name of the mount target."""
     names = "group by (region, mount_target_id, mount_target) (fss_mount_target_info)"

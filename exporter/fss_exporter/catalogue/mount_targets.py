@@ -45,7 +45,6 @@ MOUNT_TARGETS: tuple[Metric, ...] = (
         "connections",
         "Limit of client connections with in-transit TLS encryption. OCI does not publish how many there are.",
         "limit of the shape, or `limits` in the configuration",
-        diagnostic=True,
     ),
     Metric(
         "fss_mount_target_latency_objective_seconds",

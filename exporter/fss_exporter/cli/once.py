@@ -105,7 +105,9 @@ class _Run:
     def state(self) -> str:
         """What the next run needs."""
         assert self._source.texts is not None  # noqa: S101  # there has been a reading
-        return kept_state.dump(kept_state.LastRun(self._boot_id, self._at, self._source.texts, self._accounts.mounts))
+        accounts, texts = self._accounts, self._source.texts
+        totals = accounts.mounts, accounts.addresses, accounts.network
+        return kept_state.dump(kept_state.LastRun(self._boot_id, self._at, texts, *totals))
 
     def _metrics(self, reading: Reading, at: float, zero_answers: int) -> str:
         self._at = at

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
+from fss_exporter.nfs.address_totals import AddressTotals, NetworkTotals
 from fss_exporter.nfs.estimated_costs import CostSource, EstimatedCosts, TransferChange
 from fss_exporter.nfs.mount_totals import MOST_OPERATIONS, MountTotals
 from fss_exporter.nfs.peaks import Peaks
@@ -59,6 +60,8 @@ class Accounts:
 
     Attributes:
         mounts: totals by key.
+        addresses: totals by address.
+        network: bytes on the wire of all mounts together.
         superblocks: superblocks of the last reading, by key.
         costs: the cost source.
         unanswered: seconds that requests to each address have waited.
@@ -76,6 +79,8 @@ class Accounts:
         self._retention_s = retention_s
         self._most_mounts = most_mounts
         self.mounts: dict[SeriesKey, MountTotals] = {}
+        self.addresses: dict[str, AddressTotals] = {}
+        self.network = NetworkTotals()
         self.superblocks: tuple[Superblock, ...] = ()
         self.costs: CostSource = costs or EstimatedCosts()
         self.unanswered = Unanswered()
@@ -119,6 +124,7 @@ class Accounts:
         """Add the growth of one superblock. Return the cost in I/O operations."""
         now = superblock.record
         totals = self.mounts.setdefault(superblock.key, MountTotals())
+        address = self.addresses.setdefault(superblock.key.address, AddressTotals())
         if before is None or not now.operations.keys() <= totals.operations.keys():
             totals.include(superblock, self._overrides.weights)
         payload = {
@@ -129,33 +135,43 @@ class Accounts:
         totals.written_bytes += payload[WRITE]
         if superblock.known.cost == "weighted":
             _add_locks(totals, before, now)
+        if totals.has_cost and address.io_operations is None:
+            address.io_operations = 0.0
         if before is not None and now.operations is before.operations:
             return 0.0
-        whole_cost = 0.0
+        done, whole_cost = 0, 0.0
         for name, counters in now.operations.items():
             old = before.operations.get(name, counters) if before else _NO_COUNTERS
             if old is not counters and old != counters and name in totals.operations:
-                whole_cost += self._add_operation(totals, superblock, name, old, payload.get(name, 0))
+                operations, cost = self._add_operation(totals, superblock, name, old, payload.get(name, 0))
+                done += operations
+                whole_cost += cost
+        address.requests += done
+        if whole_cost:
+            address.add_cost(whole_cost)
         return whole_cost
 
     def _add_operation(
         self, totals: MountTotals, superblock: Superblock, name: str, old: OperationCounters, payload_bytes: int
-    ) -> float:
+    ) -> tuple[int, float]:
+        """Add the change of one operation; return how many completed and their cost in I/O operations."""
         record, target = superblock.record, totals.operations[name]
         now = record.operations[name]
         operations = target.add(old, now)
         if (sent := now.sent_bytes - old.sent_bytes) > 0:
             totals.sent_bytes += sent
+            self.network.sent_bytes += sent
         if (received := now.received_bytes - old.received_bytes) > 0:
             totals.received_bytes += received
+            self.network.received_bytes += received
         if target.weight is not None:
-            return operations * target.weight
+            return operations, operations * target.weight
         if target.estimated is None:
-            return 0.0
+            return operations, 0.0
         cost = self.costs.cost(TransferChange(superblock.number, name, old, now, payload_bytes, record.options))
         cost = self._overrides.scaled(name, cost)
         target.add_cost(cost)
-        return cost.point
+        return operations, cost.point
 
     def _add_costs_apart(self, costs: dict[str, float], at: float) -> None:
         """Add costs that the cost source learns apart from mountstats, for example of a mount's last operations before
@@ -170,6 +186,7 @@ class Accounts:
         for number, operation, cost in self.costs.end(keys, elapsed):
             cost = self._overrides.scaled(operation, cost)  # noqa: PLW2901
             self.mounts[keys[number]].operations[operation].add_cost(cost)
+            self.addresses[keys[number].address].add_cost(cost.point)
             if number in costs:
                 costs[number] += cost.point
 
@@ -189,6 +206,8 @@ class Accounts:
         for key in dropped:
             del self.mounts[key]
         if dropped:
+            left = {key.address for key in self.mounts}
+            self.addresses = {address: totals for address, totals in self.addresses.items() if address in left}
             self.costs.forget(dropped)
 
     def _iops(self, costs: Mapping[str, float], seconds: Mapping[str, float]) -> Mapping[str, float]:

@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.address_totals import AddressTotals, NetworkTotals
 from fss_exporter.nfs.mount_info import MountInfo
 from fss_exporter.nfs.mount_series import MountSeries, shape_of
 from fss_exporter.nfs.mount_totals import MountTotals
@@ -84,7 +85,7 @@ class NfsCollector(Collector):
             new = {key for key, mount in mounts.items() if mount.answers < self._zero_answers}
             for key in new:
                 mounts[key].answers += 1
-            return self._families(self._layout_of(mounts, new))
+            return self._families(self._layout_of(mounts, new), self._addresses_shown())
 
     def for_readers(self) -> "ReadersView":
         """Return the same families for the status page and other local readers. New mounts show their counts."""
@@ -93,7 +94,16 @@ class NfsCollector(Collector):
     def families_now(self) -> list[Family]:
         """Return every client family with the present totals."""
         with self._ticker.lock:
-            return self._families(self._layout_of(self._ticker.accounts.mounts))
+            return self._families(self._layout_of(self._ticker.accounts.mounts), self._ticker.accounts.addresses)
+
+    def _addresses_shown(self) -> dict[str, AddressTotals]:
+        """Totals by address as an answer shows them: a new address shows zeros."""
+        shown = {}
+        for address, totals in self._ticker.accounts.addresses.items():
+            is_new = totals.answers < self._zero_answers
+            totals.answers += is_new
+            shown[address] = totals.at_zero if is_new else totals
+        return shown
 
     def _layout_of(self, mounts: dict[SeriesKey, MountTotals], new: Collection[SeriesKey] = ()) -> MountSeries:
         if new:
@@ -111,14 +121,16 @@ class NfsCollector(Collector):
                     found.add_metric((address, of_class), seconds)
             yield found
 
-    def _families(self, layout: MountSeries) -> list[Family]:
+    def _families(self, layout: MountSeries, addresses: Mapping[str, AddressTotals]) -> list[Family]:
         accounts = self._ticker.accounts
         superblocks = () if self._ticker.reading is None else accounts.superblocks
         return [
             self._mount_info.family(superblocks),
             *service_families(superblocks),
             *layout.families(),
+            *_address_counters(addresses),
             *_addresses(accounts),
+            *_network(accounts.network),
             *self._objectives(superblocks),
             *accounts.costs.families(),
             *_about_ticks(self._ticker),
@@ -147,11 +159,29 @@ class ReadersView:
         return self._collector.families_now()
 
 
+def _address_counters(addresses: Mapping[str, AddressTotals]) -> Iterator[Family]:
+    requests = family(CATALOGUE["fss_client_address_requests_total"])
+    costs = family(CATALOGUE["fss_client_address_estimated_io_operations_total"])
+    for address, totals in addresses.items():
+        requests.add_metric((address,), totals.requests)
+        if totals.io_operations is not None:
+            costs.add_metric((address,), round(totals.io_operations, 1))
+    yield requests
+    yield costs
+
+
 def _addresses(accounts: Accounts) -> Iterator[Family]:
     for name, values in _ADDRESS_VALUES.items():
         result = family(CATALOGUE[name])
         for address, value in values(accounts).items():
             result.add_metric((address,), value)
+        yield result
+
+
+def _network(totals: NetworkTotals) -> Iterator[Family]:
+    for direction, value in (("sent", totals.sent_bytes), ("received", totals.received_bytes)):
+        result = family(CATALOGUE[f"fss_nfs_{direction}_bytes_total"])
+        result.add_metric((), value)
         yield result
 
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.address_totals import AddressTotals, NetworkTotals
 from fss_exporter.nfs.mount_totals import MountTotals, OperationTotals
 from fss_exporter.nfs.procfs import RawTexts
 from fss_exporter.nfs.superblocks import NO_READING, Reading, SeriesKey
 
-_VERSION = 1
+_VERSION = 2
 
 
 class LastRun(NamedTuple):
@@ -30,12 +31,16 @@ class LastRun(NamedTuple):
     at: float
     texts: RawTexts
     totals: dict[SeriesKey, MountTotals]
+    addresses: dict[str, AddressTotals]
+    network: NetworkTotals
 
 
 def dump(run: LastRun) -> str:
     """A run as JSON."""
     totals = [[*key, asdict(mount)] for key, mount in run.totals.items()]
-    return json.dumps({"version": _VERSION, **run._asdict(), "totals": totals})
+    addresses = {address: asdict(one) for address, one in run.addresses.items()}
+    apart = {"totals": totals, "addresses": addresses, "network": asdict(run.network)}
+    return json.dumps({"version": _VERSION, **run._asdict(), **apart})
 
 
 def load(text: str) -> LastRun:
@@ -49,7 +54,9 @@ def load(text: str) -> LastRun:
         if document["version"] != _VERSION:
             raise ValueError(f"version {document['version']}")
         totals = {SeriesKey(*key): _mount(mount) for *key, mount in document["totals"]}
-        return LastRun(document["boot_id"], float(document["at"]), RawTexts(*document["texts"]), totals)
+        addresses = {address: AddressTotals(**one) for address, one in document["addresses"].items()}
+        texts, network = RawTexts(*document["texts"]), NetworkTotals(**document["network"])
+        return LastRun(document["boot_id"], float(document["at"]), texts, totals, addresses, network)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not the state of this command: {error!r}") from error
 
@@ -71,6 +78,8 @@ def restore(accounts: Accounts, run: LastRun, last_reading: Reading, *, same_boo
         last_reading: the run's texts, parsed with the present configuration.
         same_boot: whether the kernel has not restarted since the run.
     """
+    accounts.addresses.update(run.addresses)
+    accounts.network = run.network
     for key, totals in run.totals.items():
         accounts.mounts[key] = totals
         if not same_boot:

@@ -4,11 +4,9 @@ Lines of one operation or class are neighbours, because such text compresses wel
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series
-from fss_exporter.catalogue.client import MOUNT_CLASS
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import (
     FAIL_IN_ORDINARY_WORK,
@@ -60,6 +58,7 @@ def _bound(of: Callable[[Bounds], float]) -> Callable[[_ClassTotals], _Value]:
 
 
 _CLASS_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
+    "fss_client_requests_total": lambda one: sum([totals.operations for totals in one.operations]),
     "fss_client_estimated_io_operations_total": _point,
     "fss_client_rtt_seconds_total": lambda one: sum([totals.rtt_ms for totals in one.operations]) / 1000,
     "fss_client_queue_seconds_total": lambda one: sum([totals.queue_ms for totals in one.operations]) / 1000,
@@ -93,9 +92,6 @@ _MOUNT_VALUES: Final[dict[str, Callable[[MountTotals], _Value]]] = {
     "fss_client_estimated_lock_io_operations_total": lambda mount: mount.lock_io_operations,
 }
 
-_OPERATIONS_BY_CLASS: Final = replace(CATALOGUE["fss_client_operations_total"], labels=MOUNT_CLASS)
-"""With `--nfs.operations=none`."""
-
 
 class MountSeries:
     """The series of all mounts with the totals behind each series, in the order of the text."""
@@ -104,16 +100,12 @@ class MountSeries:
         self.shape = shape_of(mounts)
         self.classes = [_class_totals(mount, of_class) for of_class in OPERATION_CLASSES for mount in mounts.values()]
         labels = [(*key, of_class) for of_class in OPERATION_CLASSES for key in mounts]
-        if by_operation:
-            self.metric = CATALOGUE["fss_client_operations_total"]
-            names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
-            every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
-            self.operations = [mount.operations[name] for _, mount, name in every]
-            self.operation_series = [Series(self.metric, (*key, class_of(name), name)) for key, _, name in every]
-        else:
-            self.metric = _OPERATIONS_BY_CLASS
-            self.operations = []
-            self.operation_series = [Series(self.metric, one) for one in labels]
+        self.by_operation = by_operation
+        names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations) if by_operation else {}
+        every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
+        self.operations = [mount.operations[name] for _, mount, name in every]
+        counted = CATALOGUE["fss_client_operations_total"]
+        self.operation_series = [Series(counted, (*key, class_of(name), name)) for key, _, name in every]
         self.class_series = {name: [Series(CATALOGUE[name], one) for one in labels] for name in _CLASS_VALUES}
         self.transfers = [one for one in self.classes if one.transfer is not None]
         labels = [one for one in labels if one[-1] in (READ_CLASS, WRITE_CLASS)]
@@ -123,10 +115,9 @@ class MountSeries:
 
     def families(self) -> Iterator[Family]:
         """Every family of mounts, operations and classes, with the numbers of this moment."""
-        operations: list[float] = [totals.operations for totals in self.operations] or [
-            sum([totals.operations for totals in one.operations]) for one in self.classes
-        ]
-        yield Family(self.metric, self.operation_series, operations)
+        if self.by_operation:
+            counts: list[float] = [totals.operations for totals in self.operations]
+            yield Family(CATALOGUE["fss_client_operations_total"], self.operation_series, counts)
         for name, value_of_class in _CLASS_VALUES.items():
             yield _family(name, self.class_series[name], [*map(value_of_class, self.classes)])
         for name, value_of_class in _TRANSFER_VALUES.items():

@@ -21,6 +21,7 @@ from fss_exporter.nfs.superblocks import SeriesKey
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
 
 _OPERATIONS: Final = "fss_client_operations_total"
+_REQUESTS: Final = "fss_client_requests_total"
 _POINT: Final = "fss_client_estimated_io_operations_total"
 _LOWER: Final = "fss_client_estimated_io_operations_lower_bound_total"
 _UPPER: Final = "fss_client_estimated_io_operations_upper_bound_total"
@@ -35,7 +36,9 @@ _FIGURES: Final[Mapping[str, str]] = {
 _READ_BYTES: Final = "fss_client_read_bytes_total"
 _WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
 _LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
-COUNTERS: Final = frozenset((_OPERATIONS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS))
+COUNTERS: Final = frozenset(
+    (_OPERATIONS, _REQUESTS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS)
+)
 """Every counter of a mount that describes a workload."""
 _INFO: Final = "fss_client_mount_info"
 _SECONDS: Final = "fss_client_cost_seconds_total"
@@ -110,7 +113,7 @@ def went_back(before: Scraped, after: Scraped) -> bool:
         value < old.get(counter, 0.0)
         for key, old in before.counters.items()
         for counter, value in after.counters.get(key, {}).items()
-        if counter[0] == _OPERATIONS
+        if counter[0] in (_OPERATIONS, _REQUESTS)
     )
 
 
@@ -133,13 +136,14 @@ def traffic_of(service: str, rates: Mapping[_Counter, float]) -> Traffic:
     counted = {
         (of_class, operation): rate for (name, of_class, operation), rate in rates.items() if name == _OPERATIONS
     }
+    if not counted:  # with --nfs.operations=none the class stands for its operations
+        counted = {(of_class, ""): rate for (name, of_class, _), rate in rates.items() if name == _REQUESTS}
     by_class: dict[str, float] = defaultdict(float)
     for (of_class, _), rate in counted.items():
         by_class[of_class] += rate
     classes = {of_class: _class_traffic(of_class, operations, rates) for of_class, operations in by_class.items()}
     operations = {}
     for (of_class, operation), rate in counted.items():
-        # With --nfs.operations=none the class stands for its operations.
         name = operation or {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(of_class, of_class)
         operations[name] = _operation_traffic(service, name, rate, classes[of_class])
     return Traffic(

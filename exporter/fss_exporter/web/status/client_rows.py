@@ -42,7 +42,7 @@ _COUNTERS = (
     "fss_client_estimated_io_operations_upper_bound_total",
     "fss_client_read_bytes_total",
     "fss_client_written_bytes_total",
-    "fss_client_operations_total",
+    "fss_client_requests_total",
     "fss_client_rtt_seconds_total",
     "fss_client_queue_seconds_total",
 )  # in the order of the fields of Totals

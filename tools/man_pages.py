@@ -15,7 +15,17 @@ def with_all_commands(lazy: click.Group) -> click.Group:
     context = click.Context(lazy)
     loaded = {name: lazy.get_command(context, name) for name in lazy.list_commands(context)}
     commands = {name: command for name, command in loaded.items() if command is not None}
-    return click.Group("fss-exporter", commands=commands, help=lazy.help, params=lazy.params)
+    group = click.Group("fss-exporter", commands=commands, help=lazy.help, params=lazy.params)
+    show_whole_summaries(group)
+    return group
+
+
+def show_whole_summaries(command: click.Command) -> None:
+    """Keep the summary of a command and its subcommands whole: without a short help click cuts it after 45 characters."""
+    command.short_help = command.short_help or (command.help or "").partition("\n\n")[0].replace("\n", " ")
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            show_whole_summaries(inner)
 
 
 if __name__ == "__main__":

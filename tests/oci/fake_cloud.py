@@ -9,7 +9,7 @@ from fss_exporter.errors import CloudError
 from fss_exporter.oci import mql
 from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, PrivateIp
 from fss_exporter.oci.oci_inventory import ExportSet, MountTarget, ServiceResource
-from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.selection import Scope
 from fss_exporter.oci.streams import Point, Stream
 
 TENANCY = "ocid1.tenancy.oc1..t"

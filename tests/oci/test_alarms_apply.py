@@ -20,7 +20,7 @@ from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.call_budget import CallBudget
 from fss_exporter.oci.client import Credentials, Session
-from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Endpoints
 
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")

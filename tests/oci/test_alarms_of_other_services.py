@@ -20,7 +20,7 @@ from fss_exporter.oci.alarms.figures import SERVICE_CEILING_ALARMS
 from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import watched
 from fss_exporter.oci.oci_inventory import ServiceResource
-from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.selection import TagFilter
 
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "other-services")
 SERVICES = ("lustre", "block-volume")

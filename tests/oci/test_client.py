@@ -27,7 +27,7 @@ from fss_exporter.errors import (
 )
 from fss_exporter.oci.call_budget import CallBudget
 from fss_exporter.oci.client import Access, Session, read_credentials
-from fss_exporter.oci.client.plain_client import PlainClient
+from fss_exporter.oci.client.service_clients import PlainClient
 from fss_exporter.oci.self_metrics import SelfMetrics
 
 SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")

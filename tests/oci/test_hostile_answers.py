@@ -14,7 +14,7 @@ from fss_exporter.oci.call_budget import CallBudget
 from fss_exporter.oci.client import Access, SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import MetricRequest
 from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.selection import Scope
 
 TENANCY = "ocid1.tenancy.oc1..t"
 REQUEST = MetricRequest(Scope(TENANCY), "oci_filestorage", "MountTargetConnections[1m].sum()", 0, 60)
@@ -58,7 +58,7 @@ def test_a_poll_of_dripping_answers_fails_and_is_not_a_success(worlds: Callable[
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
     with hostile_server(drip_body) as url:
         for session in world.polling._sessions.values():
-            session._reach = reach({"monitoring": url}, read_timeout_seconds=1.0, answer_timeout_seconds=1.0)
+            session.reach = reach({"monitoring": url}, read_timeout_seconds=1.0, answer_timeout_seconds=1.0)
             session._clients.clear()
         world.pass_minutes()
         world.poll()

@@ -17,13 +17,13 @@ from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.account import Account, MonitoredRegion
 from fss_exporter.oci.call_budget import CallBudget
 from fss_exporter.oci.failure_log import FailureLog
-from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventoryState
 from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.snapshot import MetricState, PollState, SnapshotBoard
+from fss_exporter.oci.snapshot import InventoryState, MetricState, PollState, SnapshotBoard
 from fss_exporter.settings import load
 
 if TYPE_CHECKING:
+    from fss_exporter.oci.inventory_refresh import InventoryRefresh
     from fss_exporter.oci.region_poller import RegionPoller
 
 NAMES = ("a", "b")

@@ -10,8 +10,7 @@ from fss_exporter.oci.inventory_join import join
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Inventory, ListedResources
-from fss_exporter.oci.scopes import ROOT, Scope, choose, scopes_of
-from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.selection import ROOT, Scope, TagFilter, choose, scopes_of
 
 MAKERS = {
     "mount_targets": listed_records.mount_target,

@@ -13,14 +13,14 @@ from fss_exporter.oci.account import Account, MonitoredRegion
 from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.inventory_loop import InventoryLoop
-from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.region_poller import PollTimes, RegionPoller
+from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot import SnapshotBoard
-from fss_exporter.oci.unknown_targets import UnknownTargets
 
 NOON = 1_795_003_200
 
@@ -37,7 +37,7 @@ class Poll:
 
     cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target("a"), mount_target("b")]))
     now: float = NOON + 20.0
-    targets: UnknownTargets = field(default_factory=lambda: UnknownTargets(()))
+    targets: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         log = logging.getLogger()
@@ -189,7 +189,7 @@ def test_an_unexpected_exception_costs_one_round_is_counted_and_the_loop_goes_on
 
 def test_regions_do_not_wait_for_each_other() -> None:
     """A region that answers nothing, and one that is polled meanwhile."""
-    from fss_exporter.oci.each_region import each_region
+    from fss_exporter.oci.account import each_region
 
     done, leave = threading.Event(), threading.Event()
 
@@ -230,7 +230,7 @@ def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog
         target_limits={"a": {"iops": 1.0}, "mt-tpyo": {"iops": 2.0}},
         target_slo={"b": {"latency": 0.9}, "gone": {"latency": 0.9}},
     )
-    poll = Poll(targets=UnknownTargets(settings.named_targets))
+    poll = Poll(targets=settings.named_targets)
     poll.cloud.refuse = lambda operation: (
         CloudError("away", operation=operation) if operation == "ListMountTargets" else None
     )

@@ -12,13 +12,12 @@ from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci import mql
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest
 from fss_exporter.oci.failure_log import FailureLog
-from fss_exporter.oci.metric_names import MetricNames
 from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.metric_table import METRICS, MetricNames
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
 from fss_exporter.oci.oci_metric import MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.query_shards import QueryShards
-from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.selection import Scope
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.streams import Stream, decode_streams
 
@@ -167,7 +166,7 @@ def test_a_query_that_is_refused_however_short_it_is_costs_only_its_metric(caplo
     assert not queries.states[READS.name].success
     assert queries.states["MountTargetConnections"].success
     assert len(monitoring.lengths) < 200
-    queries._failures.end_round()
+    queries.failures.end_round()
     assert "HTTP refused" in caplog.text
 
 
@@ -176,7 +175,7 @@ def test_a_thousand_mount_targets_with_four_thousand_file_systems_are_few_calls_
     assert len(monitoring.asked) <= 80, "16 s at five calls a second"
     book = queries.stores["FileSystemReadRequestsbySize"]
     assert sum(len(column.series) for column in book.points.values()) == 12_000
-    assert queries._self_metrics.sums()["fss_oci_query_splits_total"]["eu-frankfurt-1", READS.name] == 6
+    assert queries.self_metrics.sums()["fss_oci_query_splits_total"]["eu-frankfurt-1", READS.name] == 6
 
 
 @given(st.integers(0, 3000), st.integers(0, 5), st.integers(1, 180), st.sampled_from(sorted(METRICS)))

@@ -31,7 +31,7 @@ from fss_exporter.oci.mount_target_estimates import (
     estimate,
 )
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.shared_series import SharedSeries
+from fss_exporter.oci.snapshot import SharedSeries
 
 HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'
 NOON = 1_795_003_200

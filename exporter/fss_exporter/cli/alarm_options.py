@@ -20,8 +20,8 @@ from fss_exporter.oci.alarms.pack import RUNBOOK, Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
 from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.selection import TagFilter
 from fss_exporter.oci.service_metrics import NAMESPACES
-from fss_exporter.oci.tag_filter import TagFilter
 from fss_exporter.settings import Settings
 
 

@@ -34,8 +34,9 @@ from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session
-from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.settings import Settings
 from fss_exporter.tables import Column, Row
 

@@ -26,23 +26,14 @@ shape_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Ceilings by address.
+    """Ceilings by address."""
 
-    Attributes:
-        shape: the shape assumed of every mount target.
-        limits: its ceilings.
-        by_address: ceilings of single mount targets.
-        address_map: mount-target address by TLS forwarder address.
-        services: finds the service of a mount.
-        overrides: measured costs in place of the white paper's table.
-    """
-
-    shape: str
-    limits: Limits
-    by_address: Mapping[str, Limits] = field(default_factory=dict)
-    address_map: Mapping[str, str] = field(default_factory=dict)
-    services: Services = BY_NAME
-    overrides: CostOverrides = NO_OVERRIDES
+    shape: str  # the shape assumed of every mount target
+    limits: Limits  # its ceilings
+    by_address: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of single mount targets
+    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    services: Services = BY_NAME  # finds the service of a mount
+    overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
 
     def at(self, address: str) -> Limits:
         """Ceilings of the mount target at an address."""

@@ -12,7 +12,7 @@ from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.subscriptions import OPERATION, ask_subscriptions
 from fss_exporter.errors import CloudError, UsageError
 from fss_exporter.oci.client import Session
-from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Settings
 
 

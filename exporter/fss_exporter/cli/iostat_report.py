@@ -28,25 +28,15 @@ GROUPINGS = ("mount", "mount-target", "operation", "class")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One interval.
+    """One interval."""
 
-    Attributes:
-        source: where the figures come from.
-        time: its end, UTC; None where it is not known.
-        seconds: its length; None where each mount has its own.
-        traffic: by mount.
-        mount_points: by mount.
-        notes: what the reader should know.
-        counted: READ and WRITE were counted by size, so their cost is exact.
-    """
-
-    source: str
-    time: datetime | None
-    seconds: float | None
-    traffic: Mapping[SeriesKey, Traffic]
-    mount_points: MountPoints
-    notes: tuple[str, ...]
-    counted: bool = False
+    source: str  # where the figures come from
+    time: datetime | None  # its end, UTC; None where it is not known
+    seconds: float | None  # its length; None where each mount has its own
+    traffic: Mapping[SeriesKey, Traffic]  # by mount
+    mount_points: MountPoints  # by mount
+    notes: tuple[str, ...]  # what the reader should know
+    counted: bool = False  # READ and WRITE were counted by size, so their cost is exact
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,17 @@ from fss_exporter.oci.client import Access, Credentials, Reach, SdkClient, Sessi
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.inventory_loop import InventoryLoop
-from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.region_poller import PollTimes, RegionPoller
+from fss_exporter.oci.selection import InventorySelection, TagFilter
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.service_metrics import DISCOVERED, metrics_of
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.oci.snapshot_collector import ExportSettings, OciCollector
-from fss_exporter.oci.tag_filter import TagFilter
-from fss_exporter.oci.unknown_targets import UnknownTargets
 from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.oci.window import newest_complete
 from fss_exporter.settings import Settings
@@ -128,7 +127,7 @@ class Polling:
         oci = settings.oci
         targets = mount_target_settings(settings)
         self.inventory = InventoryLoop(
-            self.account, UnknownTargets(targets.named_targets), interval=oci.inventory_interval, clock=clock
+            self.account, targets.named_targets, interval=oci.inventory_interval, clock=clock
         )
         self.poller = MetricPoller(
             self.account, self.board, interval=oci.poll_interval, clock=clock, pause=self.budget.pause
@@ -239,7 +238,7 @@ class Cloud:
         if fresh.oci == before.oci:
             self._polling.account.read_credentials_again()
             targets = self._polling.publisher.settings = self.source.settings.mount_targets
-            self._polling.inventory.unknown_targets = UnknownTargets(targets.named_targets)
+            self._polling.inventory.unseen = targets.named_targets
             return
         old, self._polling = self._polling, Polling(fresh, self._self_metrics)
         self.source.replace_poller(self._polling.board, self._polling.poller, self._polling.budget)

@@ -49,26 +49,18 @@ def _ignore(_: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Something that reads a source in a thread of its own.
+    """Something that reads a source in a thread of its own."""
 
-    Attributes:
-        name: value of the `collector` label.
-        source: collects what was read; None if the part exports no families of its own.
-        page_source: collects the same for the status page, where looking must change nothing; None: `source` does.
-        start: begin reading.
-        stop: end reading, within a second.
-        loops: its background loops, the same objects for the life of the exporter. Health checks and metrics watch them.
-        is_ready: whether it has anything to tell yet.
-        reload: read its settings again; raises `FssError` and changes nothing if they are wrong.
-    """
-
-    name: str
-    source: Source | None
-    start: Callable[[], None]
-    stop: Callable[[], None]
+    name: str  # value of the `collector` label
+    source: Source | None  # collects what was read; None if the part exports no families of its own
+    start: Callable[[], None]  # begin reading
+    stop: Callable[[], None]  # end reading, within a second
+    # its background loops, the same objects for the life of the exporter. Health checks and metrics watch them
     loops: Sequence[HasHeartbeat] = ()
+    # collects the same for the status page, where looking must change nothing; None: `source` does
     page_source: Source | None = None
-    is_ready: Callable[[], bool] = _always
+    is_ready: Callable[[], bool] = _always  # whether it has anything to tell yet
+    # read its settings again; raises `FssError` and changes nothing if they are wrong
     reload: Callable[[], None] = _nothing
 
 

@@ -21,21 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeFlags:
-    """The flags of `serve`.
-
-    Attributes:
-        nfs: the flags of the agent.
-        oci: what the `--oci.*` flags put on top of the configuration file: value by dotted place, None if not given.
-    """
+    """The flags of `serve`."""
 
     listen_addresses: tuple[str, ...] = (":10949",)
     telemetry_path: str = "/metrics"
     web_config_file: Path | None = None
     systemd_socket: bool = False
-    nfs: NfsFlags = field(default_factory=NfsFlags)
+    nfs: NfsFlags = field(default_factory=NfsFlags)  # the flags of the agent
     collect_nfs: bool = True
     collect_oci: bool = False
     config_file: Path | None = None
+    # what the `--oci.*` flags put on top of the configuration file: value by dotted place, None if not given
     oci: Mapping[str, object] = field(default_factory=dict)
 
 

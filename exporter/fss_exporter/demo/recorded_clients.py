@@ -22,19 +22,12 @@ _RECORDED_DEVICE, _RECORDED_MOUNT_POINT, _RECORDED_ADDRESS = "10.80.1.10:/export
 
 @dataclass(frozen=True, slots=True)
 class ClientMount:
-    """A recording and the mount it plays on.
+    """A recording and the mount it plays on."""
 
-    Attributes:
-        recording: file name in `recordings/` without `.txt.gz`.
-        address: of the mount target.
-        export: path of the export.
-        server: name it is mounted by; empty: the address.
-    """
-
-    recording: str
-    address: str
-    export: str
-    server: str = ""
+    recording: str  # file name in `recordings/` without `.txt.gz`
+    address: str  # of the mount target
+    export: str  # path of the export
+    server: str = ""  # name it is mounted by; empty: the address
 
     @property
     def device(self) -> str:

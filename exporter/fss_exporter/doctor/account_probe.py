@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 from email.utils import parsedate_to_datetime
 
 from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried
@@ -10,51 +11,29 @@ from fss_exporter.doctor.lag import measure
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import SdkClient, Session
-from fss_exporter.oci.inventory_refresh import InventoryRefresh, InventorySelection
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.scopes import Scope
-from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.selection import InventorySelection, Scope, TagFilter
 from fss_exporter.tables import Progress
 
 _ALL_LOOKED_UP = 50  # mount targets; with more, the addresses of a few show whether the look-ups are allowed
 _LOOK_UPS_OF_MANY = 10
 
 
+@dataclass(eq=False, repr=False)
 class Probe:
-    """Asks one region.
+    """Asks one region."""
 
-    Args:
-        session: where to ask.
-        compartments: OCIDs or names; empty for all.
-        tags: which resources are wanted.
-        services: services that are polled as well.
-        now: epoch seconds.
-        progress: counts the calls.
-        pause: waits so many seconds.
-        wait_seconds: how long to wait for a new minute of each metric; 0 to measure no ingestion lag.
-    """
-
-    def __init__(
-        self,
-        session: Session,
-        compartments: tuple[str, ...],
-        tags: TagFilter,
-        *,
-        now: Callable[[], float],
-        progress: Progress,
-        pause: Callable[[float], None],
-        wait_seconds: float = 0.0,
-        services: tuple[str, ...] = (),
-    ) -> None:
-        self._session = session
-        self._compartments = compartments
-        self._tags = tags
-        self._now = now
-        self._progress = progress
-        self._pause = pause
-        self._wait_seconds = wait_seconds
-        self._services = services
-        self._tried: dict[str, Tried] = {}
+    session: Session  # where to ask
+    compartments: tuple[str, ...]  # OCIDs or names; empty for all
+    tags: TagFilter  # which resources are wanted
+    _: KW_ONLY
+    now: Callable[[], float]  # epoch seconds
+    progress: Progress  # counts the calls
+    pause: Callable[[float], None]  # waits so many seconds
+    wait_seconds: float = 0.0  # how long to wait for a new minute of each metric; 0 to measure no ingestion lag
+    services: tuple[str, ...] = ()  # services that are polled as well
+    _tried: dict[str, Tried] = field(default_factory=dict, init=False)
 
     def ask(self, already: Mapping[str, Tried]) -> RegionFacts:
         """Everything. What fails is in the facts, with the operations tried already; nothing of OCI is raised."""
@@ -62,13 +41,13 @@ class Probe:
         ahead = self._clock()
         if any(tried.outcome is CallOutcome.SILENT for tried in self._tried.values()):
             # No answer: each further call would wait as long again.
-            return RegionFacts(self._session.region, self._tried)
+            return RegionFacts(self.session.region, self._tried)
         inventory, scopes = self._survey()
-        probe = MetricProbe(self._session, scopes, now=self._now, note=self._note, progress=self._progress)
+        probe = MetricProbe(self.session, scopes, now=self.now, note=self._note, progress=self.progress)
         metrics = probe.ask()
         known = inventory if self._tried.get("ListMountTargets") == Tried(CallOutcome.OK) else None
         return RegionFacts(
-            region=self._session.region,
+            region=self.session.region,
             tried=self._tried,
             clock_ahead_seconds=ahead,
             mount_targets=None if known is None else len(known.mount_targets),
@@ -90,29 +69,27 @@ class Probe:
         """How far this host's clock is ahead, from the `date` of an answer, which has whole seconds."""
         operation = "ListAvailabilityDomains"
         try:
-            answer = self._session.call(
-                "identity", "list_availability_domains", compartment_id=self._session.tenancy_id
-            )
+            answer = self.session.call("identity", "list_availability_domains", compartment_id=self.session.tenancy_id)
         except CloudError as error:
             self._note(operation, error)
             return None
         self._note(operation, None)
         try:
-            return self._now() - parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
+            return self.now() - parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
         except (TypeError, ValueError):
             return None
 
     def _survey(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
         survey = InventoryRefresh(
-            SdkClient(self._session),
-            InventorySelection(self._compartments, self._tags, self._services),
-            now=self._now,
+            SdkClient(self.session),
+            InventorySelection(self.compartments, self.tags, self.services),
+            now=self.now,
             report=self._note,
         )
-        self._progress.phase(f"{self._session.region}: listing resources")
+        self.progress.phase(f"{self.session.region}: listing resources")
         with suppress(CloudError):  # reported
             self._follow(survey)
-        return survey.state.inventory, survey.state.scopes or (Scope(self._session.tenancy_id, subtree=True),)
+        return survey.state.inventory, survey.state.scopes or (Scope(self.session.tenancy_id, subtree=True),)
 
     def _follow(self, refresh: InventoryRefresh) -> None:
         """Make the inventory; where there are many mount targets, look up the addresses of a few of them."""
@@ -126,20 +103,20 @@ class Probe:
             nonlocal shown
             if refresh.state.inventory is not None and not shown:
                 shown = True
-                self._progress.phase(f"{self._session.region}: looking up addresses", look_ups())
-            self._progress.step()
+                self.progress.phase(f"{self.session.region}: looking up addresses", look_ups())
+            self.progress.step()
 
         refresh.run(step, look_ups)
 
     def _lags(self, probe: MetricProbe, metrics: tuple[MetricFacts, ...]) -> tuple[Lag, ...]:
-        if not self._wait_seconds:
+        if not self.wait_seconds:
             return ()
-        self._progress.phase(
-            f"{self._session.region}: waiting up to {self._wait_seconds:g} s for new minutes, Ctrl-C ends that"
+        self.progress.phase(
+            f"{self.session.region}: waiting up to {self.wait_seconds:g} s for new minutes, Ctrl-C ends that"
         )
         # Only what is sent every minute, traffic or not, can be waited for.
         steady = [one.spelling for one in metrics if one.streams and one.is_steady]
-        return measure(steady, probe.minutes, self._wait_seconds, now=self._now, pause=self._pause)
+        return measure(steady, probe.minutes, self.wait_seconds, now=self.now, pause=self.pause)
 
 
 def _throughputs(inventory: Inventory | None) -> dict[str, int]:

@@ -16,29 +16,17 @@ from fss_exporter.nfs.superblocks import Reading, is_forwarder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientProbe:
-    """What is looked at, and for how long.
+    """What is looked at, and for how long."""
 
-    Attributes:
-        source: reads the NFS mounts.
-        procfs: the root of that host's procfs.
-        sysfs: the root of its sysfs.
-        tracefs: folders to look for tracefs in; empty for not at all.
-        fstab: its /etc/fstab.
-        directories: are counted, each in a process of its own.
-        connect: whether to open a TCP connection to each mount target.
-        metadata_url: instance metadata; empty not to ask.
-        deadline_s: for each probe, seconds.
-    """
-
-    source: Procfs
-    procfs: Path
-    sysfs: Path
-    tracefs: Sequence[Path]
-    fstab: Path
-    directories: Sequence[str]
-    connect: bool
-    metadata_url: str
-    deadline_s: float
+    source: Procfs  # reads the NFS mounts
+    procfs: Path  # the root of that host's procfs
+    sysfs: Path  # the root of its sysfs
+    tracefs: Sequence[Path]  # folders to look for tracefs in; empty for not at all
+    fstab: Path  # its /etc/fstab
+    directories: Sequence[str]  # are counted, each in a process of its own
+    connect: bool  # whether to open a TCP connection to each mount target
+    metadata_url: str  # instance metadata; empty not to ask
+    deadline_s: float  # for each probe, seconds
 
     def ask(self, availability_domains: Mapping[str, str]) -> ClientFacts:
         """The facts; what cannot be read is left out or carries its error.

@@ -16,23 +16,14 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing a check found.
+    """One thing a check found."""
 
-    Attributes:
-        check: name of the check, stable, e.g. `soft-mount`.
-        severity: how bad it is.
-        subject: what it is about: a mount, an address, a region; empty for the host or the account.
-        message: what was found, with figures.
-        fix: what to do; empty where nothing is wrong.
-        source: who says that it matters.
-    """
-
-    check: str
-    severity: Severity
-    subject: str
-    message: str
-    fix: str = ""
-    source: str = ""
+    check: str  # name of the check, stable, e.g. `soft-mount`
+    severity: Severity  # how bad it is
+    subject: str  # what it is about: a mount, an address, a region; empty for the host or the account
+    message: str  # what was found, with figures
+    fix: str = ""  # what to do; empty where nothing is wrong
+    source: str = ""  # who says that it matters
 
 
 WHITE_PAPER = "OCI File Storage Performance Characteristics, version 2.0, August 2023"

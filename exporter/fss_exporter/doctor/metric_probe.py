@@ -2,17 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
 from fss_exporter.doctor.account_facts import MetricFacts
 from fss_exporter.errors import CloudError, TooMuchData
+from fss_exporter.oci.cloud_client import RawCalls
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_metric import OciMetric
-from fss_exporter.oci.raw_calls import RawCalls
-from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.selection import Scope
 from fss_exporter.tables import Progress
 
 ASKED_MINUTES: Final = 15
@@ -20,38 +21,23 @@ _VALUES_AT_MOST: Final = 50
 _READS, _WRITES = "MountTargetReadThroughput", "MountTargetWriteThroughput"
 
 
+@dataclass(eq=False, repr=False)
 class MetricProbe:
-    """Asks the metrics of one region.
+    """Asks the metrics of one region."""
 
-    Args:
-        session: where to ask.
-        scopes: what to ask of.
-        now: epoch seconds.
-        note: is called with each operation and its error, None for success.
-        progress: counts the calls.
-    """
-
-    def __init__(
-        self,
-        session: RawCalls,
-        scopes: tuple[Scope, ...],
-        *,
-        now: Callable[[], float],
-        note: Callable[[str, Exception | None], None],
-        progress: Progress,
-    ) -> None:
-        self._session = session
-        self._scopes = scopes
-        self._now = now
-        self._note = note
-        self._progress = progress
+    session: RawCalls  # where to ask
+    scopes: tuple[Scope, ...]  # what to ask of
+    _: KW_ONLY
+    now: Callable[[], float]  # epoch seconds
+    note: Callable[[str, Exception | None], None]  # is called with each operation and its error, None for success
+    progress: Progress  # counts the calls
 
     def ask(self) -> tuple[MetricFacts, ...]:
         """Every metric of the namespace."""
-        self._progress.phase("names of metrics", len(self._scopes))
+        self.progress.phase("names of metrics", len(self.scopes))
         rows, _ = self._listed({"groupBy": ["name"]})
         names = {str(row["name"]) for row in rows if isinstance(row.get("name"), str)}
-        self._progress.phase("metrics", 2 * len(names) * len(self._scopes))
+        self.progress.phase("metrics", 2 * len(names) * len(self.scopes))
         return tuple(self._metric(spelling) for spelling in sorted(names))
 
     def minutes(self, spelling: str) -> set[float]:
@@ -63,8 +49,8 @@ class MetricProbe:
         query = _merged(spelling)
         return {
             moment
-            for scope in self._scopes
-            for stream in self._summarized(query, scope, self._now())
+            for scope in self.scopes
+            for stream in self._summarized(query, scope, self.now())
             for moment in _moments(stream)
         }
 
@@ -74,7 +60,7 @@ class MetricProbe:
         if known is None:
             return None
         try:
-            return bool(self._summarized(f"{known.spelling.lower()}[1m].mean()", self._scopes[0], self._now()))
+            return bool(self._summarized(f"{known.spelling.lower()}[1m].mean()", self.scopes[0], self.now()))
         except CloudError:
             return False
 
@@ -85,7 +71,7 @@ class MetricProbe:
             return ""
         query = f"{spellings[_READS]}[1m].mean() + {spellings[_WRITES]}[1m].mean()"
         try:
-            return f"{len(self._summarized(query, self._scopes[0], self._now()))} streams"
+            return f"{len(self._summarized(query, self.scopes[0], self.now()))} streams"
         except CloudError as error:
             return f"refused: {error}"
 
@@ -93,19 +79,19 @@ class MetricProbe:
         """What ListMetrics has on the first page of each scope, 1,000 names or streams, and whether there are more pages."""
         rows: list[dict[str, Any]] = []
         has_more = False
-        for scope in self._scopes:
+        for scope in self.scopes:
             details = {"namespace": NAMESPACE, **wanted}
             subtree = {"compartment_id_in_subtree": scope.subtree}
             try:
-                pages = self._session.pages("monitoring", "list_metrics", scope.compartment_id, details, **subtree)
+                pages = self.session.pages("monitoring", "list_metrics", scope.compartment_id, details, **subtree)
                 first, *others = islice(pages, 2)
                 rows += [row for row in first if isinstance(row, dict)]
                 has_more |= bool(others)
             except CloudError as error:
-                self._note("ListMetrics", error)
+                self.note("ListMetrics", error)
             else:
-                self._note("ListMetrics", None)
-            self._progress.step()
+                self.note("ListMetrics", None)
+            self.progress.step()
         return rows, has_more
 
     def _metric(self, spelling: str) -> MetricFacts:
@@ -113,12 +99,12 @@ class MetricProbe:
         rows, is_large = self._listed({"name": spelling})
         answered: list[dict[str, Any]] = []
         error = ""
-        asked_at = self._now()
-        for scope in self._scopes:
+        asked_at = self.now()
+        for scope in self.scopes:
             try:
                 answered += self._streams(spelling, scope, asked_at, merged=is_large)
             except CloudError as failed:
-                self._note("SummarizeMetricsData", failed)
+                self.note("SummarizeMetricsData", failed)
                 error = str(failed)
         found = [set(_moments(stream)) for stream in answered]
         moments = set().union(*found)
@@ -153,9 +139,9 @@ class MetricProbe:
             "resolution": "1m",
         }
         options: dict[str, object] = {"compartment_id_in_subtree": True} if scope.subtree else {}
-        rows = self._session.call("monitoring", "summarize_metrics_data", scope.compartment_id, details, **options).data
-        self._progress.step()
-        self._note("SummarizeMetricsData", None)
+        rows = self.session.call("monitoring", "summarize_metrics_data", scope.compartment_id, details, **options).data
+        self.progress.step()
+        self.note("SummarizeMetricsData", None)
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from fss_exporter.doctor.account_facts import Subscription, Subscriptions, Tried
 from fss_exporter.errors import CloudError
-from fss_exporter.oci.raw_calls import RawCalls
+from fss_exporter.oci.cloud_client import RawCalls
 
 OPERATION: Final = "ListRegionSubscriptions"
 

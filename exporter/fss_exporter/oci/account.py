@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from fss_exporter.errors import FssError
@@ -28,44 +28,27 @@ _Held = TypeVar("_Held", bound=SignsRequests)
 
 @dataclass(frozen=True, slots=True)
 class MonitoredRegion:
-    """One region: its inventory and its poller.
+    """One region: its inventory and its poller."""
 
-    Attributes:
-        name: of the region.
-        inventory: keeps the inventory.
-        inventory_failures: log of failed inventory calls.
-        poller: polls the metrics.
-    """
-
-    name: str
-    inventory: InventoryRefresh
-    inventory_failures: FailureLog
-    poller: RegionPoller
+    name: str  # of the region
+    inventory: InventoryRefresh  # keeps the inventory
+    inventory_failures: FailureLog  # log of failed inventory calls
+    poller: RegionPoller  # polls the metrics
 
 
+@dataclass(eq=False, repr=False)
 class Account(Generic[_Held]):
-    """The regions, connected at first use. Any thread may ask for them.
+    """The regions, connected at first use. Any thread may ask for them."""
 
-    Args:
-        read_credentials: reads the credentials again.
-        connect: makes the regions, once, with the first credentials that can be read.
-        renew: lets the regions sign with other credentials; what they know stays.
-    """
-
-    def __init__(
-        self,
-        read_credentials: Callable[[], _Held],
-        connect: Callable[[_Held], Sequence[MonitoredRegion]],
-        renew: Callable[[_Held], None],
-    ) -> None:
-        self._read_credentials = read_credentials
-        self._connect = connect
-        self._renew = renew
-        self._lock = threading.Lock()
-        self._log_once = LogOnce(log)
-        self._held: _Held | None = None
-        self._regions: Sequence[MonitoredRegion] = ()
-        self._must_read = False
+    read_credentials: Callable[[], _Held]  # reads the credentials again
+    # makes the regions, once, with the first credentials that can be read
+    connect: Callable[[_Held], Sequence[MonitoredRegion]]
+    renew: Callable[[_Held], None]  # lets the regions sign with other credentials; what they know stays
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
+    _held: _Held | None = field(default=None, init=False)
+    _regions: Sequence[MonitoredRegion] = field(default=(), init=False)
+    _must_read: bool = field(default=False, init=False)
 
     def read_credentials_again(self) -> None:
         """Read the credentials again before the next round, whether or not their files seem to have changed."""
@@ -84,11 +67,11 @@ class Account(Generic[_Held]):
 
     def _refresh(self) -> None:
         try:
-            fresh = self._read_credentials()
+            fresh = self.read_credentials()
             if self._held is None:
-                self._regions = self._connect(fresh)
+                self._regions = self.connect(fresh)
             else:
-                self._renew(fresh)
+                self.renew(fresh)
                 log.info("the OCI credentials were read again")
         except FssError as error:
             kept = "" if self._held is None else "; the credentials read before stay in use"
@@ -101,3 +84,32 @@ class Account(Generic[_Held]):
                 raise
         else:
             self._held, self._must_read = fresh, False
+
+
+_Region = TypeVar("_Region")
+
+
+def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> None:
+    """Do the work for each region, in a thread for each if there are several; returns when all are done.
+
+    Raises:
+        Exception: the first error; the work of the other regions has ended as well.
+    """
+    if len(regions) == 1:
+        work(regions[0])
+        return
+    errors: list[BaseException] = []
+
+    def guarded(region: _Region) -> None:
+        try:
+            work(region)
+        except BaseException as error:  # noqa: BLE001  # raised again in the thread of the caller
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(region,), daemon=True) for region in regions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]

@@ -1,7 +1,7 @@
 """Address and host name of each mount target. Each private IP and subnet is looked up once, because they never change."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fss_exporter.errors import CloudError, NotAuthorized
@@ -17,20 +17,15 @@ Report = Callable[[str, CloudError | None], None]
 """Called with every look-up's operation and its error, None where it was answered."""
 
 
+@dataclass(eq=False, repr=False)
 class AddressLookup:
-    """The addresses of the mount targets of one region.
+    """The addresses of the mount targets of one region."""
 
-    Args:
-        client: calls in the region.
-        report: called after every look-up.
-    """
-
-    def __init__(self, client: CloudClient, report: Report) -> None:
-        self._client = client
-        self._report = report
-        self._private_ips: dict[str, PrivateIp] = {}
-        self._domains: dict[str, str] = {}
-        self._looked_for: set[str] = set()
+    client: CloudClient  # calls in the region
+    report: Report  # called after every look-up
+    _private_ips: dict[str, PrivateIp] = field(default_factory=dict, init=False)
+    _domains: dict[str, str] = field(default_factory=dict, init=False)
+    _looked_for: set[str] = field(default_factory=set, init=False)
 
     def located(self, target: MountTarget) -> MountTarget:
         """The mount target with the address and host name that are known."""
@@ -67,16 +62,16 @@ class AddressLookup:
         if not subnet_id or subnet_id in self._domains:
             return
         try:
-            self._domains[subnet_id] = self._client.subnet_domain(subnet_id)
+            self._domains[subnet_id] = self.client.subnet_domain(subnet_id)
         except CloudError as error:
-            self._report("GetSubnet", error)
+            self.report("GetSubnet", error)
         else:
-            self._report("GetSubnet", None)
+            self.report("GetSubnet", None)
 
     def _list_private_ips(self, subnet_id: str, wanted: frozenset[str]) -> None:
         """One listing for many mount targets. Where it fails, single look-ups follow and report."""
         try:
-            listed = self._client.private_ips(subnet_id)
+            listed = self.client.private_ips(subnet_id)
         except CloudError:
             return
         self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
@@ -84,9 +79,9 @@ class AddressLookup:
     def _look_up_private_ip(self, ocid: str) -> bool:
         """Whether further addresses of the same subnet may be asked for."""
         try:
-            self._private_ips[ocid] = self._client.private_ip(ocid)
+            self._private_ips[ocid] = self.client.private_ip(ocid)
         except CloudError as error:
-            self._report("GetPrivateIp", error)
+            self.report("GetPrivateIp", error)
             return not isinstance(error, NotAuthorized)
-        self._report("GetPrivateIp", None)
+        self.report("GetPrivateIp", None)
         return True

@@ -2,30 +2,26 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 
 from fss_exporter.background import EndLoop
 
 
+@dataclass(eq=False, repr=False)
 class CallBudget:
     """Spaces calls evenly: no second has more than `calls_per_second` calls and one.
 
     Turns are given in the order they are asked for, so that polls and inventories share the budget.
-
-    Args:
-        calls_per_second: the rate.
-        clock: seconds that never go back.
-        wait: waits so many seconds; True if the poller is to stop (`threading.Event.wait`).
     """
 
-    def __init__(
-        self, calls_per_second: float, *, clock: Callable[[], float], wait: Callable[[float], bool | None]
-    ) -> None:
-        self.calls_per_second = calls_per_second
-        self.waited_seconds = 0.0
-        self._clock = clock
-        self._wait = wait
-        self._lock = threading.Lock()
-        self._next = float("-inf")
+    calls_per_second: float  # the rate
+    _: KW_ONLY
+    clock: Callable[[], float]  # seconds that never go back
+    # waits so many seconds; True if the poller is to stop (`threading.Event.wait`)
+    wait: Callable[[float], bool | None]
+    waited_seconds: float = field(default=0.0, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _next: float = field(default=float("-inf"), init=False)
 
     def spend(self) -> None:
         """Wait until one more call may leave.
@@ -34,7 +30,7 @@ class CallBudget:
             EndLoop: the poller is to stop.
         """
         with self._lock:
-            now = self._clock()
+            now = self.clock()
             turn = max(now, self._next)
             self._next = turn + 1 / self.calls_per_second
             self.waited_seconds += turn - now
@@ -46,5 +42,5 @@ class CallBudget:
         Raises:
             EndLoop: the poller is to stop.
         """
-        if self._wait(max(0.0, seconds)):
+        if self.wait(max(0.0, seconds)):
             raise EndLoop

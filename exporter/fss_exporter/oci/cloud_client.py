@@ -4,12 +4,12 @@
 `CloudError`, a `UsageError` for credentials that cannot be used, and `EndLoop` when the exporter stops.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from fss_exporter.oci.oci_inventory import Export, ExportSet, Resource, ServiceResource
-from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.selection import Scope
 from fss_exporter.oci.streams import Stream
 
 Listed = TypeVar("Listed", bound=Resource | Export | ExportSet)
@@ -42,34 +42,24 @@ class PrivateIp:
 
 @dataclass(frozen=True, slots=True)
 class MetricRequest:
-    """One query of Monitoring.
+    """One query of Monitoring."""
 
-    Attributes:
-        scope: compartment, or the whole tenancy.
-        namespace: of the metric.
-        query: in MQL.
-        start: epoch seconds of the first minute's end.
-        end: epoch seconds behind the last minute's end.
-    """
-
-    scope: Scope
-    namespace: str
-    query: str
-    start: int
-    end: int
+    scope: Scope  # compartment, or the whole tenancy
+    namespace: str  # of the metric
+    query: str  # in MQL
+    start: int  # epoch seconds of the first minute's end
+    end: int  # epoch seconds behind the last minute's end
 
 
 class CloudClient(Protocol):
     """Calls in one region.
 
     Attributes:
-        region: its name.
-        tenancy_id: OCID of the tenancy.
         clock_skew_seconds: clock of this host minus clock of OCI; None before the first answer.
     """
 
-    region: str
-    tenancy_id: str
+    region: str  # its name
+    tenancy_id: str  # OCID of the tenancy
 
     @property
     def clock_skew_seconds(self) -> float | None:
@@ -107,3 +97,16 @@ class CloudClient(Protocol):
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         """Post custom metrics (PostMetricData); the messages of those that were refused."""
+
+
+class RawCalls(Protocol):
+    """Implemented by `oci.client.Session`."""
+
+    region: str
+    tenancy_id: str
+
+    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
+        """One operation; the answer has `data` and `headers`."""
+
+    def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
+        """Every page of a listing."""

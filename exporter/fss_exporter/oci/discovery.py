@@ -18,23 +18,14 @@ ACTIVE: Final = "ACTIVE"
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredMountTarget:
-    """One mount target.
+    """One mount target."""
 
-    Attributes:
-        region: the region's name.
-        target: the mount target.
-        compartment: name of its compartment.
-        shape: name of its shape.
-        limits: its limits.
-        exports: path to name of the file system behind it.
-    """
-
-    region: str
-    target: MountTarget
-    compartment: str
-    shape: str
-    limits: Limits
-    exports: Mapping[str, str]
+    region: str  # the region's name
+    target: MountTarget  # the mount target
+    compartment: str  # name of its compartment
+    shape: str  # name of its shape
+    limits: Limits  # its limits
+    exports: Mapping[str, str]  # path to name of the file system behind it
 
 
 def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -> list[DiscoveredMountTarget]:

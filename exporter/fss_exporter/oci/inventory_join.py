@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from fss_exporter.oci.oci_inventory import GONE, Inventory, ListedResources, Resource
-from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.selection import TagFilter
 
 _Record = TypeVar("_Record", bound=Resource)
 

@@ -7,7 +7,7 @@ before their addresses are looked up, so that the first metrics do not wait for 
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -27,8 +27,8 @@ from fss_exporter.oci.oci_inventory import (
     MountTarget,
     Replication,
 )
-from fss_exporter.oci.scopes import Scope, choose, scopes_of
-from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.selection import InventorySelection, Scope, choose, scopes_of
+from fss_exporter.oci.snapshot import InventoryState
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 
@@ -54,77 +54,28 @@ Report = Callable[[str, Exception | None], None]
 """Called after every call with its API operation and its error, None where it was answered."""
 
 
-@dataclass(frozen=True, slots=True)
-class InventoryState:
-    """What the last inventory found.
-
-    Attributes:
-        inventory: None until all listings were made once.
-        scopes: compartments that metrics are asked of.
-        succeeded: by API operation, whether every call of the last inventory was answered.
-        listed_at: epoch seconds of the oldest listing in use; None before the first.
-        succeeded_at: epoch seconds at which the last inventory ended without a failed call; None before the first.
-    """
-
-    inventory: Inventory | None = None
-    scopes: tuple[Scope, ...] = ()
-    succeeded: Mapping[str, bool] = field(default_factory=dict)
-    listed_at: float | None = None
-    succeeded_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class InventorySelection:
-    """Which resources are listed.
-
-    Attributes:
-        compartments: OCIDs or names; empty for all of the tenancy.
-        tags: of the resources that are wanted.
-        services: other storage services to list as well.
-        optional_services: those of `services` that may be missing or forbidden without a failure.
-    """
-
-    compartments: tuple[str, ...] = ()
-    tags: TagFilter = field(default_factory=TagFilter)
-    services: tuple[str, ...] = ()
-    optional_services: tuple[str, ...] = ()
-
-
+@dataclass(eq=False, repr=False)
 class InventoryRefresh:
-    """Keeps the inventory of one region. `state` is replaced as a whole and may be read from any thread.
+    """Keeps the inventory of one region. `state` is replaced as a whole and may be read from any thread."""
 
-    Args:
-        client: calls in the region.
-        selection: which resources are listed.
-        now: epoch seconds.
-        report: called after every call.
-        publish: called with each new state.
-    """
+    client: CloudClient  # calls in the region
+    selection: InventorySelection  # which resources are listed
+    _: KW_ONLY
+    now: Callable[[], float]  # epoch seconds
+    report: Report  # called after every call
+    publish: Callable[[InventoryState], None] = lambda _: None  # called with each new state
+    state: InventoryState = field(default_factory=InventoryState, init=False)
+    calls: int = field(default=0, init=False)
+    listed: threading.Event = field(default_factory=threading.Event, init=False)
+    _succeeded: dict[str, bool] = field(default_factory=dict, init=False)
+    _last: dict[tuple[str, ...], tuple[float, Any]] = field(default_factory=dict, init=False)
+    _used: set[tuple[str, ...]] = field(default_factory=set, init=False)
+    _not_watched: set[str] = field(default_factory=set, init=False)
+    _unreachable_services: set[str] = field(default_factory=set, init=False)
+    _limits: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), init=False)
 
-    def __init__(
-        self,
-        client: CloudClient,
-        selection: InventorySelection,
-        *,
-        now: Callable[[], float],
-        report: Report,
-        publish: Callable[[InventoryState], None] = lambda _: None,
-    ) -> None:
-        self.state = InventoryState()
-        self.calls = 0
-        self.listed = threading.Event()
-        self._client = client
-        self._selection = selection
-        self._now = now
-        self._report = report
-        self._publish = publish
-        self._succeeded: dict[str, bool] = {}
-        self._last: dict[tuple[str, ...], tuple[float, Any]] = {}
-        self._used: set[tuple[str, ...]] = set()
-        self._not_watched: set[str] = set()
-        self._unreachable_services: set[str] = set()
-        self._limits: Mapping[str, float] = MappingProxyType({})
-        self._addresses = AddressLookup(client, self._note)
+    def __post_init__(self) -> None:
+        self._addresses = AddressLookup(self.client, self._note)
 
     def run(
         self,
@@ -156,13 +107,13 @@ class InventoryRefresh:
         self._last = {key: self._last[key] for key in self._used if key in self._last}
         limits = self._mount_target_limits()
         inventory = join(
-            listed, self._selection.tags, compartments=names, availability_domains=domains, mount_target_limits=limits
+            listed, self.selection.tags, compartments=names, availability_domains=domains, mount_target_limits=limits
         )
-        scopes = scopes_of(self._selection.compartments, self._client.tenancy_id, names)
+        scopes = scopes_of(self.selection.compartments, self.client.tenancy_id, names)
         self._show(inventory, scopes)
         self.listed.set()
         self._look_up_addresses(inventory, scopes, progress, look_ups())
-        succeeded_at = self._now() if all(self._succeeded.values()) else self.state.succeeded_at
+        succeeded_at = self.now() if all(self._succeeded.values()) else self.state.succeeded_at
         self._set(replace(self.state, succeeded_at=succeeded_at))
 
     def _publish_mount_targets(
@@ -175,7 +126,7 @@ class InventoryRefresh:
                 found += self._resources(MountTarget, "ListMountTargets", compartment_id, domain).records
                 progress()
         listed = ListedResources(mount_targets=tuple(found))
-        inventory = join(listed, self._selection.tags, compartments=names, availability_domains=domains)
+        inventory = join(listed, self.selection.tags, compartments=names, availability_domains=domains)
         self._look_up_addresses(inventory, (), progress, None)
 
     def _list_all(
@@ -188,7 +139,7 @@ class InventoryRefresh:
             broken += listing.broken
             progress()
         if broken:
-            log.warning("%s: %d listed resources are not as documented and are left out", self._client.region, broken)
+            log.warning("%s: %d listed resources are not as documented and are left out", self.client.region, broken)
         return ListedResources(**{kind: tuple(records) for kind, records in found.items()})
 
     def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[tuple[str, Listing[Any]]]:
@@ -198,7 +149,7 @@ class InventoryRefresh:
                 for kind, record, operation in _IN_DOMAINS:
                     yield kind, self._resources(record, operation, compartment_id, domain)
             yield "exports", self._resources(Export, "ListExports", compartment_id)
-            for service in self._selection.services:
+            for service in self.selection.services:
                 for operation in SERVICE_OPERATIONS[service]:
                     yield "service_resources", self._service_resources(service, operation, compartment_id)
 
@@ -209,19 +160,19 @@ class InventoryRefresh:
         if key in self._used and key in self._last:  # listed in this inventory already
             return self._last_or(key, Listing(()))
         try:
-            return self._asked(key, lambda: self._client.resources(record, compartment_id, domain))
+            return self._asked(key, lambda: self.client.resources(record, compartment_id, domain))
         except CloudError:
             return self._last_or(key, Listing(()))
 
     def _service_resources(self, service: str, operation: str, compartment_id: str) -> Listing[Any]:
         key = (operation, compartment_id)
-        optional = service in self._selection.optional_services and key not in self._last
+        optional = service in self.selection.optional_services and key not in self._last
         if optional and service in self._unreachable_services:
             return Listing(())
         try:
             if not optional:
-                return self._asked(key, lambda: self._client.service_resources(operation, compartment_id))
-            listing = self._client.service_resources(operation, compartment_id)
+                return self._asked(key, lambda: self.client.service_resources(operation, compartment_id))
+            listing = self.client.service_resources(operation, compartment_id)
         except CloudError as error:
             if optional:
                 if not isinstance(
@@ -232,14 +183,14 @@ class InventoryRefresh:
             return self._last_or(key, Listing(()))
         if listing.records:  # from now on the service is watched, and its failures are failures
             self._used.add(key)
-            self._last[key] = self._now(), listing
+            self._last[key] = self.now(), listing
             self._note(operation, None)
         return listing
 
     def _mount_target_limits(self) -> Mapping[str, float]:
         """Service limits. They need a permission that monitoring does not need, so a refusal is no failure."""
         try:
-            self._limits = MappingProxyType(dict(self._client.mount_target_limits()))
+            self._limits = MappingProxyType(dict(self.client.mount_target_limits()))
         except CloudError as error:
             self._say_not_watched("the service limit of mount targets", error)
         return self._limits
@@ -247,21 +198,21 @@ class InventoryRefresh:
     def _say_not_watched(self, subject: str, error: CloudError) -> None:
         if subject not in self._not_watched:
             self._not_watched.add(subject)
-            log.info("%s: %s is not watched: %s", self._client.region, subject, error)
+            log.info("%s: %s is not watched: %s", self.client.region, subject, error)
 
     def _domains(self) -> tuple[str, ...]:
-        return self._asked_or_last(("ListAvailabilityDomains",), self._client.availability_domains)
+        return self._asked_or_last(("ListAvailabilityDomains",), self.client.availability_domains)
 
     def _compartments(self) -> Mapping[str, str]:
         """Names of the wanted compartments by OCID."""
-        wanted = self._selection.compartments
+        wanted = self.selection.compartments
         try:
-            tree = self._asked_or_last(("ListCompartments",), self._client.compartments)
+            tree = self._asked_or_last(("ListCompartments",), self.client.compartments)
         except CloudError:
             if not wanted:
                 raise
             tree = ()  # OCIDs can do without names
-        chosen = choose(wanted, self._client.tenancy_id, {one.id: one.name for one in tree})
+        chosen = choose(wanted, self.client.tenancy_id, {one.id: one.name for one in tree})
         for mistake in chosen.mistakes:
             self._note("ListCompartments", UsageError(mistake))
         return chosen.names
@@ -279,7 +230,7 @@ class InventoryRefresh:
             self._note(key[0], error)
             raise
         self._note(key[0], None)
-        self._last[key] = self._now(), answer
+        self._last[key] = self.now(), answer
         return answer
 
     def _asked_or_last(self, key: tuple[str, ...], ask: Callable[[], _Answer]) -> _Answer:
@@ -298,7 +249,7 @@ class InventoryRefresh:
     def _note(self, operation: str, error: Exception | None) -> None:
         self.calls += 1
         self._succeeded[operation] = self._succeeded.get(operation, True) and error is None
-        self._report(operation, error)
+        self.report(operation, error)
 
     def _look_up_addresses(
         self, inventory: Inventory, scopes: tuple[Scope, ...], progress: Callable[[], None], most: int | None
@@ -332,4 +283,4 @@ class InventoryRefresh:
 
     def _set(self, state: InventoryState) -> None:
         self.state = state
-        self._publish(state)
+        self.publish(state)

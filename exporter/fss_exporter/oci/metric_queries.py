@@ -7,7 +7,7 @@ of a counter is lost. A region that does not answer is left alone until the next
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from itertools import count
 from typing import Final
 
@@ -16,13 +16,12 @@ from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest
 from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.labels import RegionLabels
-from fss_exporter.oci.metric_names import MetricNames
-from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.metric_table import METRICS, MetricNames
 from fss_exporter.oci.mount_target_estimates import NEEDED, PointsByMetric
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.oci_metric import OciMetric
 from fss_exporter.oci.query_shards import QueryShards
-from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.selection import Scope
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.series_store import SKIPPED, AnswerSummary, MinuteStamps, SeriesStore
 from fss_exporter.oci.snapshot import MetricState
@@ -51,54 +50,39 @@ class _ScopeAnswer:
     query_bytes: int = 0
 
 
+@dataclass(eq=False, repr=False)
 class MetricQueries:
-    """The metrics of one region.
+    """The metrics of one region."""
 
-    Args:
-        client: calls in the region.
-        start: minutes that end at or before this, in epoch seconds, are in no counter of this exporter.
-        now: epoch seconds.
-        self_metrics: counters of the poller itself.
-        failures: log of failed queries.
-        metrics: by documented name; those of another service are queried where the inventory has resources of it.
-        optional_services: other services whose metrics may be forbidden without a failure.
-    """
+    client: CloudClient  # calls in the region
+    _: KW_ONLY
+    start: int  # minutes that end at or before this, in epoch seconds, are in no counter of this exporter
+    now: Callable[[], float]  # epoch seconds
+    self_metrics: SelfMetrics  # counters of the poller itself
+    failures: FailureLog  # log of failed queries
+    # by documented name; those of another service are queried where the inventory has resources of it
+    metrics: Mapping[str, OciMetric] = field(default_factory=lambda: METRICS)
+    optional_services: InitVar[Collection[str]] = ()  # other services whose metrics may be forbidden without a failure
+    states: dict[str, MetricState] = field(default_factory=dict, init=False)
+    names_are_due: bool = field(default=True, init=False)
+    _not_watched: set[str] = field(default_factory=set, init=False)
+    _inventory: Inventory = field(default_factory=Inventory, init=False)
+    _shards: dict[tuple[str, Scope], QueryShards] = field(default_factory=dict, init=False)
+    _answered: dict[tuple[str, Scope], deque[int]] = field(default_factory=dict, init=False)
+    _unanswered: int = field(default=0, init=False)
+    _first: int = field(default=0, init=False)
+    _polls: int = field(default=0, init=False)
 
-    def __init__(
-        self,
-        client: CloudClient,
-        *,
-        start: int,
-        now: Callable[[], float],
-        self_metrics: SelfMetrics,
-        failures: FailureLog,
-        metrics: Mapping[str, OciMetric] = METRICS,
-        optional_services: Collection[str] = (),
-    ) -> None:
-        stamps, self._labels = MinuteStamps(), RegionLabels(client.region)
+    def __post_init__(self, optional_services: Collection[str]) -> None:
+        stamps, self._labels = MinuteStamps(), RegionLabels(self.client.region)
         self.stores: Mapping[str, SeriesStore] = {
-            name: SeriesStore(metric, self._labels, start=start, stamps=stamps, keeps_points=name in NEEDED)
-            for name, metric in metrics.items()
+            name: SeriesStore(metric, self._labels, start=self.start, stamps=stamps, keeps_points=name in NEEDED)
+            for name, metric in self.metrics.items()
         }
-        self.states: dict[str, MetricState] = {}
-        self.names_are_due = True
-        self._client = client
-        self._start = start
-        self._now = now
-        self._self_metrics = self_metrics
-        self._failures = failures
-        self._metrics = metrics
-        self._names = MetricNames(metrics)
+        self._names = MetricNames(self.metrics)
         self._optional_services = frozenset(optional_services)
-        self._not_watched: set[str] = set()
-        self._inventory = Inventory()
-        self._shards: dict[tuple[str, Scope], QueryShards] = {}
-        self._answered: dict[tuple[str, Scope], deque[int]] = {}
-        self._unanswered = 0
-        self._first = 0
-        self._polls = 0
         for reason in SKIPPED:
-            self_metrics.add("fss_oci_streams_skipped_total", (client.region, reason), 0)
+            self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), 0)
 
     def use(self, inventory: Inventory) -> None:
         """Use another inventory from now on."""
@@ -111,13 +95,13 @@ class MetricQueries:
     def learn_names(self, scopes: Sequence[Scope]) -> bool:
         """Ask which metrics exist; False if a scope did not answer, and the names known before remain in use."""
         found: list[str] = []
-        namespaces = {metric.namespace: metric.service for metric in self._metrics.values() if self._exists(metric)}
+        namespaces = {metric.namespace: metric.service for metric in self.metrics.values() if self._exists(metric)}
         try:
             for scope in scopes:
                 for namespace, service in namespaces.items():
                     found += self._listed(scope, namespace, service)
         except CloudError as error:
-            self._failures.failed("ListMetrics", error)
+            self.failures.failed("ListMetrics", error)
             return False
         self._names.learn(found)
         self.names_are_due = False
@@ -131,7 +115,7 @@ class MetricQueries:
         """
         self._unanswered = 0
         self._polls += 1
-        metrics = [one for one in self._metrics.values() if self._exists(one) and self._names.spelling(one) is not None]
+        metrics = [one for one in self.metrics.values() if self._exists(one) and self._names.spelling(one) is not None]
         for name in self.states.keys() - {metric.name for metric in metrics}:
             del self.states[name]
         begin = self._first % len(metrics) if metrics else 0
@@ -152,13 +136,13 @@ class MetricQueries:
 
     def _listed(self, scope: Scope, namespace: str, service: str) -> tuple[str, ...]:
         try:
-            return self._client.metric_names(scope, namespace)
+            return self.client.metric_names(scope, namespace)
         except NotAuthorized as error:
             if service not in self._optional_services:
                 raise
             if service not in self._not_watched:
                 self._not_watched.add(service)
-                log.info("%s: %s has no metrics here: %s", self._client.region, SERVICES[service].title, error)
+                log.info("%s: %s has no metrics here: %s", self.client.region, SERVICES[service].title, error)
             return ()
 
     def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> _ScopeAnswer:
@@ -170,9 +154,9 @@ class MetricQueries:
             success = success and answer.success
             total, query_bytes = total.plus(answer.summary), max(query_bytes, answer.query_bytes)
             if answer.success:
-                self._answered_minutes(metric, scope).append(newest_complete(self._now()))
+                self._answered_minutes(metric, scope).append(newest_complete(self.now()))
         for reason, number in total.skipped.items():
-            self._self_metrics.add("fss_oci_streams_skipped_total", (self._client.region, reason), number)
+            self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), number)
         answer = _ScopeAnswer(success, total, query_bytes)
         self._remember(metric, answer)
         return answer
@@ -201,13 +185,13 @@ class MetricQueries:
                 if doublings < _DOUBLINGS_AT_MOST and _more_parts(shards, len(parts), error):
                     continue
                 shards.length_was_not_the_reason()
-                self._failures.failed(metric.name, error)
+                self.failures.failed(metric.name, error)
                 return _ScopeAnswer(query_bytes=max(len(one.query) for one in requests))
             if answer.success:
                 shards.answered(answer.summary.streams)
             if len(parts) > 1:
-                labels = (self._client.region, metric.name)
-                self._self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
+                labels = (self.client.region, metric.name)
+                self.self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
             return answer
         raise AssertionError  # the loop ends with a return
 
@@ -220,16 +204,16 @@ class MetricQueries:
         store, summary, success = self.stores[metric.name], AnswerSummary(), True
         for request in requests:
             try:
-                streams = self._client.summarize(request)
+                streams = self.client.summarize(request)
             except (CloudError, MqlError) as error:
                 if isinstance(error, TooMuchData) or (len(requests) > 1 and _was_refused(error)):
                     raise
-                self._failures.failed(metric.name, error)
+                self.failures.failed(metric.name, error)
                 self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
                 success = False
                 continue
             self._unanswered = 0
-            summary = store.take(streams, newest_complete(self._now()), summary)
+            summary = store.take(streams, newest_complete(self.now()), summary)
         return _ScopeAnswer(success, summary, max(len(one.query.encode()) for one in requests))
 
     def _request(self, metric: OciMetric, scope: Scope, minutes: Window, part: tuple[str, ...]) -> MetricRequest:
@@ -241,18 +225,18 @@ class MetricQueries:
         if metric.counter is None:
             known = self.states.get(metric.name)
             minutes = gauge_minutes(
-                self._now(),
+                self.now(),
                 newest=known.newest if known else None,
                 slowest=self.stores[metric.name].slowest,
                 thorough=self._polls % _THOROUGH_EVERY == 0,
             )
-            return window(self._now(), overlap_minutes=minutes, answered=None)
+            return window(self.now(), overlap_minutes=minutes, answered=None)
         oldest = min(self._answered_minutes(metric, scope))
-        return window(self._now(), overlap_minutes=COUNTER_OVERLAP_MINUTES, answered=oldest)
+        return window(self.now(), overlap_minutes=COUNTER_OVERLAP_MINUTES, answered=oldest)
 
     def _answered_minutes(self, metric: OciMetric, scope: Scope) -> deque[int]:
         """Newest complete minute at the time of each of the last answers."""
-        return self._answered.setdefault((metric.name, scope), deque([self._start], maxlen=ANSWERS_REPEATED))
+        return self._answered.setdefault((metric.name, scope), deque([self.start], maxlen=ANSWERS_REPEATED))
 
 
 def _was_refused(error: Exception) -> bool:

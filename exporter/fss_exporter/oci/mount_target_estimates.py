@@ -20,7 +20,7 @@ from fss_exporter.model.server_estimate import (
     total_of,
 )
 from fss_exporter.oci.labels import Key
-from fss_exporter.oci.series_store import Points
+from fss_exporter.oci.window import Points
 
 READ_BYTES: Final = "FileSystemReadThroughput"
 WRITE_BYTES: Final = "FileSystemWriteThroughput"

@@ -24,23 +24,18 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class MountTargetSettings:
-    """What the configuration says of mount targets.
+    """What the configuration says of mount targets."""
 
-    Attributes:
-        shape_limits: limits by name of the shape.
-        target_limits: limits by OCID or display name of a mount target.
-        latency_seconds: latency objectives of every mount target.
-        target_latency_seconds: latency objectives by OCID or display name.
-        slo: share of good minutes by SLO (`availability`, `latency`), of every mount target.
-        target_slo: the same by OCID or display name.
-    """
-
-    shape_limits: Mapping[str, LimitOverrides] = field(default_factory=dict)
+    shape_limits: Mapping[str, LimitOverrides] = field(default_factory=dict)  # limits by name of the shape
+    # limits by OCID or display name of a mount target
     target_limits: Mapping[str, LimitOverrides] = field(default_factory=dict)
+    # latency objectives of every mount target
     latency_seconds: LatencySeconds = field(default_factory=lambda: DEFAULT_LATENCY_SECONDS)
+    # latency objectives by OCID or display name
     target_latency_seconds: Mapping[str, LatencySeconds] = field(default_factory=dict)
+    # share of good minutes by SLO (`availability`, `latency`), of every mount target
     slo: Mapping[str, float] = field(default_factory=lambda: SLO_OBJECTIVES)
-    target_slo: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    target_slo: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # the same by OCID or display name
 
     def limits(self, target: MountTarget) -> Limits:
         """Limits of one mount target; a field is None where no limit is known."""

@@ -25,27 +25,19 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountTarget(Resource):
-    """A mount target.
-
-    Attributes:
-        observed_throughput_gbps: the throughput that is billed and enforced; None as some standard ones report it.
-        requested_throughput_gbps: the throughput after a pending change of the shape; None where the API reports none.
-        private_ip_id: OCID of its address; empty where it has none.
-        address: IP address; empty while it is not known.
-        fqdn: host name; empty while it is not known, or without DNS label.
-        vcn_id: OCID of its network; empty while it is not known.
-        pending: whether address and host name are still to be looked up for the first time.
-    """
+    """A mount target."""
 
     export_set_id: str = ""
     subnet_id: str = ""
-    private_ip_id: str = ""
+    private_ip_id: str = ""  # OCID of its address; empty where it has none
+    # the throughput that is billed and enforced; None as some standard ones report it
     observed_throughput_gbps: int | None = None
+    # the throughput after a pending change of the shape; None where the API reports none
     requested_throughput_gbps: int | None = None
-    address: str = ""
-    fqdn: str = ""
-    vcn_id: str = ""
-    pending: bool = False
+    address: str = ""  # IP address; empty while it is not known
+    fqdn: str = ""  # host name; empty while it is not known, or without DNS label
+    vcn_id: str = ""  # OCID of its network; empty while it is not known
+    pending: bool = False  # whether address and host name are still to be looked up for the first time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +64,11 @@ class Connector(Resource):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceResource(Resource):
-    """A resource of another storage service.
+    """A resource of another storage service."""
 
-    Attributes:
-        service: row of the model's table of services.
-        kind: tier or performance level as that row has it; a kind the row does not have has no limits.
-        capacity_bytes: capacity that was bought.
-    """
-
-    service: str
-    kind: str
-    capacity_bytes: float
+    service: str  # row of the model's table of services
+    kind: str  # tier or performance level as that row has it; a kind the row does not have has no limits
+    capacity_bytes: float  # capacity that was bought
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,23 +93,19 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Every resource in one region, by OCID. Deleted resources are not in it.
-
-    Attributes:
-        compartments: names by OCID, the tenancy's own included; an OCID stands for itself where its name is not known.
-        availability_domains: of the region.
-        mount_target_limits: service limit of mount targets by availability domain, where it may be read.
-    """
+    """Every resource in one region, by OCID. Deleted resources are not in it."""
 
     mount_targets: Mapping[str, MountTarget] = field(default_factory=dict)
     file_systems: Mapping[str, FileSystem] = field(default_factory=dict)
     exports: tuple[Export, ...] = ()
     replications: Mapping[str, Replication] = field(default_factory=dict)
     connectors: Mapping[str, Connector] = field(default_factory=dict)
+    # names by OCID, the tenancy's own included; an OCID stands for itself where its name is not known
     compartments: Mapping[str, str] = field(default_factory=dict)
     service_resources: Mapping[str, ServiceResource] = field(default_factory=dict)
-    availability_domains: tuple[str, ...] = ()
+    availability_domains: tuple[str, ...] = ()  # of the region
     mount_target_counts: Mapping[str, int] = field(default_factory=dict)
+    # service limit of mount targets by availability domain, where it may be read
     mount_target_limits: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -24,39 +24,23 @@ _OWN_DIMENSION: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class OciMetric:
-    """One metric of OCI Monitoring.
+    """One metric of OCI Monitoring."""
 
-    Attributes:
-        name: as documented; what is sent is the spelling the tenancy has.
-        statistic: MQL statistic over one minute.
-        owner: whose a stream is.
-        idle: what no point means.
-        gauge: exported metric that shows the newest complete minute.
-        counter: exported metric that adds up every minute.
-        dimensions: OCI dimensions that become the labels behind the owner's, in the catalogue's order.
-        where: dimension values to ask for.
-        group_by: dimensions to keep apart; None keeps all.
-        scale: factor from the documented unit to the gauge's.
-        per_minute: factor from a minute's value to what the counter adds.
-        discovered_only: never asked for unless the tenancy is found to have it.
-        namespace: where it is.
-        service: the other storage service it is of; empty for OCI File Storage.
-    """
-
-    name: str
-    statistic: str
-    owner: Owner
-    idle: Idle
-    gauge: Metric | None = None
-    counter: Metric | None = None
+    name: str  # as documented; what is sent is the spelling the tenancy has
+    statistic: str  # MQL statistic over one minute
+    owner: Owner  # whose a stream is
+    idle: Idle  # what no point means
+    gauge: Metric | None = None  # exported metric that shows the newest complete minute
+    counter: Metric | None = None  # exported metric that adds up every minute
+    # OCI dimensions that become the labels behind the owner's, in the catalogue's order
     dimensions: tuple[str, ...] = ()
-    where: Mapping[str, str] = field(default_factory=dict)
-    group_by: tuple[str, ...] | None = None
-    scale: float = 1.0
-    per_minute: float = 1.0
-    discovered_only: bool = False
-    namespace: str = NAMESPACE
-    service: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)  # dimension values to ask for
+    group_by: tuple[str, ...] | None = None  # dimensions to keep apart; None keeps all
+    scale: float = 1.0  # factor from the documented unit to the gauge's
+    per_minute: float = 1.0  # factor from a minute's value to what the counter adds
+    discovered_only: bool = False  # never asked for unless the tenancy is found to have it
+    namespace: str = NAMESPACE  # where it is
+    service: str = ""  # the other storage service it is of; empty for OCI File Storage
 
     @property
     def split_by(self) -> str:

@@ -2,19 +2,17 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.failure_log import FailureLog
-from fss_exporter.oci.inventory_refresh import InventoryState
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_estimates import Estimate, complete, estimate
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.shared_series import SeriesColumn
-from fss_exporter.oci.snapshot import PollState
+from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
 from fss_exporter.oci.window import newest_complete
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
@@ -32,44 +30,25 @@ class PollTimes:
     stale_after: float
 
 
+@dataclass(eq=False, repr=False)
 class RegionPoller:
-    """Polls one region.
+    """Polls one region."""
 
-    Args:
-        client: calls in the region.
-        queries: of its metrics.
-        failures: log of failed queries.
-        times: intervals and ages.
-        now: epoch seconds.
-        clock: seconds that never go back.
-        overrides: measured costs in place of the white paper's table.
-    """
-
-    def __init__(
-        self,
-        client: CloudClient,
-        queries: MetricQueries,
-        failures: FailureLog,
-        *,
-        times: PollTimes,
-        now: Callable[[], float],
-        clock: Callable[[], float],
-        overrides: CostOverrides = NO_OVERRIDES,
-    ) -> None:
-        self.suspects_changes = False
-        self._overrides = overrides
-        self._client = client
-        self._queries = queries
-        self._failures = failures
-        self._times = times
-        self._now = now
-        self._clock = clock
-        self._inventory: Inventory | None = None
-        self._names_learned = float("-inf")
-        self._succeeded_at: float | None = None
-        self._ended = False
-        self._estimates: Mapping[str, Estimate] = {}
-        self._suspicious: frozenset[object] = frozenset()
+    client: CloudClient  # calls in the region
+    queries: MetricQueries  # of its metrics
+    failures: FailureLog  # log of failed queries
+    _: KW_ONLY
+    times: PollTimes  # intervals and ages
+    now: Callable[[], float]  # epoch seconds
+    clock: Callable[[], float]  # seconds that never go back
+    overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
+    suspects_changes: bool = field(default=False, init=False)
+    _inventory: Inventory | None = field(default=None, init=False)
+    _names_learned: float = field(default=float("-inf"), init=False)
+    _succeeded_at: float | None = field(default=None, init=False)
+    _ended: bool = field(default=False, init=False)
+    _estimates: Mapping[str, Estimate] = field(default_factory=dict, init=False)
+    _suspicious: frozenset[object] = field(default=frozenset(), init=False)
 
     def poll(self, state: InventoryState, seconds: float) -> PollState:
         """Query everything once.
@@ -84,24 +63,24 @@ class RegionPoller:
         Raises:
             EndLoop: the exporter stops.
         """
-        began = self._clock()
+        began = self.clock()
         if state.inventory is None or not state.scopes:
             return self._state(0.0)
         self._use(state.inventory)
         self._learn_names(state)
-        points = self._queries.query_all(state.scopes, lambda: self._clock() - began > seconds)
-        now_minute = newest_complete(self._now())
-        for store in self._queries.stores.values():
-            store.forget(now_minute, self._times.stale_after)
-        states = self._queries.states
-        fresh = estimate(points, self._overrides) if complete(points, states) else {}
-        oldest = now_minute - self._times.stale_after
+        points = self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
+        now_minute = newest_complete(self.now())
+        for store in self.queries.stores.values():
+            store.forget(now_minute, self.times.stale_after)
+        states = self.queries.states
+        fresh = estimate(points, self.overrides) if complete(points, states) else {}
+        oldest = now_minute - self.times.stale_after
         self._estimates = {key: one for key, one in {**self._estimates, **fresh}.items() if one.minute >= oldest}
         self._look_for_changes()
-        self._failures.end_round()
+        self.failures.end_round()
         if states and all(one.success for one in states.values()):
-            self._succeeded_at = self._now()
-        poll = self._state(self._clock() - began)
+            self._succeeded_at = self.now()
+        poll = self._state(self.clock() - began)
         self._log_first(poll)
         return poll
 
@@ -109,21 +88,21 @@ class RegionPoller:
         if inventory is self._inventory:
             return
         self._inventory = inventory
-        self._queries.use(inventory)
+        self.queries.use(inventory)
         self._estimates = {key: one for key, one in self._estimates.items() if key in inventory.mount_targets}
 
     def _learn_names(self, state: InventoryState) -> None:
-        since = self._clock() - self._names_learned
-        least = _BETWEEN_LISTINGS_SECONDS if self._queries.names_are_due else self._times.names_interval
-        if since >= least and self._queries.learn_names(state.scopes):
-            self._names_learned = self._clock()
+        since = self.clock() - self._names_learned
+        least = _BETWEEN_LISTINGS_SECONDS if self.queries.names_are_due else self.times.names_interval
+        if since >= least and self.queries.learn_names(state.scopes):
+            self._names_learned = self.clock()
 
     def _look_for_changes(self) -> None:
         """Mount targets that fell silent, or that the inventory does not have, suggest a new inventory, each once."""
-        asked = self._queries.states.get(_SENT_ALWAYS)
+        asked = self.queries.states.get(_SENT_ALWAYS)
         if asked is None or not asked.success or asked.newest is None:
             return
-        store = self._queries.stores[_SENT_ALWAYS]
+        store = self.queries.stores[_SENT_ALWAYS]
         late = (column for minute, column in store.points.items() if minute < asked.newest - _SILENT_SECONDS)
         silent = {series.labels for column in late for series in column.series}
         suspicious = frozenset(silent | store.unknown)
@@ -133,7 +112,7 @@ class RegionPoller:
     def _state(self, seconds: float) -> PollState:
         points: dict[str, Mapping[int, SeriesColumn]] = {}
         sums: dict[str, SeriesColumn] = {}
-        for store in self._queries.stores.values():
+        for store in self.queries.stores.values():
             gauge, counter = store.metric.gauge, store.metric.counter
             if gauge:
                 known = points.get(gauge.name)
@@ -144,11 +123,11 @@ class RegionPoller:
             points=MappingProxyType(points),
             sums=MappingProxyType(sums),
             estimates=MappingProxyType(dict(self._estimates)),
-            metrics=MappingProxyType(dict(self._queries.states)),
+            metrics=MappingProxyType(dict(self.queries.states)),
             duration_seconds=seconds,
-            ended=self._now(),
+            ended=self.now(),
             succeeded_at=self._succeeded_at,
-            clock_skew_seconds=self._client.clock_skew_seconds,
+            clock_skew_seconds=self.client.clock_skew_seconds,
         )
 
     def _log_first(self, poll: PollState) -> None:
@@ -159,7 +138,7 @@ class RegionPoller:
         streams = sum(one.streams for one in poll.metrics.values())
         log.info(
             "%s: first poll ended after %.0f s: %d of %d metrics answered, %d streams",
-            *(self._client.region, poll.duration_seconds, answered, len(poll.metrics), streams),
+            *(self.client.region, poll.duration_seconds, answered, len(poll.metrics), streams),
         )
 
 

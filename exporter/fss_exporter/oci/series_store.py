@@ -15,17 +15,14 @@ from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.labels import Key, LabelledStream, RegionLabels
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.oci_metric import OciMetric
-from fss_exporter.oci.shared_series import SeriesColumn, SharedSeries
+from fss_exporter.oci.snapshot import SeriesColumn, SharedSeries
 from fss_exporter.oci.streams import Stream
-from fss_exporter.oci.window import MINUTE, Minutes
+from fss_exporter.oci.window import MINUTE, Minutes, Points
 
 SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
 """Why a stream may be left out, or lose some of its points (`broken_point`)."""
 
 _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a second; a larger value is not data
-
-Points = dict[int, float]
-"""Values by the end of their minute, epoch seconds."""
 
 
 @dataclass(slots=True)
@@ -40,18 +37,12 @@ class _CounterSum:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSummary:
-    """What one answer, or several parts of an answer, brought.
+    """What one answer, or several parts of an answer, brought."""
 
-    Attributes:
-        streams: how many streams were in it.
-        newest: end of the newest complete minute in it; None without any point.
-        skipped: streams that were left out, by reason.
-        points: points of every stream that was taken; empty dicts where the caller does not need them.
-    """
-
-    streams: int = 0
-    newest: int | None = None
-    skipped: Mapping[str, int] = field(default_factory=dict)
+    streams: int = 0  # how many streams were in it
+    newest: int | None = None  # end of the newest complete minute in it; None without any point
+    skipped: Mapping[str, int] = field(default_factory=dict)  # streams that were left out, by reason
+    # points of every stream that was taken; empty dicts where the caller does not need them
     points: Mapping[Key, Points] = field(default_factory=dict)
 
     def plus(self, other: "AnswerSummary") -> "AnswerSummary":

@@ -1,7 +1,7 @@
 """From the newest snapshots to metric families. Calls nothing, and leaves out what is too old at the moment of the scrape."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
@@ -12,68 +12,48 @@ from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.service_metrics import service_rows
-from fss_exporter.oci.shared_series import SeriesColumn, SharedSeries
-from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SnapshotBoard
+from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, SharedSeries, SnapshotBoard
 
 
 @dataclass(frozen=True, slots=True)
 class ExportSettings:
-    """How snapshots are exported.
+    """How snapshots are exported."""
 
-    Attributes:
-        stale_after: seconds after which a point is not exported.
-        mount_targets: limits and objectives of mount targets.
-        addresses: OCID of a mount target to the address clients are joined by.
-    """
-
-    stale_after: float
+    stale_after: float  # seconds after which a point is not exported
+    # limits and objectives of mount targets
     mount_targets: MountTargetSettings = field(default_factory=MountTargetSettings)
+    # OCID of a mount target to the address clients are joined by
     addresses: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(eq=False, repr=False)
 class OciCollector:
-    """All families of the snapshots and of the poller itself.
+    """All families of the snapshots and of the poller itself."""
 
-    Args:
-        board: the newest snapshots.
-        poller: makes them.
-        self_metrics: counters of the poller itself.
-        budget: of calls.
-        settings: how snapshots are exported; may be replaced while the exporter runs.
-        now: epoch seconds.
-    """
-
-    def __init__(
-        self,
-        board: SnapshotBoard,
-        poller: MetricPoller,
-        self_metrics: SelfMetrics,
-        *,
-        budget: CallBudget,
-        settings: ExportSettings,
-        now: Callable[[], float],
-    ) -> None:
-        self.settings = settings
-        self._board = board
-        self._poller = poller
-        self._self_metrics = self_metrics
-        self._budget = budget
-        self._now = now
-        self._series: dict[tuple[str, tuple[str, ...]], Series] = {}  # of the last scrape, with their text
+    board: SnapshotBoard  # the newest snapshots
+    poller: MetricPoller  # makes them
+    self_metrics: SelfMetrics  # counters of the poller itself
+    _: KW_ONLY
+    budget: CallBudget  # of calls
+    settings: ExportSettings  # how snapshots are exported; may be replaced while the exporter runs
+    now: Callable[[], float]  # epoch seconds
+    _series: dict[tuple[str, tuple[str, ...]], Series] = field(
+        default_factory=dict, init=False
+    )  # of the last scrape, with their text
 
     def replace_poller(self, board: SnapshotBoard, poller: MetricPoller, budget: CallBudget) -> None:
         """Export the snapshots of another poller from now on."""
-        self._board, self._poller, self._budget = board, poller, budget
+        self.board, self.poller, self.budget = board, poller, budget
 
     @property
     def success(self) -> bool:
         """Whether the last poll of every region had an answer to everything."""
-        return self._poller.success
+        return self.poller.success
 
     @property
     def duration_seconds(self) -> float:
         """How long the last poll took, all regions together."""
-        return self._poller.duration_seconds
+        return self.poller.duration_seconds
 
     def describe(self) -> Iterable[Family]:
         """Nothing: registering must not do any work."""
@@ -81,7 +61,7 @@ class OciCollector:
 
     def collect(self) -> Iterable[Family]:
         """Families of the newest snapshots; a family without samples is left out."""
-        regions, settings, now = self._board.regions, self.settings, self._now()
+        regions, settings, now = self.board.regions, self.settings, self.now()
         families: dict[str, Family] = {}
         for region in regions:
             for name, column in _columns(region.poll, now - settings.stale_after):
@@ -99,10 +79,10 @@ class OciCollector:
         return (found for found in families.values() if found.values)
 
     def _poller_rows(self) -> Iterator[tuple[str, Rows]]:
-        for name, sums in self._self_metrics.sums().items():
+        for name, sums in self.self_metrics.sums().items():
             yield name, sums.items()
-        yield "fss_oci_api_budget_wait_seconds_total", [((), self._budget.waited_seconds)]
-        yield "fss_oci_api_budget_requests_per_second", [((), self._budget.calls_per_second)]
+        yield "fss_oci_api_budget_wait_seconds_total", [((), self.budget.waited_seconds)]
+        yield "fss_oci_api_budget_requests_per_second", [((), self.budget.calls_per_second)]
 
 
 def _extend(families: dict[str, Family], name: str, series: Iterable[Series], values: Iterable[float]) -> None:

@@ -6,7 +6,7 @@ nothing posted: no ceiling, no share. What is posted costs money, so it is off u
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
@@ -40,21 +40,13 @@ _OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How full a mount target was in one minute.
+    """How full a mount target was in one minute."""
 
-    Attributes:
-        name: one of `UTILIZATION`.
-        target: the mount target.
-        minute: epoch seconds of its end.
-        value: share of the ceiling.
-        source: for IOPS, `measured` or `estimated`; empty otherwise.
-    """
-
-    name: str
-    target: MountTarget
-    minute: int
-    value: float
-    source: str = ""
+    name: str  # one of `UTILIZATION`
+    target: MountTarget  # the mount target
+    minute: int  # epoch seconds of its end
+    value: float  # share of the ceiling
+    source: str = ""  # for IOPS, `measured` or `estimated`; empty otherwise
 
     @property
     def key(self) -> tuple[str, str]:
@@ -113,34 +105,19 @@ class PostsMetrics(Protocol):
         """Post custom metrics; the messages of those that were refused."""
 
 
+@dataclass(eq=False, repr=False)
 class Publisher:
-    """The rounds of the loop `oci_publish`: posts the shares of each region soon after each of its polls.
+    """The rounds of the loop `oci_publish`: posts the shares of each region soon after each of its polls."""
 
-    Args:
-        regions: the newest snapshots.
-        client: calls in a region, by its name.
-        settings: limits of mount targets; may be replaced while the exporter runs.
-        failures: log of failed posts of a region, by its name.
-        now: epoch seconds.
-    """
-
-    def __init__(
-        self,
-        regions: Callable[[], Sequence[RegionSnapshot]],
-        client: Callable[[str], PostsMetrics],
-        settings: MountTargetSettings,
-        *,
-        failures: Callable[[str], FailureLog],
-        now: Callable[[], float],
-    ) -> None:
-        self.settings = settings
-        self._regions = regions
-        self._client = client
-        self._failures = failures
-        self._now = now
-        self._polled: dict[str, float] = {}
-        self._posted: dict[tuple[str, str], int] = {}
-        self._is_incomplete = False
+    regions: Callable[[], Sequence[RegionSnapshot]]  # the newest snapshots
+    client: Callable[[str], PostsMetrics]  # calls in a region, by its name
+    settings: MountTargetSettings  # limits of mount targets; may be replaced while the exporter runs
+    _: KW_ONLY
+    failures: Callable[[str], FailureLog]  # log of failed posts of a region, by its name
+    now: Callable[[], float]  # epoch seconds
+    _polled: dict[str, float] = field(default_factory=dict, init=False)
+    _posted: dict[tuple[str, str], int] = field(default_factory=dict, init=False)
+    _is_incomplete: bool = field(default=False, init=False)
 
     def run_round(self) -> None:
         """Post what polls have brought since the last round.
@@ -156,7 +133,7 @@ class Publisher:
     def publish(self) -> int:
         """Post what polls have brought since the last time; how many shares OCI took."""
         taken = 0
-        for region in self._regions():
+        for region in self.regions():
             ended = region.poll.ended if region.poll else None
             if ended is not None and self._polled.get(region.region) != ended:
                 self._polled[region.region] = ended
@@ -164,8 +141,8 @@ class Publisher:
         return taken
 
     def _publish(self, region: RegionSnapshot) -> int:
-        failures = self._failures(region.region)
-        oldest = self._now() - _OLDEST_SECONDS
+        failures = self.failures(region.region)
+        oldest = self.now() - _OLDEST_SECONDS
         fresh = [
             share
             for share in shares(region, self.settings)
@@ -187,7 +164,7 @@ class Publisher:
 
     def _post(self, region: str, part: Sequence[Share]) -> None:
         """Post some shares. What OCI took only in part is an error too, and is posted again next time."""
-        refused = self._client(region).post_metric_data([metric_data(share) for share in part])
+        refused = self.client(region).post_metric_data([metric_data(share) for share in part])
         if refused:
             raise BrokenAnswer(
                 f"PostMetricData in {region}: {len(refused)} of {len(part)} streams were refused, the first: {refused[0]}",

@@ -102,3 +102,7 @@ class Minutes:
             self._taken >>= too_old
             self._floor += too_old * MINUTE
         return True
+
+
+Points = dict[int, float]
+"""Values by the end of their minute, epoch seconds."""

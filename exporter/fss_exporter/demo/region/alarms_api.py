@@ -62,19 +62,12 @@ class _StoredAlarm:
 
 @dataclass
 class AlarmsApi:
-    """The alarms of a region.
+    """The alarms of a region."""
 
-    Args:
-        tenancy: the compartments and destinations an alarm may name.
-        monitoring: evaluates the queries.
-        now: epoch seconds.
-        limit: most alarms.
-    """
-
-    tenancy: Tenancy
-    monitoring: MonitoringApi
-    now: Callable[[], float]
-    limit: int
+    tenancy: Tenancy  # the compartments and destinations an alarm may name
+    monitoring: MonitoringApi  # evaluates the queries
+    now: Callable[[], float]  # epoch seconds
+    limit: int  # most alarms
     _alarms: dict[str, _StoredAlarm] = field(default_factory=dict)
     _tokens: dict[str, tuple[str, str, float]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)

@@ -21,20 +21,14 @@ class Message(BaseModel):
 
 
 class RegionLimits(Message):
-    """Documented limits of Monitoring; tests lower them.
+    """Documented limits of Monitoring; tests lower them."""
 
-    Attributes:
-        streams, points: in one answer of SummarizeMetricsData, documented: MetricData.
-        posted_streams: streams in one PostMetricData, documented: PostMetricData.
-        page: most items of a page, documented default of ListMetrics and ListAlarms.
-        alarms: alarms of a tenancy in a region; 50 is commonly quoted, no document states it.
-    """
-
+    # streams, points: in one answer of SummarizeMetricsData, documented: MetricData
     streams: int = 2000
     points: int = 100_000
-    posted_streams: int = 50
-    page: int = 1000
-    alarms: int = 50
+    posted_streams: int = 50  # streams in one PostMetricData, documented: PostMetricData
+    page: int = 1000  # most items of a page, documented default of ListMetrics and ListAlarms
+    alarms: int = 50  # alarms of a tenancy in a region; 50 is commonly quoted, no document states it
 
 
 class Page(Message):

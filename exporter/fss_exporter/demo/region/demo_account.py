@@ -12,17 +12,11 @@ from fss_exporter.demo.region.demo_tenancy import ocid
 
 @dataclass(frozen=True, slots=True)
 class DemoAccount:
-    """A user of a tenancy with one API signing key.
+    """A user of a tenancy with one API signing key."""
 
-    Attributes:
-        tenancy_id: OCID of the tenancy.
-        user_id: OCID of the user.
-        key: the private key, known to this process and to the configuration file
-    """
-
-    tenancy_id: str
-    user_id: str
-    key: RSAPrivateKey
+    tenancy_id: str  # OCID of the tenancy
+    user_id: str  # OCID of the user
+    key: RSAPrivateKey  # the private key, known to this process and to the configuration file
 
     @classmethod
     def generate(cls, tenancy_id: str) -> "DemoAccount":

@@ -46,34 +46,24 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True)
 class DemoMountTarget:
-    """A mount target and its export set.
-
-    Attributes:
-        address: IPv4 address; the private IP itself lives in the subnet's compartment.
-        hostname: host name label of the private IP, empty without one.
-        ceilings: most `iops`, `read_bytes` and `written_bytes` a second, where the tenancy states them.
-        observed_gbps: `observedThroughput`; None as some standard mount targets report it.
-        connections: NFS client connections on average.
-        health: share of NFS requests that succeed, percent.
-        connector_id: outbound connector for users and groups, empty without LDAP.
-        kerberos: whether the mount target publishes Kerberos events.
-    """
+    """A mount target and its export set."""
 
     id: str
     name: str
     compartment_id: str
     availability_domain: str
     subnet_id: str
-    address: str
-    hostname: str
+    address: str  # IPv4 address; the private IP itself lives in the subnet's compartment
+    hostname: str  # host name label of the private IP, empty without one
     export_set_id: str
     private_ip_id: str
+    # most `iops`, `read_bytes` and `written_bytes` a second, where the tenancy states them
     ceilings: Mapping[str, float]
-    observed_gbps: int | None = None
-    connections: int = 0
-    health: float = 99.98
-    connector_id: str = ""
-    kerberos: bool = False
+    observed_gbps: int | None = None  # `observedThroughput`; None as some standard mount targets report it
+    connections: int = 0  # NFS client connections on average
+    health: float = 99.98  # share of NFS requests that succeed, percent
+    connector_id: str = ""  # outbound connector for users and groups, empty without LDAP
+    kerberos: bool = False  # whether the mount target publishes Kerberos events
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -146,12 +136,7 @@ class LustreFileSystem:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A block volume, or a boot volume.
-
-    Attributes:
-        reads, writes: operations per second that the instance asks for on average.
-        guaranteed_iops, guaranteed_bytes: ceilings per second.
-    """
+    """A block volume, or a boot volume."""
 
     id: str
     name: str
@@ -159,9 +144,11 @@ class Volume:
     availability_domain: str
     size_gb: int
     vpus_per_gb: int
+    # reads, writes: operations per second that the instance asks for on average
     reads: float
     writes: float
     operation_bytes: int
+    # guaranteed_iops, guaranteed_bytes: ceilings per second
     guaranteed_iops: float
     guaranteed_bytes: float
     boot: bool = False
@@ -172,12 +159,7 @@ Named = DemoCompartment | DemoMountTarget | DemoFileSystem | DemoReplication | D
 
 @dataclass(frozen=True, slots=True)
 class Tenancy:
-    """One tenancy as one region shows it.
-
-    Attributes:
-        topics, streams: OCIDs that alarms may name as destinations.
-        publishes_iops: whether the undocumented `MountTargetIOPS` is published.
-    """
+    """One tenancy as one region shows it."""
 
     id: str
     name: str
@@ -191,9 +173,10 @@ class Tenancy:
     links: tuple[Link, ...] = ()
     replications: tuple[DemoReplication, ...] = ()
     connectors: tuple[DemoConnector, ...] = ()
+    # topics, streams: OCIDs that alarms may name as destinations
     topics: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
-    publishes_iops: bool = True
+    publishes_iops: bool = True  # whether the undocumented `MountTargetIOPS` is published
     lustre_file_systems: tuple[LustreFileSystem, ...] = ()
     volumes: tuple[Volume, ...] = ()
 

@@ -34,26 +34,16 @@ DEFAULT_SECONDS: Mapping[str, float] = {"slow": 30.0, "late": 180.0}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault.
+    """One fault."""
 
-    Attributes:
-        kind: a key of WIRE_KINDS or DATA_KINDS.
-        operation: pattern of API operations, e.g. `List*`.
-        times: answers until the fault heals; None for ever.
-        match: text the request must hold.
-        seconds: how slow, how late.
-        share: part of the points that never arrive.
-        resource: display name or OCID of the deleted resource.
-        since, until: epoch minutes between which data are spoilt; `until` is None while the fault is set.
-    """
-
-    kind: str
-    operation: str = "*"
-    times: int | None = None
-    match: str = ""
-    seconds: float = 0.0
-    share: float = 0.1
-    resource: str = ""
+    kind: str  # a key of WIRE_KINDS or DATA_KINDS
+    operation: str = "*"  # pattern of API operations, e.g. `List*`
+    times: int | None = None  # answers until the fault heals; None for ever
+    match: str = ""  # text the request must hold
+    seconds: float = 0.0  # how slow, how late
+    share: float = 0.1  # part of the points that never arrive
+    resource: str = ""  # display name or OCID of the deleted resource
+    # since, until: epoch minutes between which data are spoilt; `until` is None while the fault is set
     since: int | None = field(default=None, compare=False)
     until: int | None = field(default=None, compare=False)
 

@@ -32,17 +32,11 @@ Resources = Callable[[], Iterable[ResourceBody]]
 
 @dataclass(frozen=True)
 class InventoryApi:
-    """Lists and single resources.
+    """Lists and single resources."""
 
-    Args:
-        activity: the resources that exist, and those that are gone.
-        now: epoch seconds.
-        largest_page: most items of a page.
-    """
-
-    activity: Activity
-    now: Callable[[], float]
-    largest_page: int
+    activity: Activity  # the resources that exist, and those that are gone
+    now: Callable[[], float]  # epoch seconds
+    largest_page: int  # most items of a page
 
     def operations(self) -> Iterator[ApiOperation]:
         """Every list and every Get."""

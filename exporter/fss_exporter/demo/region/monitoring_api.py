@@ -36,19 +36,12 @@ _MINUTES = {"m": 1, "h": 60, "d": 1440}
 
 @dataclass(frozen=True)
 class MonitoringApi:
-    """Metrics of a region.
+    """Metrics of a region."""
 
-    Args:
-        activity: the tenancy.
-        store: its points.
-        now: epoch seconds.
-        limits: most streams, points and items of an answer.
-    """
-
-    activity: Activity
-    store: PointStore
-    now: Callable[[], float]
-    limits: RegionLimits
+    activity: Activity  # the tenancy
+    store: PointStore  # its points
+    now: Callable[[], float]  # epoch seconds
+    limits: RegionLimits  # most streams, points and items of an answer
 
     def operations(self) -> Iterator[ApiOperation]:
         """The operations of metrics. The real service has a host of its own for posting, `telemetry-ingestion`."""

@@ -14,19 +14,12 @@ SIZE_BUCKETS: Mapping[str, int] = {"0B_to_8KiB": 8192, "8KiB_to_64KiB": 65536, "
 
 
 class RequestRate(NamedTuple):
-    """Requests of one operation and size.
+    """Requests of one operation and size."""
 
-    Attributes:
-        operation: NFSv3 procedure.
-        size: payload bytes of one request; 0 for all but READ and WRITE.
-        per_second: requests a second.
-        io_operations: mount-target I/O operations of one request.
-    """
-
-    operation: str
-    size: int
-    per_second: float
-    io_operations: float
+    operation: str  # NFSv3 procedure
+    size: int  # payload bytes of one request; 0 for all but READ and WRITE
+    per_second: float  # requests a second
+    io_operations: float  # mount-target I/O operations of one request
 
 
 @dataclass(frozen=True)

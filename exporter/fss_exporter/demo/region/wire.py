@@ -83,24 +83,17 @@ class ApiAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ApiOperation:
-    """One API operation.
+    """One API operation."""
 
-    Attributes:
-        name: as the API reference names it, e.g. `ListMountTargets`.
-        path: with the API version, variable parts in braces.
-        handle: answers a call.
-        query, body: models of query parameters and body; None for no body.
-        family: operations of one family share a limit of calls a second; empty where none is documented.
-        admit: refuses requests that may not use the operation, in place of the region's own check.
-    """
-
-    name: str
+    name: str  # as the API reference names it, e.g. `ListMountTargets`
     method: str
-    path: str
-    handle: Callable[[Call], ApiAnswer]
+    path: str  # with the API version, variable parts in braces
+    handle: Callable[[Call], ApiAnswer]  # answers a call
+    # query, body: models of query parameters and body; None for no body
     query: type[Message] = Message
     body: type[Message] | None = None
-    family: str = ""
+    family: str = ""  # operations of one family share a limit of calls a second; empty where none is documented
+    # refuses requests that may not use the operation, in place of the region's own check
     admit: Callable[[ApiRequest], None] | None = None
 
     @property

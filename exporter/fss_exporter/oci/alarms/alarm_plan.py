@@ -69,27 +69,18 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happens to one alarm.
+    """What happens to one alarm."""
 
-    Attributes:
-        kind: what happens.
-        name: display name.
-        body: CreateAlarmDetails or, for an update, the fields that change.
-        ocid: of the alarm that is there.
-        etag: it must still have.
-        changes: for an update, field by field.
-        kept: fields that differ from the pack and that no update changes: a suppression, and fields unknown here.
-        reason: for a deletion or a clash, why.
-    """
-
-    kind: StepKind
-    name: str
+    kind: StepKind  # what happens
+    name: str  # display name
+    # CreateAlarmDetails or, for an update, the fields that change
     body: Mapping[str, Any] = field(default_factory=dict)
-    ocid: str = ""
-    etag: str = ""
-    changes: tuple[FieldChange, ...] = ()
+    ocid: str = ""  # of the alarm that is there
+    etag: str = ""  # it must still have
+    changes: tuple[FieldChange, ...] = ()  # for an update, field by field
+    # fields that differ from the pack and that no update changes: a suppression, and fields unknown here
     kept: tuple[FieldChange, ...] = ()
-    reason: str = ""
+    reason: str = ""  # for a deletion or a clash, why
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,38 +8,20 @@ between costs only itself; any other refusal would meet the next alarm as well, 
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import uuid4
 
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.alarms.alarm_plan import Existing, Plan, Step, ours
 from fss_exporter.oci.alarms.pack import KEY_TAG
+from fss_exporter.oci.alarms.service import Alarms
 
 _GONE: Final = ("DELETING", "DELETED")
 _CONFLICT: Final = 409
 _EDITED: Final = (_CONFLICT, 412)
 _NOT_FOUND: Final = 404
-
-
-class AlarmService(Protocol):
-    """The alarm operations of OCI Monitoring in one region, on plain JSON; each raises `CloudError`."""
-
-    def list_alarms(self, compartment_id: str) -> Iterable[Mapping[str, Any]]:
-        """Summaries of all alarms in the compartment."""
-
-    def get_alarm(self, alarm_id: str) -> tuple[Mapping[str, Any], str]:
-        """The whole alarm and its etag."""
-
-    def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> str:
-        """Create and return the OCID."""
-
-    def update_alarm(self, alarm_id: str, changes: Mapping[str, Any], etag: str) -> None:
-        """Change some fields."""
-
-    def delete_alarm(self, alarm_id: str, etag: str) -> None:
-        """Delete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +33,7 @@ class StepOutcome:
     tried: bool = True
 
 
-def survey(service: AlarmService, compartment_id: str, name: str) -> tuple[tuple[Existing, ...], dict[str, str]]:
+def survey(service: Alarms, compartment_id: str, name: str) -> tuple[tuple[Existing, ...], dict[str, str]]:
     """The alarms of the pack `name`, whole, and the display names of all others with their OCIDs."""
     owned, foreign = [], {}
     for summary in service.list_alarms(compartment_id):
@@ -65,9 +47,7 @@ def survey(service: AlarmService, compartment_id: str, name: str) -> tuple[tuple
     return tuple(owned), foreign
 
 
-def apply(
-    plan: Plan, service: AlarmService, tell: Callable[[StepOutcome], None] = lambda _: None
-) -> tuple[StepOutcome, ...]:
+def apply(plan: Plan, service: Alarms, tell: Callable[[StepOutcome], None] = lambda _: None) -> tuple[StepOutcome, ...]:
     """Take the steps of a plan, in order; `tell` hears of each as it is done."""
     outcomes: list[StepOutcome] = []
     stopped = False
@@ -79,7 +59,7 @@ def apply(
     return tuple(outcomes)
 
 
-def doubles(service: AlarmService, compartment_id: str, name: str) -> dict[str, list[str]]:
+def doubles(service: Alarms, compartment_id: str, name: str) -> dict[str, list[str]]:
     """OCIDs by display name, of alarms of the pack `name` that are there more than once."""
     found: dict[str, list[tuple[str, str]]] = {}
     for summary in service.list_alarms(compartment_id):
@@ -96,7 +76,7 @@ def _costs_only_itself(outcome: StepOutcome) -> bool:
     return outcome.error.status == _NOT_FOUND and outcome.step.kind != "create"
 
 
-def _create(body: Mapping[str, Any], service: AlarmService) -> None:
+def _create(body: Mapping[str, Any], service: Alarms) -> None:
     content = json.dumps(body, sort_keys=True).encode()
     try:
         service.create_alarm(body, hashlib.sha256(content).hexdigest())
@@ -107,7 +87,7 @@ def _create(body: Mapping[str, Any], service: AlarmService) -> None:
         service.create_alarm(body, str(uuid4()))
 
 
-def _take(step: Step, service: AlarmService) -> StepOutcome:
+def _take(step: Step, service: Alarms) -> StepOutcome:
     try:
         if step.kind == "create":
             _create(step.body, service)

@@ -31,47 +31,34 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class AlarmScope:
-    """Where alarms live, what they look at and whom they notify.
+    """Where alarms live, what they look at and whom they notify."""
 
-    Attributes:
-        alarm_compartment: OCID of the compartment the alarms are in.
-        metric_compartment: OCID of the compartment the mount targets are in; the tenancy's with `in_subtree`.
-        destinations: at most one topic and one stream.
-        in_subtree: whether compartments below count; OCI allows it for the tenancy only.
-        name: first word of every display name, and value of the tag that says whose alarm it is.
-        runbook: path or URL of the runbook in texts.
-    """
-
-    alarm_compartment: str
-    metric_compartment: str
-    destinations: tuple[str, ...]
-    in_subtree: bool = False
-    name: str = "fss"
-    runbook: str = RUNBOOK
+    alarm_compartment: str  # OCID of the compartment the alarms are in
+    metric_compartment: str  # OCID of the compartment the mount targets are in; the tenancy's with `in_subtree`
+    destinations: tuple[str, ...]  # at most one topic and one stream
+    in_subtree: bool = False  # whether compartments below count; OCI allows it for the tenancy only
+    name: str = "fss"  # first word of every display name, and value of the tag that says whose alarm it is
+    runbook: str = RUNBOOK  # path or URL of the runbook in texts
 
 
 @dataclass(frozen=True, slots=True)
 class Estate:
-    """The resources the alarms are fitted to.
+    """The resources the alarms are fitted to."""
 
-    Attributes:
-        targets: the mount targets that exist; none: the standard shape's alarms, for whatever comes.
-        stores: file systems and volumes of other services; None if they were not listed: the alarms of the shipped files.
-        replications: interval in seconds of each replication by its OCID; none: the default interval's alarm.
-        shape_limits: ceilings of each shape, configuration included.
-        objectives: latency objectives in seconds by kind and size class; the others keep the default.
-        published: whether the exporter publishes utilization. Its alarms then replace those on the same ceilings.
-        spellings: how the tenancy spells a metric, by its name in lower case; the documented spelling otherwise.
-        error_types: event types a metric has been seen with, by its documented name, successes included.
-    """
-
+    # the mount targets that exist; none: the standard shape's alarms, for whatever comes
     targets: Sequence[Target] = ()
+    # file systems and volumes of other services; None if they were not listed: the alarms of the shipped files
     stores: Sequence[ServiceResource] | None = None
+    # interval in seconds of each replication by its OCID; none: the default interval's alarm
     replications: Mapping[str, float] = field(default_factory=dict)
-    shape_limits: Mapping[str, Limits] = field(default_factory=dict)
+    shape_limits: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of each shape, configuration included
+    # latency objectives in seconds by kind and size class; the others keep the default
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # whether the exporter publishes utilization. Its alarms then replace those on the same ceilings
     published: bool = False
+    # how the tenancy spells a metric, by its name in lower case; the documented spelling otherwise
     spellings: Mapping[str, str] = field(default_factory=dict)
+    # event types a metric has been seen with, by its documented name, successes included
     error_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 

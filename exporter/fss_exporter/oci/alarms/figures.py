@@ -35,17 +35,11 @@ _LATENCY_AND_REQUESTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CeilingAlarm:
-    """The template for one kind of ceiling of mount targets.
+    """The template for one kind of ceiling of mount targets."""
 
-    Attributes:
-        key: of the template.
-        kind: the field of `Limits`.
-        per_shape: whether shapes differ in this ceiling, as published.
-    """
-
-    key: str
-    kind: Literal["iops", "read_bytes_per_second", "write_bytes_per_second", "connections"]
-    per_shape: bool = True
+    key: str  # of the template
+    kind: Literal["iops", "read_bytes_per_second", "write_bytes_per_second", "connections"]  # the field of `Limits`
+    per_shape: bool = True  # whether shapes differ in this ceiling, as published
 
     def of(self, limits: Limits) -> float | None:
         """The ceiling of this kind; None if it is not known."""
@@ -83,20 +77,13 @@ CEILING_ALARMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ServiceCeilingAlarm:
-    """The template for one kind of ceiling of another storage service, whose ceilings grow with the capacity.
+    """The template for one kind of ceiling of another storage service, whose ceilings grow with the capacity."""
 
-    Attributes:
-        key: of the template.
-        service: whose ceiling it is.
-        kind: which ceiling.
-        stated: the ceiling in the shipped file, base units.
-        metrics: the metrics of reads and writes that share the ceiling, amounts a minute; None for a capacity.
-    """
-
-    key: str
-    service: str
-    kind: Literal["bytes_per_second", "iops", "capacity"]
-    stated: float
+    key: str  # of the template
+    service: str  # whose ceiling it is
+    kind: Literal["bytes_per_second", "iops", "capacity"]  # which ceiling
+    stated: float  # the ceiling in the shipped file, base units
+    # the metrics of reads and writes that share the ceiling, amounts a minute; None for a capacity
     metrics: tuple[str, str] | None = None
 
     @property

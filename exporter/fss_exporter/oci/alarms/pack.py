@@ -72,15 +72,10 @@ _PLACEHOLDER: Final = re.compile(r"\$\{([A-Z0-9_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """One alarm as it should be.
+    """One alarm as it should be."""
 
-    Attributes:
-        key: which of the pack it is; value of the `fss-exporter-alarm` tag.
-        body: CreateAlarmDetails, in the API's own names.
-    """
-
-    key: str
-    body: Mapping[str, Any]
+    key: str  # which of the pack it is; value of the `fss-exporter-alarm` tag
+    body: Mapping[str, Any]  # CreateAlarmDetails, in the API's own names
 
     @property
     def name(self) -> str:

@@ -13,21 +13,13 @@ from fss_exporter.oci.alarms.pack import KEY_TAG
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """A plan and where it holds.
+    """A plan and where it holds."""
 
-    Attributes:
-        version: of this format.
-        region: region the alarms are in.
-        alarm_compartment: OCID of the compartment the alarms are in.
-        name: whose alarms they are.
-        plan: what to do.
-    """
-
-    version: Literal[1]
-    region: str
-    alarm_compartment: str
-    name: str
-    plan: Plan
+    version: Literal[1]  # of this format
+    region: str  # region the alarms are in
+    alarm_compartment: str  # OCID of the compartment the alarms are in
+    name: str  # whose alarms they are
+    plan: Plan  # what to do
 
 
 _FORMAT = TypeAdapter(SavedPlan)

@@ -15,7 +15,7 @@ from fss_exporter.oci.inventory_join import join
 from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Inventory, ListedResources, MountTarget, Replication
-from fss_exporter.oci.tag_filter import TagFilter
+from fss_exporter.oci.selection import TagFilter
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
 """Error metrics that count successes as well, so that failures have to be selected by name."""

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from oci.exceptions import ClientError
+from oci.regions import REGIONS_SHORT_NAMES
 
 import oci
 from fss_exporter.errors import Unreachable, UsageError
@@ -17,39 +18,24 @@ FileState = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which credentials to use.
+    """Which credentials to use."""
 
-    Attributes:
-        auth: `config_file`, `instance_principal`, `resource_principal` or `workload_identity`.
-        config_file: file of API keys, `~` allowed; for `config_file` only.
-        profile: section of that file.
-        tenancy_id: OCID of the tenancy; empty where the credentials tell.
-    """
-
-    auth: str = "config_file"
-    config_file: Path = Path("~/.oci/config")
-    profile: str = "DEFAULT"
-    tenancy_id: str = ""
+    auth: str = "config_file"  # `config_file`, `instance_principal`, `resource_principal` or `workload_identity`
+    config_file: Path = Path("~/.oci/config")  # file of API keys, `~` allowed; for `config_file` only
+    profile: str = "DEFAULT"  # section of that file
+    tenancy_id: str = ""  # OCID of the tenancy; empty where the credentials tell
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What the SDK signs with.
+    """What the SDK signs with."""
 
-    Attributes:
-        config: the SDK's configuration; empty for principals.
-        signer: the SDK's signer; None where the configuration names the key.
-        tenancy_id: OCID of the tenancy.
-        region: the region the credentials belong to; empty where they do not tell.
-        auth: as in `Access`.
-        files: files the credentials were read from, and what identified their content then.
-    """
-
-    config: Mapping[str, Any]
-    signer: Any
-    tenancy_id: str
-    region: str
-    auth: str
+    config: Mapping[str, Any]  # the SDK's configuration; empty for principals
+    signer: Any  # the SDK's signer; None where the configuration names the key
+    tenancy_id: str  # OCID of the tenancy
+    region: str  # the region the credentials belong to; empty where they do not tell
+    auth: str  # as in `Access`
+    # files the credentials were read from, and what identified their content then
     files: Mapping[Path, FileState] = field(default_factory=dict)
 
     @property
@@ -159,3 +145,10 @@ def _cause(error: BaseException) -> str:
         error = error.__cause__ or error.__context__ or error
     text = " ".join(str(error).split("{")[0].split())
     return f"{type(error).__name__}: {text[:120]}" if text else type(error).__name__
+
+
+def region_of(ocid: str) -> str:
+    """The region an OCID names, in full (`eu-frankfurt-1`); empty where it names none."""
+    parts = ocid.split(".")
+    code = parts[3].lower().replace("_", "-") if len(parts) > 4 else ""
+    return str(REGIONS_SHORT_NAMES.get(code, code))

@@ -18,7 +18,7 @@ from fss_exporter.oci.oci_inventory import (
     Replication,
     ServiceResource,
 )
-from fss_exporter.oci.scopes import Scope
+from fss_exporter.oci.selection import Scope
 from fss_exporter.oci.streams import Stream, decode_streams
 
 _PAGE_ROWS: Final = 1000

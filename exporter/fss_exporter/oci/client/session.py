@@ -8,7 +8,7 @@ whole process; answers are parsed JSON, because the SDK's models cost fifty time
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from fss_exporter.oci.call_budget import CallBudget
 from fss_exporter.oci.client.bounded_http import limit_answers
 from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, clock_skew, translate
-from fss_exporter.oci.client.plain_client import PLAIN_SERVICES, PlainClient
+from fss_exporter.oci.client.service_clients import PLAIN_SERVICES, PlainClient
 from fss_exporter.oci.iam import statement
 
 _GENERATED_CLIENTS: Final = MappingProxyType(
@@ -49,20 +49,14 @@ Record = Callable[[str, str, str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where the services are and how long to wait for them.
+    """Where the services are and how long to wait for them."""
 
-    Attributes:
-        endpoints: base URL by service (`monitoring`, `file_storage`, `identity`, `virtual_network`); `{region}` stands
-            for the region. A service that is not in it has the SDK's own endpoint.
-        connect_timeout_seconds: until the connection is made.
-        read_timeout_seconds: until the next byte of an answer.
-        answer_timeout_seconds: until the last byte of an answer.
-    """
-
+    # base URL by service (`monitoring`, `file_storage`, `identity`, `virtual_network`); `{region}` stands for the
+    # region. A service that is not in it has the SDK's own endpoint
     endpoints: Mapping[str, str]
-    connect_timeout_seconds: float
-    read_timeout_seconds: float
-    answer_timeout_seconds: float
+    connect_timeout_seconds: float  # until the connection is made
+    read_timeout_seconds: float  # until the next byte of an answer
+    answer_timeout_seconds: float  # until the last byte of an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,47 +67,26 @@ class Answer:
     headers: Mapping[str, str]
 
 
+@dataclass(eq=False, repr=False)
 class Session:
-    """Calls in one region, on plain JSON.
+    """Calls in one region, on plain JSON."""
 
-    Args:
-        held: what to sign with.
-        region: the region's name.
-        reach: endpoints and time-outs.
-        budget: waits until a call may leave.
-        record: called for every attempt.
-        clock: seconds that never go back.
-        now: epoch seconds of this host.
-        jitter: a number from 0 to 1, another one for each pause.
+    held: Credentials  # what to sign with
+    region: str  # the region's name
+    reach: Reach  # endpoints and time-outs
+    _: KW_ONLY
+    budget: CallBudget  # waits until a call may leave
+    record: Record = lambda *_: None  # called for every attempt
+    clock: Callable[[], float] = time.monotonic  # seconds that never go back
+    now: Callable[[], float] = time.time  # epoch seconds of this host
+    jitter: Callable[[], float] = random.random  # a number from 0 to 1, another one for each pause
+    # clock of this host minus clock of OCI, from the Date header of the last answer; None before the first. The header
+    # has whole seconds
+    clock_skew_seconds: float | None = field(default=None, init=False)
+    _clients: dict[str, Any] = field(default_factory=dict, init=False)
 
-    Attributes:
-        clock_skew_seconds: clock of this host minus clock of OCI, from the Date header of the last answer; None before the
-            first. The header has whole seconds.
-    """
-
-    def __init__(
-        self,
-        held: Credentials,
-        region: str,
-        reach: Reach,
-        *,
-        budget: CallBudget,
-        record: Record = lambda *_: None,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        self.region = region
-        self.tenancy_id = held.tenancy_id
-        self._held = held
-        self._reach = reach
-        self._budget = budget
-        self._record = record
-        self._clock = clock
-        self._now = now
-        self.clock_skew_seconds: float | None = None
-        self._jitter = jitter
-        self._clients: dict[str, Any] = {}
+    def __post_init__(self) -> None:
+        self.tenancy_id = self.held.tenancy_id
 
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> Answer:
         """One operation, tried again where that can help.
@@ -132,14 +105,14 @@ class Session:
         method = getattr(self._client(service), operation)
         attempt = 1
         while True:
-            self._budget.spend()
-            began = self._clock()
+            self.budget.spend()
+            began = self.clock()
             try:
                 return self._attempt(method, operation, arguments, options)
             except CloudError as error:
-                if attempt == _ATTEMPTS or not _worth_another(error, self._clock() - began):
+                if attempt == _ATTEMPTS or not _worth_another(error, self.clock() - began):
                     raise
-                self._budget.pause(self._pause(attempt, error))
+                self.budget.pause(self._pause(attempt, error))
             attempt += 1
 
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
@@ -165,12 +138,12 @@ class Session:
 
     def use_credentials(self, held: Credentials) -> None:
         """Sign with other credentials from the next call on."""
-        self._held, self._clients = held, {}
+        self.held, self._clients = held, {}
 
     def _attempt(
         self, method: Callable[..., Any], operation: str, arguments: tuple[object, ...], options: Mapping[str, object]
     ) -> Answer:
-        name, began = api_name(operation), self._clock()
+        name, began = api_name(operation), self.clock()
         outcome = "ok"
         try:
             response = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
@@ -179,7 +152,7 @@ class Session:
         except Exception as error:
             self._note_clock(getattr(error, "headers", None) or {})
             asked = (_compartment_of(arguments, options), _namespace_of((*arguments, *options.values())))
-            known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked))
+            known = translate(error, name, self.region, needed=statement(name, self.held.auth, *asked))
             if known is None:
                 raise
             outcome = "" if isinstance(error, CircuitBreakerError) else known.outcome
@@ -191,17 +164,17 @@ class Session:
             return answer
         finally:
             if outcome:  # the circuit breaker lets nothing leave
-                self._record(self.region, name, outcome, self._clock() - began)
+                self.record(self.region, name, outcome, self.clock() - began)
 
     def _note_clock(self, headers: Mapping[str, str]) -> None:
-        skew = clock_skew(headers, self._now())
+        skew = clock_skew(headers, self.now())
         if skew is not None:
             self.clock_skew_seconds = skew
 
     def _pause(self, attempt: int, error: CloudError) -> float:
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
         least = longest / 2 if isinstance(error, Throttled) else 0.0
-        return float(least + (longest - least) * self._jitter())
+        return float(least + (longest - least) * self.jitter())
 
     def _client(self, service: str) -> Any:
         if service not in self._clients:
@@ -210,19 +183,19 @@ class Session:
 
     def _open(self, service: str) -> Any:
         options: dict[str, Any] = {
-            "signer": self._held.signer,
+            "signer": self.held.signer,
             "skip_deserialization": True,
             "circuit_breaker_strategy": CircuitBreakerStrategy(),
-            "timeout": (self._reach.connect_timeout_seconds, self._reach.read_timeout_seconds),
+            "timeout": (self.reach.connect_timeout_seconds, self.reach.read_timeout_seconds),
         }
-        endpoint = self._reach.endpoints.get(service)
+        endpoint = self.reach.endpoints.get(service)
         if endpoint:
             options["service_endpoint"] = endpoint.replace("{region}", self.region)
         try:
-            client = _client_class(service)({**self._held.config, "region": self.region}, **options)
+            client = _client_class(service)({**self.held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
             raise UsageError(f"oci: cannot open {service} in {self.region}: {' '.join(str(error).split())}") from error
-        limit_answers(client.base_client, max(self._reach.answer_timeout_seconds, self._reach.read_timeout_seconds))
+        limit_answers(client.base_client, max(self.reach.answer_timeout_seconds, self.reach.read_timeout_seconds))
         if service == "monitoring_ingestion" and not endpoint:
             own = client.base_client
             own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)

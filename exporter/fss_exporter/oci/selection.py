@@ -1,0 +1,90 @@
+"""Which compartments, tags and services the poller watches, and how metrics are asked of the compartments. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class TagFilter:
+    """Which resources are wanted. A key is that of a freeform tag, or `namespace.key` of a defined one."""
+
+    # a resource needs all of these tags; a value may end in `*`
+    include: Mapping[str, str] = field(default_factory=dict)
+    exclude: Mapping[str, str] = field(default_factory=dict)  # a resource may have none of these tags
+
+    def includes(self, tags: Mapping[str, str]) -> bool:
+        """Whether a resource with these tags is included, and not excluded."""
+        return not self.excludes(tags) and all(_has(tags, key, value) for key, value in self.include.items())
+
+    def excludes(self, tags: Mapping[str, str]) -> bool:
+        """Whether a resource with these tags is excluded."""
+        return any(_has(tags, key, value) for key, value in self.exclude.items())
+
+
+def _has(tags: Mapping[str, str], key: str, wanted: str) -> bool:
+    found = tags.get(key)
+    if found is None:
+        return False
+    return found.startswith(wanted[:-1]) if wanted.endswith("*") else found == wanted
+
+
+ROOT: Final = "root"
+"""How the tenancy's own compartment is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one query covers: a compartment, or with `subtree` the whole tenancy."""
+
+    compartment_id: str
+    subtree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenCompartments:
+    """Compartments that were meant."""
+
+    names: Mapping[str, str]  # name by OCID; an OCID whose name is not known stands for itself
+    mistakes: tuple[str, ...] = ()  # one line for each compartment that cannot be made out
+
+
+def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> ChosenCompartments:
+    """The compartments of a tenancy that are wanted.
+
+    Args:
+        wanted: OCIDs or names; nothing means all.
+        tenancy_id: OCID of the tenancy, which is a compartment as well.
+        tree: names of all compartments below the root, by OCID.
+    """
+    known = {tenancy_id: ROOT, **tree}
+    chosen: dict[str, str] = {}
+    mistakes: list[str] = []
+    for name in wanted:
+        meant = [name] if name.startswith("ocid1.") else [key for key, called in known.items() if called == name]
+        if len(meant) == 1:
+            chosen[meant[0]] = known.get(meant[0], meant[0])
+        elif meant:
+            mistakes.append(f"oci.compartments: {len(meant)} compartments are called {name!r}; give the OCID")
+        else:
+            mistakes.append(
+                f"oci.compartments: no compartment is called {name!r}, or it may not be seen; give the OCID"
+            )
+    return ChosenCompartments(chosen or ({} if mistakes else known), tuple(mistakes))
+
+
+def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> tuple[Scope, ...]:
+    """One query for the whole tenancy where all of it is wanted, else one for each compartment."""
+    if not tuple(wanted):
+        return (Scope(tenancy_id, subtree=True),)
+    return tuple(Scope(compartment_id) for compartment_id in names)
+
+
+@dataclass(frozen=True, slots=True)
+class InventorySelection:
+    """Which resources are listed."""
+
+    compartments: tuple[str, ...] = ()  # OCIDs or names; empty for all of the tenancy
+    tags: TagFilter = field(default_factory=TagFilter)  # of the resources that are wanted
+    services: tuple[str, ...] = ()  # other storage services to list as well
+    optional_services: tuple[str, ...] = ()  # those of `services` that may be missing or forbidden without a failure

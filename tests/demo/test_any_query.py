@@ -6,10 +6,9 @@ from hypothesis import given, strategies as st
 from tests.demo.sdk import NOW, Clock
 from tests.region import Region, small
 
-from fss_exporter.demo.region.api_messages import Subtree, SummarizeMetricsDataDetails
+from fss_exporter.demo.region.api_operations import Call
 from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.demo.region.wire import Call
 
 REGION = Region(small(), now=Clock())
 SUMMARIZE = next(operation for operation in REGION.operations if operation.name == "SummarizeMetricsData")
@@ -55,10 +54,11 @@ moments = st.none() | st.integers(-(10**6), 10**6).map(
 def test_any_query_over_any_time_is_answered_or_refused_with_400(
     text: str, start: datetime | None, end: datetime | None, resolution: str | None, namespace: str
 ) -> None:
-    details = SummarizeMetricsDataDetails.model_construct(
+    assert SUMMARIZE.body is not None
+    details = SUMMARIZE.body.model_construct(
         namespace=namespace, query=text, start_time=start, end_time=end, resolution=resolution, resource_group=None
     )
-    scope = Subtree.model_construct(compartment_id=REGION.tenancy.id, compartment_id_in_subtree=True)
+    scope = SUMMARIZE.query.model_construct(compartment_id=REGION.tenancy.id, compartment_id_in_subtree=True)
     try:
         answer = SUMMARIZE.handle(Call({}, scope, details, {}))
     except Refusal as no:

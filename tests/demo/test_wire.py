@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,7 +16,6 @@ from tests.region import Region, RegionLimits, large
 from tests.region.signed import Signed
 
 import oci
-from fss_exporter.demo.region.api_messages import Page
 from fss_exporter.demo.region.http_listener import LARGEST_BODY
 from fss_exporter.demo.region.refusal import Refusal
 from fss_exporter.demo.region.wire import paged
@@ -189,7 +189,7 @@ def test_many_callers_at_once_all_get_their_answer_and_every_call_is_counted(sdk
 def test_pages_of_any_size_give_every_item_once_and_in_order(count: int, limit: int | None, largest: int) -> None:
     items, seen, token = list(range(count)), [], None
     while True:
-        answer = paged(items, Page(limit=limit, page=token), largest)
+        answer = paged(items, SimpleNamespace(limit=limit, page=token), largest)
         assert isinstance(answer.body, list)
         assert len(answer.body) <= min(limit or largest, largest)
         seen += answer.body
@@ -202,7 +202,7 @@ def test_pages_of_any_size_give_every_item_once_and_in_order(count: int, limit: 
 @given(st.text(max_size=20).filter(lambda token: not token.startswith("ZnJvbT")))
 def test_a_page_token_that_was_not_given_out_is_refused(token: str) -> None:
     with pytest.raises(Refusal) as no:
-        paged([1, 2, 3], Page(page=token), 2)
+        paged([1, 2, 3], SimpleNamespace(limit=None, page=token), 2)
     assert (no.value.status, no.value.code) == (400, "InvalidParameter")
 
 

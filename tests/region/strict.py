@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 from tests.region.signature import verify
 
 from fss_exporter.demo.region import Region as DemoRegion, Tenancy
+from fss_exporter.demo.region.api_operations import ApiOperation
 from fss_exporter.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
 from fss_exporter.demo.region.metric_streams import published_metrics
-from fss_exporter.demo.region.wire import ApiOperation, ApiRequest
+from fss_exporter.demo.region.wire import ApiRequest
 
 SPOILT: Mapping[str, bytes | None] = {
     "cut-off": None,

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
@@ -18,17 +18,11 @@ from fss_exporter.demo.region.alarm_rules import (
     firing_rules,
     is_suppressed,
 )
-from fss_exporter.demo.region.api_messages import (
-    AlarmHistory,
-    AlarmsQuery,
-    AlarmStatuses,
-    CreateAlarmDetails,
-    UpdateAlarmDetails,
-)
+from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
 from fss_exporter.demo.region.demo_tenancy import Tenancy, ocid
-from fss_exporter.demo.region.monitoring_api import BASE, MonitoringApi, epoch, parsed_query
+from fss_exporter.demo.region.monitoring_api import MonitoringApi, epoch, parsed_query
 from fss_exporter.demo.region.resource_bodies import etag, rfc3339
-from fss_exporter.demo.region.wire import ApiAnswer, ApiOperation, Call, paged
+from fss_exporter.demo.region.wire import paged
 from fss_exporter.oci.mql import metrics
 
 RETRY_TOKEN_SECONDS = 24 * 3600
@@ -72,22 +66,23 @@ class AlarmsApi:
     _tokens: dict[str, tuple[str, str, float]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def operations(self) -> Iterator[ApiOperation]:
-        """The operations of alarms. `/alarms/status` comes before `/alarms/{id}`."""
-        path, one, family = f"{BASE}/alarms", f"{BASE}/alarms/{{id}}", "alarms"
-        yield ApiOperation("ListAlarmsStatus", "GET", f"{path}/status", self.list_statuses, AlarmStatuses, None, family)
-        yield ApiOperation("ListAlarms", "GET", path, self.list_alarms, AlarmsQuery, None, family)
-        yield ApiOperation("CreateAlarm", "POST", path, self.create, body=CreateAlarmDetails, family=family)
-        yield ApiOperation("GetAlarm", "GET", one, self.get, family=family)
-        yield ApiOperation("UpdateAlarm", "PUT", one, self.update, body=UpdateAlarmDetails, family=family)
-        yield ApiOperation("DeleteAlarm", "DELETE", one, self.delete, family=family)
-        yield ApiOperation("GetAlarmHistory", "GET", f"{one}/history", self.history, AlarmHistory, None, family)
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers by API operation."""
+        return {
+            "ListAlarmsStatus": self.list_statuses,
+            "ListAlarms": self.list_alarms,
+            "CreateAlarm": self.create,
+            "GetAlarm": self.get,
+            "UpdateAlarm": self.update,
+            "DeleteAlarm": self.delete,
+            "GetAlarmHistory": self.history,
+        }
 
     # -- one alarm
 
     def create(self, call: Call) -> ApiAnswer:
         """CreateAlarm. A retry token makes a repeated call answer with the alarm of the first."""
-        details: CreateAlarmDetails = call.body
+        details = call.body
         token = call.headers.get("opc-retry-token", "")
         with self._lock:
             if token and (earlier := self._repeated(token, details.model_dump_json())):
@@ -149,7 +144,7 @@ class AlarmsApi:
 
     # -- lists
 
-    def _listed(self, query: AlarmsQuery | AlarmStatuses, state: str) -> list[dict[str, Any]]:
+    def _listed(self, query: Any, state: str) -> list[dict[str, Any]]:
         scope = self.monitoring.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
         with self._lock:
             bodies = [
@@ -172,16 +167,9 @@ class AlarmsApi:
 
     def list_statuses(self, call: Call) -> ApiAnswer:
         """ListAlarmsStatus: enabled alarms, evaluated now."""
-        query: AlarmStatuses = call.query
-        dimensions = {
-            name: value
-            for name, value in (
-                ("resourceId", query.resource_id),
-                ("serviceName", query.service_name),
-                ("entityId", query.entity_id),
-            )
-            if value is not None
-        }
+        query = call.query
+        given = {"resourceId": query.resource_id, "serviceName": query.service_name, "entityId": query.entity_id}
+        dimensions = {name: value for name, value in given.items() if value is not None}
         chosen = [
             body
             for body in self._listed(query, "ACTIVE")
@@ -226,7 +214,7 @@ class AlarmsApi:
 
     def history(self, call: Call) -> ApiAnswer:
         """GetAlarmHistory: the states and rules of the last day, and the changes between them, newest first."""
-        query: AlarmHistory = call.query
+        query = call.query
         with self._lock:
             alarm = dict(self._stored(call).body)
         minutes = evaluated_minutes(alarm, self.now(), _DAY)
@@ -238,7 +226,7 @@ class AlarmsApi:
             times = {"timestamp": rfc3339((minute + slack) * 60), "timestampTriggered": rfc3339(minute * 60)}
             text = _summary(alarm | {"timestamp": times["timestamp"]}, _STATES[bool(rule)])
             for kind, summary in summaries.items():
-                if query.kind in (None, kind) and _within(query, (minute + slack) * 60):
+                if query.alarm_historytype in (None, kind) and _within(query, (minute + slack) * 60):
                     entries.append({"summary": summary, **times, "alarmSummary": text})
         page = paged(entries[::-1], query, self.monitoring.limits.page)
         body = {"alarmId": alarm["id"], "isEnabled": alarm["isEnabled"], "entries": page.body}
@@ -259,7 +247,7 @@ def _history_summaries(before: str, rule: str, base: str) -> dict[str, str]:
     return found
 
 
-def _within(query: AlarmHistory, moment: float) -> bool:
+def _within(query: Any, moment: float) -> bool:
     first, end = query.timestamp_greater_than_or_equal_to, query.timestamp_less_than
     return (first is None or epoch(first) <= moment) and (end is None or moment < epoch(end))
 

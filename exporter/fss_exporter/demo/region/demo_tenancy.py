@@ -4,12 +4,8 @@ import hashlib
 from base64 import b32encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from fss_exporter.demo.region.requests_per_second import IDLE, RequestMix
-
-CREATED = datetime(2024, 3, 1, 9, 0, tzinfo=UTC)
-"""Creation time of every resource in a demo tenancy."""
 
 
 def ocid(kind: str, region: str, name: str) -> str:
@@ -29,36 +25,53 @@ class DemoCompartment:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A subnet of the network compartment. `domain` is empty for a subnet without a DNS label."""
+    """A subnet of the network compartment."""
 
     id: str
     name: str
     compartment_id: str
     vcn_id: str
     cidr: str
-    dns_label: str
+    label: str | None  # DNS label; None for a subnet without names
 
     @property
-    def domain(self) -> str:
-        """The DNS domain of the subnet, empty without a label."""
-        return f"{self.dns_label}.fssdemo.oraclevcn.com" if self.dns_label else ""
+    def domain(self) -> str | None:
+        """The DNS domain of the subnet, None without a label."""
+        return f"{self.label}.fssdemo.oraclevcn.com" if self.label else None
+
+    @property
+    def route_table_id(self) -> str:
+        """OCID of the route table."""
+        return self.id.replace("subnet", "routetable")
+
+    @property
+    def router(self) -> str:
+        """IPv4 address of the router, the first of the subnet."""
+        return f"{self.cidr.split('/')[0].rsplit('.', 1)[0]}.1"
 
 
 @dataclass(frozen=True, slots=True)
-class DemoMountTarget:
-    """A mount target and its export set."""
+class DemoResource:
+    """A resource with a display name in a compartment and availability domain."""
 
     id: str
     name: str
     compartment_id: str
     availability_domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class DemoMountTarget(DemoResource):
+    """A mount target and its export set."""
+
     subnet_id: str
     address: str  # IPv4 address; the private IP itself lives in the subnet's compartment
-    hostname: str  # host name label of the private IP, empty without one
+    host_label: str | None  # host name label of the private IP
     export_set_id: str
     private_ip_id: str
-    # most `iops`, `read_bytes` and `written_bytes` a second, where the tenancy states them
-    ceilings: Mapping[str, float]
+    ceilings: Mapping[
+        str, float
+    ]  # most `iops`, `read_bytes` and `written_bytes` a second, where the tenancy states them
     observed_gbps: int | None = None  # `observedThroughput`; None as some standard mount targets report it
     connections: int = 0  # NFS client connections on average
     health: float = 99.98  # share of NFS requests that succeed, percent
@@ -66,18 +79,34 @@ class DemoMountTarget:
     kerberos: bool = False  # whether the mount target publishes Kerberos events
     tags: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def reserved_gigabytes(self) -> int | None:
+        """Capacity that a high-performance mount target reserves; None for a standard one."""
+        return self.observed_gbps * 1000 if self.observed_gbps and self.observed_gbps > 1 else None
+
+    @property
+    def export_set_name(self) -> str:
+        """Display name of the export set, as the service makes it."""
+        return f"{self.name} - export set"
+
+    @property
+    def vnic_id(self) -> str:
+        """OCID of the VNIC of the private IP."""
+        return self.private_ip_id.replace("privateip", "vnic")
+
 
 @dataclass(frozen=True, slots=True)
-class DemoFileSystem:
+class DemoFileSystem(DemoResource):
     """A file system. `FileSystemUsage` shows `used_bytes`, the API bills `metered_bytes` by the hour."""
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
     metered_bytes: int
     used_bytes: int
     quota_rules: bool = False
+
+    @property
+    def quota_state(self) -> str:
+        """`quotaEnforcementState` of the API."""
+        return "ENABLED" if self.quota_rules else "DISABLED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,40 +121,37 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class DemoReplication:
-    """A replication of a file system to another region; the interval is in minutes."""
+class DemoReplication(DemoResource):
+    """A replication of a file system to another region."""
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
     file_system_id: str
     target_id: str
     interval_minutes: int
     bytes_per_second: int
 
+    @property
+    def replication_target_id(self) -> str:
+        """OCID of the replication target in the other region."""
+        return self.target_id.replace("filesystem", "replicationtarget")
+
+    def recovery_point_age(self, minute: int) -> float:
+        """Seconds since the last applied snapshot: a saw-tooth of one to two intervals."""
+        return 60.0 * (self.interval_minutes + minute % self.interval_minutes)
+
 
 @dataclass(frozen=True, slots=True)
-class DemoConnector:
+class DemoConnector(DemoResource):
     """An outbound connector to an LDAP server."""
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
     hostname: str
     port: int
     bind_dn: str
 
 
 @dataclass(frozen=True, slots=True)
-class LustreFileSystem:
+class LustreFileSystem(DemoResource):
     """A file system of File Storage with Lustre; amounts are averages per second."""
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
     subnet_id: str
     capacity_gb: int
     tier: int
@@ -133,28 +159,29 @@ class LustreFileSystem:
     written_bytes: float
     used_share: float
 
+    @property
+    def performance_tier(self) -> str:
+        """`performanceTier` of the API."""
+        return f"MBPS_PER_TB_{self.tier}"
+
 
 @dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(DemoResource):
     """A block volume, or a boot volume."""
 
-    id: str
-    name: str
-    compartment_id: str
-    availability_domain: str
     size_gb: int
     vpus_per_gb: int
-    # reads, writes: operations per second that the instance asks for on average
-    reads: float
+    reads: float  # operations per second that the instance asks for on average
     writes: float
     operation_bytes: int
-    # guaranteed_iops, guaranteed_bytes: ceilings per second
-    guaranteed_iops: float
+    guaranteed_iops: float  # ceilings per second
     guaranteed_bytes: float
     boot: bool = False
 
-
-Named = DemoCompartment | DemoMountTarget | DemoFileSystem | DemoReplication | DemoConnector | LustreFileSystem | Volume
+    @property
+    def size_mb(self) -> int:
+        """Size in the API's mebibytes."""
+        return self.size_gb * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +220,7 @@ class Tenancy:
         """
         if name.startswith("ocid1."):
             return name
-        named: tuple[tuple[Named, ...], ...] = (
+        named: tuple[tuple[DemoResource | DemoCompartment, ...], ...] = (
             self.mount_targets,
             self.file_systems,
             self.replications,

@@ -4,25 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fss_exporter.demo.region import refusal, resource_bodies as bodies
+from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
-from fss_exporter.demo.region.api_messages import (
-    Compartments,
-    ExportsQuery,
-    FileSystems,
-    InCompartment,
-    InZone,
-    LimitValues,
-    Listed,
-    Message,
-    MountTargets,
-    Page,
-    PrivateIps,
-    Replications,
-)
-from fss_exporter.demo.region.demo_tenancy import DemoCompartment, Link
-from fss_exporter.demo.region.resource_bodies import Body, ResourceBody, etag
-from fss_exporter.demo.region.wire import ApiAnswer, ApiOperation, Call, paged
+from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
+from fss_exporter.demo.region.demo_tenancy import DemoCompartment, Tenancy
+from fss_exporter.demo.region.resource_bodies import Body, ResourceBody, etag, rfc3339
+from fss_exporter.demo.region.wire import paged
 
 _REGION_KEYS = {"eu-frankfurt-1": "FRA", "eu-zurich-1": "ZRH", "us-ashburn-1": "IAD", "us-phoenix-1": "PHX"}
 _MOUNT_TARGET_LIMIT = "mount-target-count"
@@ -38,97 +25,89 @@ class InventoryApi:
     now: Callable[[], float]  # epoch seconds
     largest_page: int  # most items of a page
 
-    def operations(self) -> Iterator[ApiOperation]:
-        """Every list and every Get."""
-        storage: tuple[tuple[str, type[Page], Resources], ...] = (
-            ("MountTarget", MountTargets, self._mount_targets),
-            ("FileSystem", FileSystems, self._file_systems),
-            ("ExportSet", InZone, self._export_sets),
-            ("Replication", Replications, self._replications),
-            ("OutboundConnector", InZone, self._connectors),
-            ("Export", ExportsQuery, self._exports),
-        )
-        for name, query, resources in storage:
-            path = f"/20171215/{name[0].lower()}{name[1:]}s"
-            yield ApiOperation(f"List{name}s", "GET", path, self._lister(resources), query)
-            yield ApiOperation(f"Get{name}", "GET", f"{path}/{{id}}", self._getter(resources))
-        identity: tuple[tuple[str, str, Callable[[Call], ApiAnswer], type[Message]], ...] = (
-            ("ListAvailabilityDomains", "availabilityDomains", self._list_zones, InCompartment),
-            ("ListCompartments", "compartments", self._list_compartments, Compartments),
-            ("GetCompartment", "compartments/{id}", self._getter(self._compartments), Message),
-            ("GetTenancy", "tenancies/{id}", self._get_tenancy, Message),
-            ("ListRegionSubscriptions", "tenancies/{id}/regionSubscriptions", self._list_regions, Message),
-            ("GetPrivateIp", "privateIps/{id}", self._getter(self._private_ips), Message),
-            ("ListPrivateIps", "privateIps", self._list_private_ips, PrivateIps),
-            ("GetSubnet", "subnets/{id}", self._getter(self._subnets), Message),
-            ("ListVolumes", "volumes", self._lister(lambda: self._volumes(boot=False)), Listed),
-            ("ListBootVolumes", "bootVolumes", self._lister(lambda: self._volumes(boot=True)), Listed),
-        )
-        for name, path, handle, model in identity:
-            yield ApiOperation(name, "GET", f"/20160918/{path}", handle, model)
-        yield ApiOperation("ListLimitValues", "GET", "/20190729/limitValues", self._list_limits, LimitValues)
-        yield ApiOperation("ListLustreFileSystems", "GET", "/20250228/lustreFileSystems", self._list_lustre, Listed)
+    @property
+    def tenancy(self) -> Tenancy:
+        """The tenancy whose resources are listed."""
+        return self.activity.tenancy
+
+    def handlers(self) -> Iterator[tuple[str, Handler]]:
+        """Return the handler of every list and every Get, by API operation."""
+        both: Mapping[str, Resources] = {
+            "MountTarget": self._mount_targets,
+            "FileSystem": self._file_systems,
+            "ExportSet": self._export_sets,
+            "Replication": self._replications,
+            "OutboundConnector": lambda: self._bodies("OutboundConnector", self.tenancy.connectors),
+            "Export": self._exports,
+        }
+        for name, resources in both.items():
+            yield f"List{name}s", self._lister(resources)
+            yield f"Get{name}", self._getter(resources)
+        yield "GetCompartment", self._getter(self._compartments)
+        yield "GetPrivateIp", self._getter(self._private_ips)
+        yield "GetSubnet", self._getter(lambda: [ResourceBody.of("Subnet", one) for one in self.tenancy.subnets])
+        yield "ListVolumes", self._lister(lambda: self._volumes(boot=False))
+        yield "ListBootVolumes", self._lister(lambda: self._volumes(boot=True))
+        yield "ListLustreFileSystems", self._list_lustre
+        yield "ListPrivateIps", self._list_private_ips
+        yield "ListLimitValues", self._list_limits
+        yield "ListAvailabilityDomains", self._list_zones
+        yield "ListCompartments", self._list_compartments
+        yield "GetTenancy", self._get_tenancy
+        yield "ListRegionSubscriptions", self._list_regions
 
     # -- resources that exist
 
     def _living(self, resources: Iterable[Any]) -> list[Any]:
         return [resource for resource in resources if self.activity.lives(resource.id)]
 
+    def _bodies(self, model: str, resources: Iterable[Any]) -> list[ResourceBody]:
+        return [ResourceBody.of(model, one) for one in self._living(resources)]
+
     def _mount_targets(self) -> Iterator[ResourceBody]:
-        for one in self._living(self.activity.tenancy.mount_targets):
-            yield ResourceBody(*bodies.mount_target(one), {})
+        for one in self._living(self.tenancy.mount_targets):
+            ldap, kerberos = ("WithLdap",) if one.connector_id else (), ("WithKerberos",) if one.kerberos else ()
+            yield ResourceBody.of("MountTarget", one, *ldap, *kerberos)
 
     def _file_systems(self) -> Iterator[ResourceBody]:
-        for one in self._living(self.activity.tenancy.file_systems):
-            yield ResourceBody(*bodies.file_system(one, self.activity.tenancy), {})
+        for one in self._living(self.tenancy.file_systems):
+            replications = sum(other.file_system_id == one.id for other in self.tenancy.replications)
+            yield ResourceBody.of("FileSystem", one, replications=replications)
 
     def _export_sets(self) -> Iterator[ResourceBody]:
-        for one in self._living(self.activity.tenancy.mount_targets):
-            yield ResourceBody(*bodies.export_set(one, self.activity.tenancy), {})
+        networks = {subnet.id: subnet.vcn_id for subnet in self.tenancy.subnets}
+        for one in self._living(self.tenancy.mount_targets):
+            yield ResourceBody.of("ExportSet", one, vcn_id=networks[one.subnet_id])
 
     def _replications(self) -> Iterator[ResourceBody]:
-        for one in self._living(self.activity.tenancy.replications):
-            yield ResourceBody(*bodies.replication(one, self.now()), {"fileSystemId": one.file_system_id})
-
-    def _connectors(self) -> Iterator[ResourceBody]:
-        for one in self._living(self.activity.tenancy.connectors):
-            yield ResourceBody(*bodies.connector(one), {})
+        minute = int(self.now() // 60)
+        for one in self._living(self.tenancy.replications):
+            point = rfc3339(minute * 60 - one.recovery_point_age(minute))  # moves with each snapshot only
+            yield ResourceBody.of("Replication", one, hidden={"fileSystemId": one.file_system_id}, recovery_point=point)
 
     def _exports(self) -> Iterator[ResourceBody]:
-        for one in self._living_links():
-            target = self.activity.mount_targets[one.mount_target_id]
-            yield ResourceBody(*bodies.export(one, target), {"compartmentId": target.compartment_id})
-
-    def _living_links(self) -> list[Link]:
         lives = self.activity.lives
-        return [one for one in self.activity.tenancy.links if lives(one.mount_target_id) and lives(one.file_system_id)]
+        for one in self.tenancy.links:
+            if lives(one.mount_target_id) and lives(one.file_system_id):
+                target = self.activity.mount_targets[one.mount_target_id]
+                hidden = {"compartmentId": target.compartment_id}
+                yield ResourceBody.of("Export", one, hidden=hidden, export_set_id=target.export_set_id)
 
     def _compartments(self) -> Iterator[ResourceBody]:
-        tenancy = self.activity.tenancy
-        for one in (DemoCompartment(tenancy.id, tenancy.name, tenancy.id), *tenancy.compartments):
-            yield ResourceBody(bodies.compartment(one), {}, {})
+        for one in (DemoCompartment(self.tenancy.id, self.tenancy.name, self.tenancy.id), *self.tenancy.compartments):
+            yield ResourceBody.of("Compartment", one)
 
     def _private_ips(self) -> Iterator[ResourceBody]:
-        compartments = {subnet.id: subnet.compartment_id for subnet in self.activity.tenancy.subnets}
-        for one in self._living(self.activity.tenancy.mount_targets):
-            yield ResourceBody(bodies.private_ip(one, compartments[one.subnet_id]), {}, {})
+        compartments = {subnet.id: subnet.compartment_id for subnet in self.tenancy.subnets}
+        for one in self._living(self.tenancy.mount_targets):
+            yield ResourceBody.of("PrivateIp", one, subnet_compartment_id=compartments[one.subnet_id])
 
-    def _subnets(self) -> Iterator[ResourceBody]:
-        for one in self.activity.tenancy.subnets:
-            yield ResourceBody(bodies.subnet(one), {}, {})
-
-    def _volumes(self, *, boot: bool) -> Iterator[ResourceBody]:
-        for one in self._living(self.activity.tenancy.volumes):
-            if one.boot == boot:
-                yield ResourceBody(bodies.volume(one), {}, {})
-
-    def _lustre(self) -> Iterator[ResourceBody]:
-        for one in self._living(self.activity.tenancy.lustre_file_systems):
-            yield ResourceBody(bodies.lustre(one), {}, {})
+    def _volumes(self, *, boot: bool) -> list[ResourceBody]:
+        return self._bodies("Volume", (one for one in self.tenancy.volumes if one.boot == boot))
 
     # -- answers
 
-    def _getter(self, resources: Resources) -> Callable[[Call], ApiAnswer]:
+    def _getter(self, resources: Resources) -> Handler:
         def get(call: Call) -> ApiAnswer:
             for one in resources():
                 if one.summary["id"] == call.path["id"]:
@@ -137,7 +116,7 @@ class InventoryApi:
 
         return get
 
-    def _lister(self, resources: Resources) -> Callable[[Call], ApiAnswer]:
+    def _lister(self, resources: Resources) -> Handler:
         def show(call: Call) -> ApiAnswer:
             wanted = call.query.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
             self._check_scope(wanted)
@@ -149,8 +128,8 @@ class InventoryApi:
         return show
 
     def _check_scope(self, wanted: Mapping[str, str]) -> None:
-        """A compartment, export set or file system that is unknown or gone is an error and not an empty list."""
-        tenancy = self.activity.tenancy
+        """Refuse a compartment, export set or file system that is unknown or gone: the list would not be empty."""
+        tenancy = self.tenancy
         if not any(wanted.get(name) for name in ("compartmentId", "exportSetId", "fileSystemId", "availabilityDomain")):
             raise refusal.missing("one of compartmentId, exportSetId and fileSystemId is required")
         if wanted.get("availabilityDomain", tenancy.availability_domains[0]) not in tenancy.availability_domains:
@@ -166,74 +145,75 @@ class InventoryApi:
                 raise refusal.not_authorized_or_not_found(name.removesuffix("Id"))
 
     def _list_lustre(self, call: Call) -> ApiAnswer:
-        """The page is wrapped, as in the newer APIs."""
-        answer = self._lister(self._lustre)(call)
+        """Wrap the page, as the newer APIs do."""
+        listed = self._lister(lambda: self._bodies("LustreFileSystem", self.tenancy.lustre_file_systems))
+        answer = listed(call)
         return ApiAnswer({"items": answer.body}, headers=answer.headers)
 
     def _list_private_ips(self, call: Call) -> ApiAnswer:
         subnet_id = call.query.subnet_id
-        if all(subnet.id != subnet_id for subnet in self.activity.tenancy.subnets):
+        if all(subnet.id != subnet_id for subnet in self.tenancy.subnets):
             raise refusal.not_authorized_or_not_found("subnet")
         found = [one.summary for one in self._private_ips() if one.summary["subnetId"] == subnet_id]
         return paged(found, call.query, self.largest_page)
 
     def _list_limits(self, call: Call) -> ApiAnswer:
-        """Mount targets by availability domain; a tenancy of more than 100 has a raised limit."""
-        tenancy = self.activity.tenancy
-        if call.query.compartment_id != tenancy.id:
-            raise refusal.not_authorized_or_not_found("tenancy")
+        """List the limit of mount targets by availability domain; a tenancy of more than 100 has a raised limit."""
+        self._check_tenancy(call.query.compartment_id)
         if (call.query.service_name, call.query.name or _MOUNT_TARGET_LIMIT) != ("filesystem", _MOUNT_TARGET_LIMIT):
             return ApiAnswer([])
-        value = 100 if len(tenancy.mount_targets) <= 100 else 2 * len(tenancy.mount_targets)
-        rows = [
-            {"name": _MOUNT_TARGET_LIMIT, "scopeType": "AD", "availabilityDomain": zone, "value": value}
-            for zone in tenancy.availability_domains
-        ]
+        count = len(self.tenancy.mount_targets)
+        limit = {"name": _MOUNT_TARGET_LIMIT, "scopeType": "AD", "value": 100 if count <= 100 else 2 * count}
+        rows = [limit | {"availabilityDomain": zone} for zone in self.tenancy.availability_domains]
         return paged(rows, call.query, self.largest_page)
 
     def _list_zones(self, call: Call) -> ApiAnswer:
-        tenancy = self.activity.tenancy
         self._check_scope({"compartmentId": call.query.compartment_id})
-        zones = ((name, f"ocid1.availabilitydomain.oc1..{name.lower()}") for name in tenancy.availability_domains)
-        return ApiAnswer([{"name": name, "id": id_, "compartmentId": tenancy.id} for name, id_ in zones])
+        ids = {name: f"ocid1.availabilitydomain.oc1..{name.lower()}" for name in self.tenancy.availability_domains}
+        return ApiAnswer([{"name": name, "id": id_, "compartmentId": self.tenancy.id} for name, id_ in ids.items()])
 
     def _list_compartments(self, call: Call) -> ApiAnswer:
-        """First-level children, or the whole tree from the tenancy. Never the tenancy itself."""
-        query: Compartments = call.query
-        tenancy = self.activity.tenancy
+        """List first-level children, or the whole tree from the tenancy, and never the tenancy itself."""
+        query = call.query
         self._check_scope({"compartmentId": query.compartment_id})
-        if query.compartment_id_in_subtree and query.compartment_id != tenancy.id:
+        if query.compartment_id_in_subtree and query.compartment_id != self.tenancy.id:
             raise refusal.invalid("query parameter compartmentIdInSubtree may be true only for the tenancy")
         found = [
-            bodies.compartment(one)
-            for one in tenancy.compartments
+            ResourceBody.of("Compartment", one).summary
+            for one in self.tenancy.compartments
             if query.compartment_id_in_subtree or one.parent_id == query.compartment_id
             if query.name in (None, one.name) and query.lifecycle_state in (None, "ACTIVE")
         ]
         return paged(_sorted(found, query.sort_by or "", query.sort_order), query, self.largest_page)
 
     def _get_tenancy(self, call: Call) -> ApiAnswer:
-        tenancy = self._tenancy(call)
-        home = _REGION_KEYS.get(tenancy.home_region, tenancy.home_region)
-        tags: Body = {"freeformTags": {}, "definedTags": {}}
-        return ApiAnswer({"id": tenancy.id, "name": tenancy.name, "description": "demo", "homeRegionKey": home} | tags)
-
-    def _tenancy(self, call: Call) -> Any:
-        if call.path["id"] != self.activity.tenancy.id:
-            raise refusal.not_authorized_or_not_found("tenancy")
-        return self.activity.tenancy
+        self._check_tenancy(call.path["id"])
+        home = _REGION_KEYS.get(self.tenancy.home_region, self.tenancy.home_region)
+        body: Body = {"id": self.tenancy.id, "name": self.tenancy.name, "description": "demo", "homeRegionKey": home}
+        return ApiAnswer(body | {"freeformTags": {}, "definedTags": {}})
 
     def _list_regions(self, call: Call) -> ApiAnswer:
-        tenancy = self._tenancy(call)
-        names = dict.fromkeys((tenancy.home_region, tenancy.region))
-        keys = {name: {"regionKey": _REGION_KEYS.get(name, name), "regionName": name} for name in names}
-        home = {name: {"status": "READY", "isHomeRegion": name == tenancy.home_region} for name in names}
-        return ApiAnswer([keys[name] | home[name] for name in names])
+        self._check_tenancy(call.path["id"])
+        home, here = self.tenancy.home_region, self.tenancy.region
+        return ApiAnswer(
+            [
+                {
+                    "regionKey": _REGION_KEYS.get(name, name),
+                    "regionName": name,
+                    "status": "READY",
+                    "isHomeRegion": name == home,
+                }
+                for name in dict.fromkeys((home, here))
+            ]
+        )
+
+    def _check_tenancy(self, ocid: str) -> None:
+        if ocid != self.tenancy.id:
+            raise refusal.not_authorized_or_not_found("tenancy")
 
 
 def _sorted(found: list[Body], by: str, order: str | None) -> list[Body]:
-    """By time, newest first, unless asked otherwise; names ascend unless asked otherwise."""
+    """Sort by time, newest first, or by name, ascending, unless the query says otherwise."""
     key = {"displayname": "displayName", "path": "path", "name": "name"}.get(by.lower(), "timeCreated")
-    return sorted(
-        found, key=lambda body: str(body[key]), reverse=(order or ("DESC" if key == "timeCreated" else "ASC")) == "DESC"
-    )
+    order = order or ("DESC" if key == "timeCreated" else "ASC")
+    return sorted(found, key=lambda body: str(body[key]), reverse=order == "DESC")

@@ -10,48 +10,25 @@ The region checks no signature, so it listens to the loopback interface only. `/
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import ClassVar, Self
-from urllib.parse import urlsplit
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.alarms_api import AlarmsApi
-from fss_exporter.demo.region.api_messages import Message, RegionLimits, Text
+from fss_exporter.demo.region.api_operations import ApiAnswer, ApiOperation, Call, operations
 from fss_exporter.demo.region.demo_account import DemoAccount
 from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.faults import Fault, FaultBoard, FaultKinds
 from fss_exporter.demo.region.http_listener import HttpListener
 from fss_exporter.demo.region.inventory_api import InventoryApi
-from fss_exporter.demo.region.monitoring_api import MonitoringApi
+from fss_exporter.demo.region.monitoring_api import MonitoringApi, RegionLimits
 from fss_exporter.demo.region.point_store import PointStore
 from fss_exporter.demo.region.requests_per_second import RequestMix
 from fss_exporter.demo.region.tenancies import small
-from fss_exporter.demo.region.wire import (
-    CALLS_PER_SECOND,
-    ApiAnswer,
-    ApiOperation,
-    ApiRequest,
-    Call,
-    Dispatcher,
-    Throttle,
-    headers_of,
-)
+from fss_exporter.demo.region.wire import CALLS_PER_SECOND, ApiRequest, Dispatcher, Throttle, headers_of
 from fss_exporter.errors import UsageError
-
-
-class FaultDetails(Message):
-    """Body of AddFault."""
-
-    fault: Text
-
-
-class LoadDetails(Message):
-    """Body of SetLoad."""
-
-    mount_target: Text
-    factor: float
 
 
 class Region:
@@ -86,13 +63,18 @@ class Region:
         self.store = PointStore(self._activity, self.fault_board, seed)
         limits = limits or RegionLimits()
         monitoring = MonitoringApi(self._activity, self.store, now, limits)
-        self.operations = (
-            *InventoryApi(self._activity, now, limits.page).operations(),
-            *monitoring.operations(),
-            *AlarmsApi(self.tenancy, monitoring, now, limits.alarms).operations(),
-        )
-        operations = (*self.operations, *self._control_operations())
-        self._dispatcher = Dispatcher(operations, self.fault_board, Throttle(calls_per_second), self.admit)
+        handlers = {
+            **dict(InventoryApi(self._activity, now, limits.page).handlers()),
+            **monitoring.handlers(),
+            **AlarmsApi(self.tenancy, monitoring, now, limits.alarms).handlers(),
+            "Show": self._show,
+            "AddFault": self._add_fault,
+            "ClearFaults": self._clear,
+            "SetLoad": self._set_load,
+        }
+        served = operations(handlers)
+        self.operations = tuple(operation for operation in served if not operation.is_control)
+        self._dispatcher = Dispatcher(served, self.fault_board, Throttle(calls_per_second), self.admit)
         self._listener = HttpListener(self.respond)
 
     # -- requests
@@ -193,13 +175,6 @@ class Region:
 
     # -- /control
 
-    def _control_operations(self) -> Iterator[ApiOperation]:
-        base, admit = "/control", _from_this_machine
-        yield ApiOperation("Show", "GET", base, self._show, admit=admit)
-        yield ApiOperation("AddFault", "POST", f"{base}/faults", self._add_fault, body=FaultDetails, admit=admit)
-        yield ApiOperation("ClearFaults", "DELETE", f"{base}/faults", self._clear, admit=admit)
-        yield ApiOperation("SetLoad", "POST", f"{base}/loads", self._set_load, body=LoadDetails, admit=admit)
-
     def _show(self, _: Call) -> ApiAnswer:
         return ApiAnswer({"faults": [str(fault) for fault in self.faults()], "calls": dict(self.calls)})
 
@@ -218,12 +193,3 @@ class Region:
         except (UsageError, LookupError, ValueError) as wrong:
             raise refusal.invalid(str(wrong)) from None
         return self._show(call)
-
-
-def _from_this_machine(request: ApiRequest) -> None:
-    """A page of a browser can neither set this type without asking first nor keep its own name out of Host."""
-    host = urlsplit(f"//{request.headers.get('host', '')}").hostname
-    if host not in ("127.0.0.1", "localhost", "::1") or "origin" in request.headers:
-        raise refusal.not_authenticated("Only for clients on this machine.")
-    if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0] != "application/json":
-        raise refusal.invalid("header content-type must be application/json")

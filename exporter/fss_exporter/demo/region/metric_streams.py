@@ -226,11 +226,6 @@ def _room(total: Callable[[LustreFileSystem], float]) -> MakeValue:
     return make
 
 
-def recovery_point_age(replication: DemoReplication, minute: int) -> float:
-    """Seconds since the last applied snapshot: a saw-tooth of one to two intervals."""
-    return 60.0 * (replication.interval_minutes + minute % replication.interval_minutes)
-
-
 def _replicated(replication: DemoReplication, minute: int) -> float:
     return float(round(replication.bytes_per_second * (0.9 + 0.2 * chance(replication.interval_minutes, minute))))
 
@@ -263,7 +258,7 @@ VALUES: Mapping[str, MakeValue] = {
     "retention": _plain(lambda _, __: 30.0),
     "replicated": _plain(_replicated),
     "replicated_in_a_minute": _plain(lambda one, minute: 60 * _replicated(one, minute)),
-    "recovery_point_age": _plain(recovery_point_age),
+    "recovery_point_age": _plain(lambda one, minute: one.recovery_point_age(minute)),
     "connections": _plain(
         lambda subject, minute: float(
             round(subject.target.connections * (0.97 + 0.06 * chance(subject.target.connections, minute)))

@@ -9,23 +9,26 @@ from typing import Any
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
-from fss_exporter.demo.region.api_messages import (
-    ListMetricsDetails,
-    MetricDataDetails,
-    PagedSubtree,
-    PostMetricDataDetails,
-    RegionLimits,
-    Subtree,
-    SummarizeMetricsDataDetails,
-)
+from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
 from fss_exporter.demo.region.evaluate import RawStream, ResultStream, evaluate
 from fss_exporter.demo.region.point_store import ArrivedPoints, Definition, PointStore
 from fss_exporter.demo.region.resource_bodies import rfc3339
-from fss_exporter.demo.region.wire import ApiAnswer, ApiOperation, Call, paged
+from fss_exporter.demo.region.wire import paged
 from fss_exporter.errors import MqlError
 from fss_exporter.oci.mql import Expression, QueriedMetric, Selector, metrics, parse
 
-BASE = "/20180401"
+
+@dataclass(frozen=True, slots=True)
+class RegionLimits:
+    """Documented limits of Monitoring; tests lower them."""
+
+    streams: int = 2000  # in one answer of SummarizeMetricsData, documented: MetricData
+    points: int = 100_000  # likewise
+    posted_streams: int = 50  # in one PostMetricData, documented: PostMetricData
+    page: int = 1000  # most items of a page, documented default of ListMetrics and ListAlarms
+    alarms: int = 50  # of a tenancy in a region; 50 is commonly quoted, no document states it
+
+
 DEFAULT_RANGE_MINUTES = 180
 HISTORY_DAYS = ((60, 90), (5, 30), (1, 7))
 """Days of history by least resolution in minutes. Documented: MetricData, counted back from now."""
@@ -43,16 +46,13 @@ class MonitoringApi:
     now: Callable[[], float]  # epoch seconds
     limits: RegionLimits  # most streams, points and items of an answer
 
-    def operations(self) -> Iterator[ApiOperation]:
-        """The operations of metrics. The real service has a host of its own for posting, `telemetry-ingestion`."""
-        path, actions = f"{BASE}/metrics", f"{BASE}/metrics/actions"
-        lists, sums, posts = ListMetricsDetails, SummarizeMetricsDataDetails, PostMetricDataDetails
-        yield ApiOperation(
-            "ListMetrics", "POST", f"{actions}/listMetrics", self.list_metrics, PagedSubtree, lists, "ListMetrics"
-        )
-        name = "SummarizeMetricsData"
-        yield ApiOperation(name, "POST", f"{actions}/summarizeMetricsData", self.summarize, Subtree, sums, name)
-        yield ApiOperation("PostMetricData", "POST", path, self.post, body=posts, family="PostMetricData")
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers by API operation."""
+        return {
+            "ListMetrics": self.list_metrics,
+            "SummarizeMetricsData": self.summarize,
+            "PostMetricData": self.post,
+        }
 
     def scope(self, compartment_id: str, *, subtree: bool) -> frozenset[str]:
         """Compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
@@ -73,8 +73,7 @@ class MonitoringApi:
 
     def list_metrics(self, call: Call) -> ApiAnswer:
         """ListMetrics. Deleted resources stay listed; `groupBy` makes `dimensionFilters` void, both documented."""
-        query: PagedSubtree = call.query
-        wanted: ListMetricsDetails = call.body
+        query, wanted = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
         entries = self.store.definitions(self.minute, scope, first_only=bool(wanted.group_by))
         found = [entry for entry in entries if _fits(entry, wanted)]
@@ -88,8 +87,7 @@ class MonitoringApi:
 
     def summarize(self, call: Call) -> ApiAnswer:
         """SummarizeMetricsData: one array element for each stream that has a point. It has no pages."""
-        query: Subtree = call.query
-        details: SummarizeMetricsDataDetails = call.body
+        query, details = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
         expression = parsed_query(details.query)
         minutes = self._window(details, expression)
@@ -136,7 +134,7 @@ class MonitoringApi:
             entry = posted.definition
             yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, posted)
 
-    def _window(self, details: SummarizeMetricsDataDetails, expression: Expression) -> range:
+    def _window(self, details: Any, expression: Expression) -> range:
         """Minutes of the points: start inclusive, end exclusive, on whole multiples of the resolution.
 
         The default resolution is the interval, documented: "Monitoring Query Language (MQL) Reference".
@@ -162,7 +160,7 @@ class MonitoringApi:
 
     def post(self, call: Call) -> ApiAnswer:
         """PostMetricData: streams without a mistake are taken, the others are named; ATOMIC takes all or nothing."""
-        details: PostMetricDataDetails = call.body
+        details = call.body
         if len(details.metric_data) > self.limits.posted_streams:
             raise refusal.invalid(
                 f"field metricData: more than {self.limits.posted_streams} metric streams in one call"
@@ -180,7 +178,7 @@ class MonitoringApi:
                 self._take(entry)
         return ApiAnswer({"failedMetricsCount": len(failed), "failedMetrics": failed})
 
-    def _mistake(self, entry: MetricDataDetails) -> str:
+    def _mistake(self, entry: Any) -> str:
         """The first mistake in a posted stream, or nothing. Rules documented: MetricDataDetails, Datapoint."""
         now = self.now()
         namespace, name = entry.namespace, entry.name
@@ -202,7 +200,7 @@ class MonitoringApi:
         }
         return next((message for message, holds in rules.items() if not holds), "")
 
-    def _take(self, entry: MetricDataDetails) -> None:
+    def _take(self, entry: Any) -> None:
         where = entry.namespace, entry.resource_group, entry.compartment_id, entry.name
         definition = Definition(*where, entry.dimensions, entry.metadata or {})
         for point in entry.datapoints:
@@ -222,7 +220,7 @@ def epoch(moment: datetime) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _fits(entry: Definition, wanted: ListMetricsDetails) -> bool:
+def _fits(entry: Definition, wanted: Any) -> bool:
     if wanted.namespace not in (None, entry.namespace) or wanted.resource_group != entry.resource_group:
         return False
     if wanted.name is not None and not _wildcard(wanted.name)(entry.name):
@@ -264,7 +262,7 @@ def _grouped(found: Iterable[Definition], fields: Iterable[str]) -> list[dict[st
     return [blank | dict(entry) for entry in shown]
 
 
-def _metric_data(details: SummarizeMetricsDataDetails, one: ResultStream) -> dict[str, Any]:
+def _metric_data(details: Any, one: ResultStream) -> dict[str, Any]:
     """MetricData. Recorded answers of the real service have `resolution: null` and times with `.000Z`."""
     return {
         "namespace": details.namespace,

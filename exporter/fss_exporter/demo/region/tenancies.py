@@ -39,14 +39,14 @@ class _Builder:
     def compartment(self, name: str) -> DemoCompartment:
         return DemoCompartment(ocid("compartment", "", f"{self.tenancy}/{name}"), name, self.tenancy_id)
 
-    def subnet(self, compartment: DemoCompartment, name: str, cidr: str, label: str) -> Subnet:
+    def subnet(self, compartment: DemoCompartment, name: str, cidr: str, label: str | None) -> Subnet:
         return Subnet(self.id("subnet", f"sn-{name}"), f"sn-{name}", compartment.id, self.id("vcn", "fss"), cidr, label)
 
     def mount_target(
         self, name: str, place: tuple[str, str], subnet: Subnet, *, shape: str = "standard", **row: Any
     ) -> DemoMountTarget:
         ids = {"export_set_id": self.id("exportset", name), "private_ip_id": self.id("privateip", name)}
-        given = {"hostname": name, "ceilings": _DATA["ceilings"][shape], **ids, **row}
+        given = {"host_label": name, "ceilings": _DATA["ceilings"][shape], **ids, **row}
         return DemoMountTarget(self.id("mounttarget", name), name, *place, subnet.id, **given)
 
     def file_system(

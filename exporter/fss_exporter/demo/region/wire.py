@@ -4,25 +4,22 @@ Documented in "REST APIs" and "API Errors": `opc-request-id` on every answer, `{
 `limit`, `page` and `opc-next-page` on lists, `etag` on single resources.
 """
 
-import json
 import logging
-import re
 import threading
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from http import HTTPStatus
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
 from uuid import uuid4
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from fss_exporter.demo.region import refusal
-from fss_exporter.demo.region.api_messages import Message, Page
+from fss_exporter.demo.region.api_operations import ApiAnswer, ApiOperation, Call
 from fss_exporter.demo.region.faults import FaultBoard
 from fss_exporter.demo.region.refusal import Refusal
 
@@ -55,51 +52,6 @@ class ApiRequest:
     def text(self) -> str:
         """Target and body, for `match` of a fault."""
         return self.target + self.body.decode("utf-8", "replace")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A checked request: variable parts of the path, query and body as models, headers by lower-case name."""
-
-    path: Mapping[str, str]
-    query: Any
-    body: Any
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ApiAnswer:
-    """A JSON body (None for none), the status, and headers beyond the usual ones."""
-
-    body: object = None
-    status: HTTPStatus = HTTPStatus.OK
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def content(self) -> bytes:
-        """The body as bytes."""
-        return b"" if self.body is None else json.dumps(self.body, separators=(",", ":")).encode()
-
-
-@dataclass(frozen=True, slots=True)
-class ApiOperation:
-    """One API operation."""
-
-    name: str  # as the API reference names it, e.g. `ListMountTargets`
-    method: str
-    path: str  # with the API version, variable parts in braces
-    handle: Callable[[Call], ApiAnswer]  # answers a call
-    # query, body: models of query parameters and body; None for no body
-    query: type[Message] = Message
-    body: type[Message] | None = None
-    family: str = ""  # operations of one family share a limit of calls a second; empty where none is documented
-    # refuses requests that may not use the operation, in place of the region's own check
-    admit: Callable[[ApiRequest], None] | None = None
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """Matches the path."""
-        return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(self.path)))
 
 
 class Throttle:
@@ -155,8 +107,8 @@ class Dispatcher:
         operation = None
         try:
             operation, path = self._route(request)
-            if operation.admit is not None:
-                operation.admit(request)
+            if operation.is_control:
+                _check_control(request)
             else:
                 self._check(operation, request)
             return operation, _handled(operation, path, request)
@@ -189,6 +141,15 @@ class Dispatcher:
             raise refuse()
 
 
+def _check_control(request: ApiRequest) -> None:
+    """Refuse web pages: they can neither set this content type without asking first nor keep their own name out of Host."""
+    host = urlsplit(f"//{request.headers.get('host', '')}").hostname
+    if host not in ("127.0.0.1", "localhost", "::1") or "origin" in request.headers:
+        raise refusal.not_authenticated("Only for clients on this machine.")
+    if request.method == "POST" and request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise refusal.invalid("header content-type must be application/json")
+
+
 def refused(no: Refusal) -> ApiAnswer:
     """The error body of a refusal."""
     return ApiAnswer({"code": no.code, "message": no.message}, no.status)
@@ -212,7 +173,7 @@ def _handled(operation: ApiOperation, path: Mapping[str, str], request: ApiReque
     return operation.handle(Call(path, parameters, details, request.headers))
 
 
-def _parsed(read: Callable[[], Message], what: str) -> Message:
+def _parsed(read: Callable[[], BaseModel], what: str) -> BaseModel:
     """The first mistake decides, missing fields before wrong ones."""
     try:
         return read()
@@ -227,7 +188,7 @@ def _parsed(read: Callable[[], Message], what: str) -> Message:
         raise refusal.invalid(f"{what} {place or 'body'}: {mistakes[0]['msg']}") from None
 
 
-def paged(items: Sequence[object], query: Page, largest: int) -> ApiAnswer:
+def paged(items: Sequence[object], query: Any, largest: int) -> ApiAnswer:
     """One page of a list. A page may be shorter than `limit` although more follow, documented: "List Pagination"."""
     start = 0 if query.page is None else _offset(query.page)
     if start > len(items):

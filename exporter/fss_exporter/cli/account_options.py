@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def account_settings(config_file: Path | None, **flags: Any) -> Settings:
-    """The configuration file with the flags on top.
+    """Return the configuration file with the flags on top.
 
     Raises:
         ConfigError: the file or a flag is wrong.
@@ -36,7 +36,7 @@ def credentials_of(settings: Settings) -> "Credentials":
 
 
 def sessions_of(settings: Settings, held: "Credentials", further: tuple[str, ...] = ()) -> "tuple[Session, ...]":
-    """One session for each region that is meant, and those of further regions after them, all under one budget.
+    """Return one session for each region that is meant, and those of further regions after them, all under one budget.
 
     Raises:
         UsageError: no region is named.

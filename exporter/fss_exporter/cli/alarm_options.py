@@ -85,19 +85,19 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def options_of(**flags: Any) -> AlarmFlags:
-    """The flags as `shared` adds them."""
+    """Return the flags as `shared` adds them."""
     own = {field.name for field in fields(AlarmFlags)}
     account = {name: value for name, value in flags.items() if name not in own}
     return AlarmFlags(account=account, **{name: value for name, value in flags.items() if name in own})
 
 
 def settings_of(options: AlarmFlags) -> Settings:
-    """The configuration file with the flags on top."""
+    """Return the configuration file with the flags on top."""
     return account_settings(**options.account)
 
 
 def pack_of(options: AlarmFlags) -> tuple[Alarm, ...]:
-    """The shipped pack, or the operator's own."""
+    """Return the shipped pack, or the operator's own."""
     shipped = resources.files("fss_exporter") / "assets" / "mql" / "templates" / "alarms"
     return load_pack(options.pack_folder or shipped)
 
@@ -188,7 +188,7 @@ def planned_estate(options: AlarmFlags, settings: Settings) -> Estate:
 
 
 def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target, ...]:
-    """Mount targets given as OCID=SHAPE."""
+    """Return mount targets given as OCID=SHAPE."""
     targets = []
     for text in stated:
         ocid, _, name = text.partition("=")

@@ -17,7 +17,7 @@ RUNBOOK = "docs/runbook.md"
 
 
 def shipped(runbook_url: str = RUNBOOK) -> dict[PurePosixPath, bytes]:
-    """Every shipped file: path below the target folder (`rules/alerts.yml`) to content.
+    """Return every shipped file: path below the target folder (`rules/alerts.yml`) to content.
 
     Args:
         runbook_url: replaces `docs/runbook.md` in the links to the runbook.

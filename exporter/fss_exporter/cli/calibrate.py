@@ -47,7 +47,7 @@ class SystemClock:
     """The clock of this host."""
 
     def now(self) -> float:
-        """Epoch seconds."""
+        """Return epoch seconds."""
         return time.time()
 
     def wait_until(self, moment: float) -> None:
@@ -156,7 +156,7 @@ def measured_rows(cloud: OciMinutes, done: list[CountedMinute], patience_s: floa
 
 
 def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[Session, MountTarget]:
-    """The mount target of a mount, and the session of its region."""
+    """Return the mount target of a mount, and the session of its region."""
     found: list[tuple[Session, MountTarget]] = []
     for session in sessions_of(settings, credentials_of(settings)):
         selection = InventorySelection(settings.oci.compartments)

@@ -36,17 +36,17 @@ class Judge:
     overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
 
     def at(self, address: str) -> Limits:
-        """Ceilings of the mount target at an address."""
+        """Return ceilings of the mount target at an address."""
         return self.by_address.get(address, self.limits)
 
     def of(self, mount: MountKey) -> Limits | Ceilings:
-        """Ceilings of what a mount is of: those of a mount target only where it is OCI File Storage."""
+        """Return ceilings of what a mount is of: those of a mount target only where it is OCI File Storage."""
         known = self.services.of(mount, "nfs")
         return self.at(mount.address) if known.service is OCI_FSS else known.ceilings
 
 
 def judge(shape: str, config_file: Path | None) -> Judge:
-    """The ceilings in force.
+    """Return the ceilings in force.
 
     Raises:
         ConfigError: the configuration is wrong.

@@ -7,7 +7,7 @@ class CommandGroup(click.Group):
     """A group of commands."""
 
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
-        """Name and summary of each command, in the order of the help."""
+        """Return name and summary of each command, in the order of the help."""
         found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         return [(name, command.get_short_help_str(limit=1000)) for name, command in found if command is not None]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def overrides_of(settings: "Settings | None") -> CostOverrides:
-    """The overrides of a configuration; none without one."""
+    """Return the overrides of a configuration; none without one."""
     return settings.cost_model.overrides if settings else NO_OVERRIDES
 
 
@@ -30,7 +30,7 @@ class CostModelSource:
         return ()
 
     def collect(self) -> Iterable[Family]:
-        """The family fss_cost_model_info."""
+        """Yield the family fss_cost_model_info."""
         shown = family(CATALOGUE["fss_cost_model_info"])
         for row in self._rows:
             fixed = "" if row.io_operations is None else f"{row.io_operations:g}"
@@ -40,7 +40,7 @@ class CostModelSource:
 
 
 def cost_model_part(rows: tuple[CostOverride, ...]) -> Part:
-    """A part of the running exporter that shows the overrides."""
+    """Return a part of the running exporter that shows the overrides."""
     return Part(name="cost_model", source=CostModelSource(rows), start=_nothing, stop=_nothing)
 
 

@@ -157,7 +157,7 @@ def _what_to_see(urls: Sequence[str], region: Region, credentials: Path) -> str:
 
 
 def _how_to_draw(url: str) -> tuple[str, ...]:
-    """The steps from the metrics to rules in Prometheus and dashboards in Grafana."""
+    """Return the steps from the metrics to rules in Prometheus and dashboards in Grafana."""
     return (
         "With Prometheus and Grafana:",
         "",

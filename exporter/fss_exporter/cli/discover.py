@@ -153,7 +153,7 @@ def _document(one: DiscoveredMountTarget) -> dict[str, Any]:
 
 
 def configuration(settings: Settings, regions: Sequence[str], found: Sequence[DiscoveredMountTarget]) -> str:
-    """A configuration for `serve` that polls what was found, as YAML."""
+    """Return a configuration for `serve` that polls what was found, as YAML."""
     oci: dict[str, Any] = {"auth": settings.oci.auth}
     if settings.oci.auth == "config_file":
         oci |= {"config_file": str(settings.oci.config_file), "profile": settings.oci.profile}

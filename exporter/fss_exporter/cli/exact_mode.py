@@ -39,7 +39,7 @@ class Exact:
 def exact(
     mode: str, read: Callable[[], Reading], tracefs: Path | None, sysfs: Path, address_map: Mapping[str, str]
 ) -> Exact:
-    """The source that counts, around the one that reads mountstats.
+    """Return the source that counts, around the one that reads mountstats.
 
     Args:
         mode: `auto` or `on`.

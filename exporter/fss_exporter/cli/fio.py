@@ -109,7 +109,7 @@ def _text(source: str) -> str:
 
 
 def _limits(choice: ServiceChoice | None, shape: str, config_file: Path | None) -> Limits | Ceilings | None:
-    """The ceilings of the flags; None for storage without any."""
+    """Return the ceilings of the flags; None for storage without any."""
     if choice is not None:
         return choice.ceilings
     return None if shape == NO_SHAPE else ceilings_of(shape, config_file).limits
@@ -121,7 +121,7 @@ def _hosts(reports: Sequence[Sequence[Job]]) -> int:
 
 
 def _groups(jobs: Sequence[Job], *, by_directory: bool) -> list[tuple[str, list[Job]]]:
-    """Jobs that ran at the same time against one mount target, with a name.
+    """Return jobs that ran at the same time against one mount target, with a name.
 
     Groups of several reports with the same number ran at the same time, because all clients run the same job file.
     """

@@ -18,7 +18,7 @@ config_option = click.option(
 
 
 def duration(text: str) -> float:
-    """A flag's duration in seconds, more than none."""
+    """Return a flag's duration in seconds, more than none."""
     try:
         seconds = parse_duration(text)
     except ValueError as wrong:

@@ -52,15 +52,15 @@ _EXACT: Final = click.option(
 
 
 def procfs_options(command: Command) -> Command:
-    """Where this host's counters are: parameters `procfs` and `pid`."""
+    """Add the flags that locate this host's counters: parameters `procfs` and `pid`."""
     return reduce(lambda decorated, option: option(decorated), reversed(_PROCFS), command)
 
 
 def kernel_options(command: Command) -> Command:
-    """Where the kernel's other files are: parameters `tracefs` and `sysfs`."""
+    """Add the flags that locate tracefs and sysfs: parameters `tracefs` and `sysfs`."""
     return reduce(lambda decorated, option: option(decorated), reversed(_KERNEL), command)
 
 
 def exact_options(command: Command) -> Command:
-    """Whether the kernel counts sizes, and where it does: parameters `exact`, `tracefs` and `sysfs`."""
+    """Add the flags of exact mode: parameters `exact`, `tracefs` and `sysfs`."""
     return _EXACT(kernel_options(command))

@@ -148,12 +148,12 @@ def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Repo
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
-    """End as a signal asks to, but take the triggers down first: the kernel would go on counting."""
+    """End the command as the signal asks, with the triggers removed first: otherwise the kernel would go on counting."""
     raise SystemExit(128 + number)
 
 
 def _one_file(path: Path, ceilings: Judge) -> Report:
-    """A report of one saved output of nfs-utils: nfsiostat has rates, mountstats has means since each mount."""
+    """Return a report of one saved output of nfs-utils: nfsiostat has rates, mountstats has means since each mount."""
     text = text_of(path)
     if is_mountstats_output(text):
         saved = read_saved(str(path), text, None, ceilings.address_map, ceilings.services)

@@ -151,7 +151,7 @@ def _colour(ratio: float | None) -> str:
 
 
 def _limits(report: Report, ceilings: Judge, address: str) -> Limits | Ceilings:
-    """Ceilings of what is behind an address."""
+    """Return ceilings of what is behind an address."""
     return ceilings.of(next(key for key in report.traffic if key.address == address))
 
 
@@ -190,7 +190,7 @@ def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
 
 
 def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, Any]:
-    """One report for programs; every key names its unit, what is not known is null."""
+    """Return one report for programs; every key names its unit, what is not known is null."""
     return {
         "time": report.time and report.time.isoformat(timespec="milliseconds"),
         "source": report.source,

@@ -32,7 +32,7 @@ class _Lines(logging.Formatter):
 
 
 def _quoted(value: str) -> str:
-    """A logfmt value: bare where that is unambiguous, else a JSON string, which escapes all control characters."""
+    """Return a logfmt value: bare where that is unambiguous, else a JSON string, which escapes all control characters."""
     if value and value.isascii() and value.isprintable() and not set(value) & set(' ="\\'):
         return value
     return json.dumps(value)

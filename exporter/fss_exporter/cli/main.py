@@ -49,11 +49,11 @@ class LazyGroup(CommandGroup):
         self.commands = {name: click.Command(name, short_help=summary) for name, summary in COMMANDS.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        """The names, in the order of the help."""
+        """Return the names, in the order of the help."""
         return list(COMMANDS)
 
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:  # noqa: ARG002  # click's signature
-        """Name and summary of each command, without an import."""
+        """Return name and summary of each command, without an import."""
         return [(name, f"{summary}{_missing(name)}") for name, summary in COMMANDS.items()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature

@@ -81,7 +81,7 @@ def metadata_url(flags: NfsFlags) -> str:
 
 
 def objectives_of(settings: "Settings | None") -> dict[str, float]:
-    """Latency objectives by class that the configuration states; of objectives by size the largest."""
+    """Return latency objectives by class that the configuration states; of objectives by size the largest."""
     given = settings.latency_objectives.given if settings else {}
     classes = {"read": (READ_CLASS,), "write": (WRITE_CLASS,), "metadata": (METADATA_READ, METADATA_WRITE)}
     objectives: dict[str, float] = {}

@@ -131,11 +131,11 @@ _SERVED: Final = (
 
 
 def filter_options(command: Command) -> Command:
-    """Which mounts and operations have series."""
+    """Add the flags that choose the mounts and operations with series."""
     return reduce(lambda decorated, option: option(decorated), reversed(_FILTERS), command)
 
 
 def agent_options(command: Command) -> Command:
-    """Every flag of an agent that serves."""
+    """Add every flag of an agent that serves."""
     every = (procfs_options, *_SERVED, filter_options, exact_options)
     return reduce(lambda decorated, option: option(decorated), reversed(every), command)

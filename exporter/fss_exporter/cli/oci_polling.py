@@ -61,7 +61,7 @@ def export_settings(settings: Settings) -> ExportSettings:
 
 
 def mount_target_settings(settings: Settings) -> MountTargetSettings:
-    """Limits and objectives of mount targets as the settings have them."""
+    """Return limits and objectives of mount targets as the settings have them."""
     limits, latencies, slos = settings.limits, settings.latency_objectives, settings.slo_objectives
     return MountTargetSettings(
         shape_limits={shape: one.given for shape, one in limits.shapes.items()},
@@ -81,7 +81,7 @@ def selection_of(settings: Settings) -> InventorySelection:
 
 
 def regions_of(settings: Settings, held: Credentials) -> tuple[str, ...]:
-    """The regions that are meant.
+    """Return the regions that are meant.
 
     Raises:
         UsageError: neither the settings nor the credentials name one.
@@ -248,7 +248,7 @@ class Cloud:
         log.info("the OCI settings changed: polling starts again, and all counters begin at 0")
 
     def is_ready(self) -> bool:
-        """Whether the first poll has ended, well or not."""
+        """Return whether the first poll has ended, well or not."""
         return self._polling.poller.polled
 
     def _inventory_interval(self) -> float:
@@ -275,7 +275,7 @@ class Cloud:
 
 
 def part(load: Callable[[], Settings]) -> Part:
-    """The poller as a part of a running exporter.
+    """Return the poller as a part of a running exporter.
 
     Raises:
         UsageError: the settings are wrong.

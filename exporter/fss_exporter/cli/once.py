@@ -83,14 +83,14 @@ class _Run:
         self._at = 0.0
 
     def since_mounts(self) -> str:
-        """The metrics, counted from each mount on."""
+        """Return the metrics, counted from each mount on."""
         reading = self._source.read()
         self._accounts.apply(NO_READING, 0.0)
         oldest = max((superblock.record.age_s for superblock in reading.superblocks), default=0)
         return self._metrics(reading, oldest + 1.0, zero_answers=0)
 
     def since_last_run(self, state: Path) -> str:
-        """The metrics, counted from the first run on."""
+        """Return the metrics, counted from the first run on."""
         if text := _text_or_empty(state):
             try:
                 last = kept_state.load(text)

@@ -100,7 +100,7 @@ def _answer_for_service(choice: ServiceChoice, inputs: PlanInputs, output: str) 
 
 
 def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]) -> Mapping[str, Load]:
-    """The workload by address; a stated workload has none."""
+    """Return the workload by address; a stated workload has none."""
     if inputs.mountstats is not None:
         loads = _recorded(inputs.mountstats, inputs, ceilings)
     elif inputs.nfsiostat is not None:
@@ -117,7 +117,7 @@ def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]
 
 
 def _loads_of_service(choice: ServiceChoice, inputs: PlanInputs, ceilings: Judge) -> Mapping[str, Load]:
-    """Loads of another service, by address or resource; a stated load has none.
+    """Return loads of another service, by address or resource; a stated load has none.
 
     Recorded mounts are those of the service. Without any, all mounts count, as if they moved there.
     """
@@ -170,7 +170,7 @@ def _api(url: str) -> Callable[[str], str]:
 
 
 def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:
-    """The loads of `--address`; all without it."""
+    """Return the loads of `--address`; all without it."""
     if inputs.address is not None and inputs.address not in loads:
         raise UsageError(f"--address={inputs.address}: not in this load; it has {', '.join(sorted(loads)) or 'none'}")
     return [(name, load) for name, load in loads.items() if inputs.address in {None, name}]
@@ -181,7 +181,7 @@ def _is_given(flag: str) -> bool:
 
 
 def _of_shapes(ceilings: Judge, config_file: Path | None) -> Callable[[str], Judge]:
-    """The ceilings of a mount target of a shape; those of --shape where it is given or the shape is not known."""
+    """Return the ceilings of a mount target of a shape; those of --shape where it is given or the shape is not known."""
     if _is_given("shape"):
         return lambda _: ceilings
     return cache(lambda shape: judge(shape, config_file) if shape in SHAPES else ceilings)

@@ -17,7 +17,7 @@ _PATH = click.Path(path_type=Path)
 
 
 def _operations_of(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
-    """Rates by operation of `NAME=RATE`, for click."""
+    """Return rates by operation of `NAME=RATE`, for click."""
     found: dict[str, float] = {}
     for value in values:
         name, equals, per_second = value.partition("=")

@@ -115,7 +115,7 @@ def _protection(path: Path | None) -> "WebConfigReload | None":
 
 
 def _watching(protection: "WebConfigReload") -> Part:
-    """The loop that reads a changed web configuration."""
+    """Return the loop that reads a changed web configuration."""
     loop = protection.loop
     return Part(
         name=loop.collector,

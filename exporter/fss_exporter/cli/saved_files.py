@@ -36,7 +36,7 @@ def saved_interval(
 
 
 def text_of(path: Path) -> str:
-    """The text of a file an operator named.
+    """Return the text of a file an operator named.
 
     Raises:
         UsageError: it cannot be read, or is far too long.

@@ -143,7 +143,7 @@ def _parts(options: ServeFlags) -> Sequence[Part]:
 
 
 def _settings(options: ServeFlags) -> "Settings | None":
-    """The configuration, if there is any: an agent without one needs neither YAML nor validation."""
+    """Return the configuration, if there is any: an agent without one needs neither YAML nor validation."""
     if options.config_file is None and not options.collect_oci:
         return None
     from fss_exporter.settings import load  # noqa: PLC0415

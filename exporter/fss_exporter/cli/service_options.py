@@ -25,7 +25,7 @@ def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def service_choice(service: str | None, kind: str | None, capacity_bytes: float | None) -> ServiceChoice | None:
-    """The service of the flags; None where the flags name none.
+    """Return the service of the flags; None where the flags name none.
 
     Raises:
         UsageError: the flags do not fit together.

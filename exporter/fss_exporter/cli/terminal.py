@@ -24,7 +24,7 @@ class LogLines(logging.Formatter):
     """Log records of commands that keep no log: one printable line, then the printable lines of a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The text of a record."""
+        """Return the text of a record."""
         message = printable(record.getMessage())
         if not record.exc_info:
             return message

@@ -1,1 +1,1 @@
-"""What is wrong with this client and this account, and what to do: checks on facts, and the probes that find the facts."""
+"""Checks of this client and this account: probes read facts, and pure checks turn facts into findings."""

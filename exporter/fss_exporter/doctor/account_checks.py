@@ -1,4 +1,4 @@
-"""Checks of an account: credentials, permissions, clock, and what Monitoring really has. Pure."""
+"""Checks of an account: credentials, permissions, clock and metrics. Pure."""
 
 from collections.abc import Collection, Iterator
 from types import MappingProxyType
@@ -29,7 +29,7 @@ _ALARM_DEFAULT: Final = "OCI documentation, Overview of Monitoring, read 2026-09
 
 
 def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) -> Iterator[Finding]:
-    """The regions that are looked at against those the tenancy has."""
+    """Compare the checked regions with the subscribed regions of the tenancy."""
     if subscriptions.found is None:
         return
     known = {region: subscriptions.of(region) for region in regions}
@@ -55,7 +55,7 @@ def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) 
 
 
 def check_region(facts: RegionFacts) -> Iterator[Finding]:
-    """Everything about one region."""
+    """Check one region."""
     yield from _operations(facts)
     yield from _clock(facts)
     yield from _resources(facts)
@@ -179,7 +179,7 @@ def _measured(region: str, lags: tuple[Lag, ...]) -> Iterator[Finding]:
 
 
 def _span(seconds: Collection[tuple[float, str]]) -> str:
-    """The least and the most, each with the metric it is of."""
+    """Return the least and the most seconds, each with its metric."""
     least, most = min(seconds), max(seconds)
     return f"{least[0]:.0f} s ({least[1]})" + (f" to {most[0]:.0f} s ({most[1]})" if most != least else "")
 

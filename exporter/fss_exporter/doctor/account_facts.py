@@ -1,4 +1,4 @@
-"""What an account answered, before anybody judges it."""
+"""The answers of an account, which the checks judge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Tried:
 
     @classmethod
     def of(cls, error: Exception | None) -> Self:
-        """How a call ended that raised this, or nothing."""
+        """Return the outcome of a call that raised this error; None for a call that was answered."""
         if error is None:
             return cls(CallOutcome.OK)
         if isinstance(error, NotAuthorized):
@@ -52,7 +52,7 @@ class Subscriptions:
     found: tuple[Subscription, ...] | None = None  # the regions; None if no call was answered
 
     def of(self, region: str) -> Subscription | None:
-        """That of a region, by name or key; None where it is not subscribed to or not known."""
+        """Return the subscription to a region, by name or key; None without a subscription."""
         name = region.lower()
         return next((one for one in self.found or () if name in {one.region.lower(), one.key.lower()}), None)
 
@@ -78,7 +78,7 @@ class MetricFacts:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it has a point for every minute, traffic or not."""
+        """Whether OCI sends a point for every minute, also without traffic."""
         return self.documented in METRICS and METRICS[self.documented].idle == "zero"
 
 

@@ -1,4 +1,4 @@
-"""Ask an account: every operation the poller uses, and every metric once."""
+"""Call every operation that the poller uses, and query every metric once."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -36,7 +36,11 @@ class Probe:
     _tried: dict[str, Tried] = field(default_factory=dict, init=False)
 
     def ask(self, already: Mapping[str, Tried]) -> RegionFacts:
-        """Everything. What fails is in the facts, with the operations tried already; nothing of OCI is raised."""
+        """Return the answers to all calls. A failed call is part of the facts, so no error of OCI is raised.
+
+        Args:
+            already: operations that were called before.
+        """
         self._tried.update(already)
         ahead = self._clock()
         if any(tried.outcome is CallOutcome.SILENT for tried in self._tried.values()):
@@ -66,7 +70,7 @@ class Probe:
             self._tried[operation] = Tried.of(error)
 
     def _clock(self) -> float | None:
-        """How far this host's clock is ahead, from the `date` of an answer, which has whole seconds."""
+        """Return the seconds that this host's clock is ahead, from the Date header of an answer, which has whole seconds."""
         operation = "ListAvailabilityDomains"
         try:
             answer = self.session.call("identity", "list_availability_domains", compartment_id=self.session.tenancy_id)

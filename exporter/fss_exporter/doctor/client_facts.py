@@ -1,4 +1,4 @@
-"""What the probes found on this client, before anybody judges it."""
+"""The facts that the probes read on this client, which the checks judge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

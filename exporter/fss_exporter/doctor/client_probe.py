@@ -1,4 +1,4 @@
-"""Look at this client: its NFS mounts, settings, mount targets, and the directories an operator named."""
+"""Read the NFS mounts and settings of this client, connect to its mount targets, and count directories."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from fss_exporter.nfs.superblocks import Reading, is_forwarder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientProbe:
-    """What is looked at, and for how long."""
+    """The places to read, and the deadline of each probe."""
 
     source: Procfs  # reads the NFS mounts
     procfs: Path  # the root of that host's procfs
@@ -29,7 +29,7 @@ class ClientProbe:
     deadline_s: float  # for each probe, seconds
 
     def ask(self, availability_domains: Mapping[str, str]) -> ClientFacts:
-        """The facts; what cannot be read is left out or carries its error.
+        """Read the facts. A fact that cannot be read is left out or carries its error.
 
         Args:
             availability_domains: of mount targets, by address, as far as the account knows them.
@@ -59,14 +59,14 @@ class ClientProbe:
 
 
 def tracefs_of(stated: Path | None, *, own_host: bool) -> tuple[Path, ...]:
-    """Where to look for tracefs: another host's procfs says nothing of this one's kernel."""
+    """Return the folders to look for tracefs in; none with the procfs of another host, whose kernel this is not."""
     if stated is not None:
         return (stated,)
     return PLACES if own_host else ()
 
 
 def _servers(reading: Reading) -> tuple[tuple[str, int], ...]:
-    """Address and port of each server; a TLS forwarder would only show the way to itself."""
+    """Return address and port of each server, without TLS forwarders, which run on this host."""
     found = {
         (mount.address, int(port) if (port := mount.options.get("port", "")).isdigit() else NFS_PORT)
         for superblock in reading.superblocks

@@ -1,4 +1,4 @@
-"""Habits of OCI Monitoring that no document describes, as one account shows them. Pure."""
+"""Undocumented behaviour of OCI Monitoring in one account. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,7 +12,7 @@ _YOUNG: Final = 55.0
 
 
 def check_discovered(facts: RegionFacts) -> Iterator[Finding]:
-    """Values and habits of one region; `--record` has all of it."""
+    """Yield dimension values and undocumented behaviour of one region. `--record` has all of them."""
     values: dict[str, set[str]] = {}
     for metric in facts.metrics:
         for name, found in metric.dimensions.items():

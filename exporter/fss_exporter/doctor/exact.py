@@ -1,4 +1,4 @@
-"""Exact mode on this client: whether the kernel could count sizes, and what it would take. Looks only, sets nothing."""
+"""Check whether the kernel of this client can count sizes for exact mode. Nothing is changed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ _COST = "about 1,300 instructions for each READ or WRITE"
 
 
 def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
-    """Whether exact mode could be set up here.
+    """Read what exact mode needs on this host.
 
     Args:
         places: where tracefs may be mounted.
@@ -36,7 +36,7 @@ def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
 
 
 def check_exact(facts: ClientFacts) -> Iterator[Finding]:
-    """What exact mode would need on this client, or how to turn it on."""
+    """Yield what exact mode needs on this client, or how to turn it on."""
     known = facts.exactness
     if known is None:
         return

@@ -1,4 +1,4 @@
-"""What a check found: how bad it is, about what, who says so and what to do."""
+"""The findings of checks: severity, subject, source and fix."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,6 +36,6 @@ PROJECT = "assumption of fss-exporter, November 2026"
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """0 fine, 1 warnings, 2 problems."""
+    """Return the exit code: 0 fine, 1 warnings, 2 problems."""
     worst = max((finding.severity for finding in findings), default=Severity.OK)
     return {Severity.PROBLEM: 2, Severity.WARNING: 1}.get(worst, 0)

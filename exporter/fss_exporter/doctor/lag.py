@@ -1,4 +1,4 @@
-"""Measure ingestion lag: look until a new minute of a metric can be read, and compare with the end of that minute."""
+"""Measure ingestion lag: query until a new minute of a metric can be read, and compare with the end of the minute."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
@@ -7,7 +7,7 @@ from fss_exporter.doctor.account_facts import Lag
 from fss_exporter.errors import CloudError
 
 EVERY_SECONDS: Final = 5.0
-"""Time between two looks: how exact the answer is, at a call a second for five metrics."""
+"""Time between two queries of a metric, which is the accuracy of the lag. Five metrics cost a call a second."""
 
 
 def measure(
@@ -18,7 +18,7 @@ def measure(
     now: Callable[[], float],
     pause: Callable[[float], None],
 ) -> tuple[Lag, ...]:
-    """Look at metrics until each has a new minute, for `wait_seconds` at most or until Ctrl-C.
+    """Query metrics until each has a new minute, for `wait_seconds` at most or until Ctrl-C.
 
     Args:
         names: metrics that are sent every minute.
@@ -42,7 +42,7 @@ def measure(
                 break
             pause(min(EVERY_SECONDS, left))
     except KeyboardInterrupt:
-        pass  # whoever waits may have enough of it; what is known is kept
+        pass  # Ctrl-C ends the wait and keeps the measured lags
     return tuple(
         watch.lag or Lag(name, max(0.0, watch.looked_at - watch.newest - 60.0), None)
         for name, watch in watches.items()
@@ -51,7 +51,7 @@ def measure(
 
 
 class _Watch:
-    """One metric: its newest minute at the first look, when it was looked at last, and what came of it."""
+    """One metric: its newest minute in the first query, the time of the last query, and the measured lag."""
 
     def __init__(self) -> None:
         self.newest = 0.0
@@ -64,7 +64,7 @@ def _look(watch: _Watch, name: str, minutes_of: Callable[[str], Collection[float
     try:
         minutes = minutes_of(name)
     except CloudError:
-        return  # the next look may do better
+        return  # the next query may succeed
     fresh = [minute for minute in minutes if minute > watch.newest]
     if not watch.newest:
         watch.newest = max(minutes, default=0.0)

@@ -1,4 +1,4 @@
-"""Ask Monitoring for every metric once, by name, and for what the documentation leaves open."""
+"""Query every metric once, and try behaviour of Monitoring that no document describes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -33,7 +33,7 @@ class MetricProbe:
     progress: Progress  # counts the calls
 
     def ask(self) -> tuple[MetricFacts, ...]:
-        """Every metric of the namespace."""
+        """Return every metric of the namespace."""
         self.progress.phase("names of metrics", len(self.scopes))
         rows, _ = self._listed({"groupBy": ["name"]})
         names = {str(row["name"]) for row in rows if isinstance(row.get("name"), str)}
@@ -41,7 +41,7 @@ class MetricProbe:
         return tuple(self._metric(spelling) for spelling in sorted(names))
 
     def minutes(self, spelling: str) -> set[float]:
-        """Timestamps of the points of one metric that can be read now, epoch seconds.
+        """Return timestamps of the points of one metric that can be read now, epoch seconds.
 
         Raises:
             CloudError: a query failed.
@@ -55,7 +55,7 @@ class MetricProbe:
         }
 
     def ignores_case(self, metrics: Iterable[MetricFacts]) -> bool | None:
-        """Whether a name in lower case finds what the right one finds; None where that cannot be tried."""
+        """Return whether MQL accepts a metric name in lower case; None where no metric has points to try."""
         known = next((one for one in metrics if one.streams and one.documented == _READS), None)
         if known is None:
             return None
@@ -65,7 +65,7 @@ class MetricProbe:
             return False
 
     def adds_up(self, metrics: Iterable[MetricFacts]) -> str:
-        """What comes of adding two metrics in one query; empty where that cannot be tried."""
+        """Return the result of adding two metrics in one query; empty where no metric has points to try."""
         spellings = {one.documented: one.spelling for one in metrics if one.streams}
         if not {_READS, _WRITES} <= spellings.keys():
             return ""
@@ -76,7 +76,7 @@ class MetricProbe:
             return f"refused: {error}"
 
     def _listed(self, wanted: dict[str, object]) -> tuple[list[dict[str, Any]], bool]:
-        """What ListMetrics has on the first page of each scope, 1,000 names or streams, and whether there are more pages."""
+        """Return the first page of ListMetrics in each scope, up to 1,000 rows, and whether there are more pages."""
         rows: list[dict[str, Any]] = []
         has_more = False
         for scope in self.scopes:
@@ -123,7 +123,7 @@ class MetricProbe:
         )
 
     def _streams(self, spelling: str, scope: Scope, now: float, *, merged: bool) -> list[dict[str, Any]]:
-        """The streams of a metric; one of all resources merged where there may be too many for one answer."""
+        """Return the streams of a metric; one of all resources merged where there may be too many for one answer."""
         try:
             return self._summarized(_merged(spelling) if merged else _query(spelling), scope, now)
         except TooMuchData:
@@ -155,7 +155,7 @@ def _query(spelling: str) -> str:
 
 
 def _merged(spelling: str) -> str:
-    """One stream of all resources, however many there are."""
+    """Return the query that merges the streams of all resources."""
     return f"{spelling}[1m].grouping().max()"
 
 

@@ -38,7 +38,7 @@ _MUCH_QUEUEING: Final = 0.2
 
 
 def check_mounts(facts: ClientFacts) -> Iterator[Finding]:
-    """Everything about the mounts of this client."""
+    """Check the mounts of this client."""
     yield from _found(facts)
     if facts.reading is None:
         return
@@ -224,7 +224,7 @@ def _fstab(text: str) -> Iterator[Finding]:
 
 
 def _share(superblock: Superblock, *names: str) -> str:
-    """Share of some operations in all since the mount."""
+    """Return share of some operations in all since the mount."""
     operations = superblock.record.operations
     whole = sum(counters.operations for counters in operations.values())
     part = sum(operations[name].operations for name in names if name in operations)

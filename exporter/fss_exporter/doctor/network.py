@@ -1,4 +1,4 @@
-"""Checks of the way to the mount targets, and of directories. Pure."""
+"""Checks of the network to the mount targets, and of directories. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -42,7 +42,7 @@ def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
 
 
 def _own_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
-    """The network of the instance: no client moves more than its own card."""
+    """Check the network of the instance, because no client moves more than its own card."""
     own = facts.instance.network_bytes_per_second if facts.instance else None
     if own is None:
         return
@@ -73,7 +73,7 @@ def _distance(subject: str, seconds: float) -> Finding:
 
 
 def _window(subject: str, seconds: float, connections: int, facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
-    """Bandwidth-delay product: what the connections can have in flight in one round trip."""
+    """Compare the bandwidth-delay product: the bytes that the connections can have in flight in one round trip."""
     buffer = facts.sysctls.get("net.ipv4.tcp_rmem")
     wanted = limits.read_bytes_per_second
     if not buffer or not wanted or seconds <= 0:
@@ -110,7 +110,7 @@ def _availability_domains(facts: ClientFacts) -> Iterator[Finding]:
 
 
 def _bare(domain: str) -> str:
-    """Without the prefix that is different in every tenancy."""
+    """Return a domain without the prefix that differs between tenancies."""
     return domain.rpartition(":")[2].lower()
 
 
@@ -123,7 +123,7 @@ def _connections(facts: ClientFacts) -> dict[str, int]:
 
 
 def check_directories(facts: ClientFacts) -> Iterator[Finding]:
-    """Directories named on the command line."""
+    """Check the directories of the command line."""
     for directory in facts.directories:
         if directory.entries is None:
             message = f"cannot be counted: {directory.error}"

@@ -1,4 +1,4 @@
-"""Looking at this client. Every probe has a deadline, and none touches a mount point in this process."""
+"""Probes of this client. Every probe has a deadline, and no probe touches a mount point in this process."""
 
 import contextlib
 import socket
@@ -44,7 +44,7 @@ def connect(address: str, port: int, deadline_s: float) -> Connect:
 
 
 def count_entries(path: str, limit: int, deadline_s: float) -> Directory:
-    """Count a directory up to `limit` and one, in a child process: a dead server hangs the child, not us.
+    """Count a directory up to `limit` and one, in a child process, because a dead server hangs the process that lists.
 
     A child that cannot even be killed is left behind; it goes when the server comes back.
     """
@@ -69,7 +69,7 @@ def count_entries(path: str, limit: int, deadline_s: float) -> Directory:
 
 
 def read_sysctls(procfs: Path) -> dict[str, int]:
-    """The figures of `SYSCTLS` that are there; the last one where there are several."""
+    """Return the existing figures of `SYSCTLS`, and of several figures the last."""
     found = {}
     for name in SYSCTLS:
         text = read_text(procfs / "sys" / name.replace(".", "/"))
@@ -80,7 +80,7 @@ def read_sysctls(procfs: Path) -> dict[str, int]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a small file of this host; empty if it cannot be read."""
+    """Return the text of a small file of this host; empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

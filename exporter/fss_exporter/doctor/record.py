@@ -1,4 +1,4 @@
-"""What an account really has, written down to attach to a bug report: without OCIDs, names or addresses. Pure."""
+"""The facts about an account as JSON for a bug report, without OCIDs, names or addresses. Pure."""
 
 import json
 import re
@@ -14,12 +14,12 @@ _NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)
 
 
 def holds_names(dimension: str, values: Iterable[str]) -> bool:
-    """Whether the values of a dimension are OCIDs or names that people chose."""
+    """Return whether the values of a dimension are OCIDs or names that people chose."""
     return bool(_NAMES.search(dimension)) or any(_OCID.match(value) for value in values)
 
 
 def record(version: str, regions: Iterable[RegionFacts]) -> str:
-    """The facts as JSON, scrubbed. The same OCID or name has the same stand-in throughout."""
+    """Return the facts as JSON, scrubbed. The same OCID or name has the same stand-in throughout."""
     scrub = _Scrubber()
     document = {"fss_exporter": version, "regions": [_region(facts, scrub) for facts in regions]}
     return json.dumps(scrub.everything(document), indent=2, ensure_ascii=False) + "\n"
@@ -60,7 +60,7 @@ class _Scrubber:
         return self._known.setdefault(f"name {value}", f"<name {self._count('name ') + 1}>")
 
     def everything(self, value: Any) -> Any:
-        """The document with every OCID in any text replaced."""
+        """Return the document with every OCID in any text replaced."""
         if isinstance(value, str):
             return _OCID.sub(self._ocid, value)
         if isinstance(value, dict):

@@ -45,7 +45,7 @@ SCHEMA_VERSION: Final = 1
 
 
 def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -> dict[str, Any]:
-    """All findings for programs, as docs/schemas/doctor.json describes them.
+    """Return all findings for programs, as docs/schemas/doctor.json describes them.
 
     Args:
         version: of fss-exporter.
@@ -57,7 +57,7 @@ def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -
 
 
 def _document(about: str, finding: Finding) -> dict[str, Any]:
-    """One finding for programs; what there is nothing to say of is null."""
+    """Return one finding for programs, with null for an empty text."""
     return {
         "about": about,
         "check": finding.check,

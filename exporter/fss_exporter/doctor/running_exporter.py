@@ -1,4 +1,4 @@
-"""The exporter that runs on this host: whether its background loops work, as its `/metrics` and `/-/healthy` say."""
+"""Check the exporter on this host: its background loops by `/metrics`, and `/-/healthy`."""
 
 import time
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _CHECK = "exporter"
 
 
 def check_running(url: str) -> Iterator[Finding]:
-    """One finding for each background loop of the exporter at a URL; one if no exporter answers there."""
+    """Yield one finding for each background loop of the exporter at a URL; one if no exporter answers there."""
     try:
         text = get(url, "text/plain")
     except SourceError as error:
@@ -48,13 +48,13 @@ def _silent(url: str, error: SourceError) -> Finding:
 
 
 def _is_not_connected(error: SourceError) -> bool:
-    """Whether no connection was made. Some kernels answer a port without a server with a reset, not a refusal."""
+    """Return whether no connection was made. Some kernels answer a port without a server with a reset, not a refusal."""
     cause = error.__cause__
     return isinstance(cause, URLError) and isinstance(cause.reason, ConnectionRefusedError | ConnectionResetError)
 
 
 def _collectors(text: str) -> dict[str, dict[str, float]]:
-    """The figures of each background loop, by its label `collector` and the name of the metric."""
+    """Return the figures of each background loop, by its label `collector` and the name of the metric."""
     found: dict[str, dict[str, float]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

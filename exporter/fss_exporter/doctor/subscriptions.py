@@ -11,7 +11,7 @@ OPERATION: Final = "ListRegionSubscriptions"
 
 
 def ask_subscriptions(sessions: Iterable[RawCalls]) -> Subscriptions:
-    """Ask one region after the other, until one answers."""
+    """Ask each region for the subscriptions of the tenancy, until one answers."""
     tried: dict[str, Tried] = {}
     for session in sessions:
         try:

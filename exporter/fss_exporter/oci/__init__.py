@@ -1,1 +1,1 @@
-"""The cloud: inventory and Monitoring into one frozen snapshot, and alarms in MQL."""
+"""OCI: inventory and Monitoring as one frozen snapshot for each region, and alarms."""

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class SignsRequests(Protocol):
-    """The credentials, as far as the account needs them."""
+    """The part of `oci.client.Credentials` that the account needs."""
 
     @property
     def are_outdated(self) -> bool:
@@ -55,7 +55,9 @@ class Account(Generic[_Held]):
         self._must_read = True
 
     def regions(self) -> Sequence[MonitoredRegion]:
-        """The regions, signing with the newest credentials. Credentials that cannot be read leave the old ones in use.
+        """Return the regions, which sign with the newest credentials.
+
+        Credentials that cannot be read leave the old ones in use.
 
         Raises:
             FssError: there are no credentials that can be used; this has been logged.
@@ -90,7 +92,7 @@ _Region = TypeVar("_Region")
 
 
 def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> None:
-    """Do the work for each region, in a thread for each if there are several; returns when all are done.
+    """Do the work for each region, several regions at the same time: a slow region does not delay the others.
 
     Raises:
         Exception: the first error; the work of the other regions has ended as well.

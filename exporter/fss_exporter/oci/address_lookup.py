@@ -28,7 +28,7 @@ class AddressLookup:
     _looked_for: set[str] = field(default_factory=set, init=False)
 
     def located(self, target: MountTarget) -> MountTarget:
-        """The mount target with the address and host name that are known."""
+        """Return the mount target with the address and host name that are known."""
         found = self._private_ips.get(target.private_ip_id)
         domain = self._domains.get(target.subnet_id, "")
         fqdn = f"{found.host_label}.{domain}" if found and found.host_label and domain else ""
@@ -69,7 +69,7 @@ class AddressLookup:
             self.report("GetSubnet", None)
 
     def _list_private_ips(self, subnet_id: str, wanted: frozenset[str]) -> None:
-        """One listing for many mount targets. Where it fails, single look-ups follow and report."""
+        """List the private IPs of a subnet once for many mount targets. Where that fails, single look-ups follow and report."""
         try:
             listed = self.client.private_ips(subnet_id)
         except CloudError:
@@ -77,7 +77,7 @@ class AddressLookup:
         self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
 
     def _look_up_private_ip(self, ocid: str) -> bool:
-        """Whether further addresses of the same subnet may be asked for."""
+        """Return whether further addresses of the same subnet may be asked for."""
         try:
             self._private_ips[ocid] = self.client.private_ip(ocid)
         except CloudError as error:

@@ -37,7 +37,7 @@ class CallBudget:
         self.pause(turn - now)
 
     def pause(self, seconds: float) -> None:
-        """Wait so many seconds.
+        """Wait.
 
         Raises:
             EndLoop: the poller is to stop.

@@ -66,37 +66,37 @@ class CloudClient(Protocol):
         """Clock of this host minus clock of OCI; None before the first answer."""
 
     def availability_domains(self) -> tuple[str, ...]:
-        """Names of the region's availability domains (ListAvailabilityDomains)."""
+        """Return names of the region's availability domains (ListAvailabilityDomains)."""
 
     def compartments(self) -> tuple[Compartment, ...]:
-        """All active compartments of the tenancy (ListCompartments)."""
+        """Return all active compartments of the tenancy (ListCompartments)."""
 
     def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
-        """Resources of File Storage in a compartment; exports are listed without an availability domain."""
+        """Return resources of File Storage in a compartment; exports are listed without an availability domain."""
 
     def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
-        """Resources of another storage service in a compartment, by API operation, e.g. `ListVolumes`."""
+        """Return resources of another storage service in a compartment, by API operation, e.g. `ListVolumes`."""
 
     def private_ip(self, ocid: str) -> PrivateIp:
-        """One private IP (GetPrivateIp)."""
+        """Return one private IP (GetPrivateIp)."""
 
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
-        """All private IPs of a subnet (ListPrivateIps)."""
+        """Return all private IPs of a subnet (ListPrivateIps)."""
 
     def subnet_domain(self, subnet_id: str) -> str:
-        """DNS domain of a subnet; empty where it has none (GetSubnet)."""
+        """Return DNS domain of a subnet; empty where it has none (GetSubnet)."""
 
     def mount_target_limits(self) -> Mapping[str, float]:
-        """Service limit of mount targets by availability domain (ListLimitValues)."""
+        """Return service limit of mount targets by availability domain (ListLimitValues)."""
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
-        """Names of the metrics that a scope has had in the last 90 days (ListMetrics)."""
+        """Return names of the metrics that a scope has had in the last 90 days (ListMetrics)."""
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
-        """Streams of one query (SummarizeMetricsData); None for a stream that is not as documented."""
+        """Return streams of one query (SummarizeMetricsData); None for a stream that is not as documented."""
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        """Post custom metrics (PostMetricData); the messages of those that were refused."""
+        """Post custom metrics (PostMetricData), and return a message for each refused stream."""
 
 
 class RawCalls(Protocol):
@@ -106,7 +106,7 @@ class RawCalls(Protocol):
     tenancy_id: str
 
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
-        """One operation; the answer has `data` and `headers`."""
+        """Call an operation. The answer has `data` and `headers`."""
 
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
-        """Every page of a listing."""
+        """Return every page of a listing."""

@@ -29,7 +29,7 @@ class DiscoveredMountTarget:
 
 
 def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -> list[DiscoveredMountTarget]:
-    """Every mount target of a region, by name."""
+    """Return every mount target of a region, by name."""
     paths: dict[str, dict[str, str]] = {}
     for export in inventory.exports:
         system = inventory.file_systems[export.file_system_id]
@@ -48,7 +48,7 @@ def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -
 
 
 def http_sd(found: Iterable[DiscoveredMountTarget]) -> list[dict[str, Any]]:
-    """Every active mount target with an address as a target on its NFS port."""
+    """Return every active mount target with an address as a target on its NFS port."""
     return [
         {
             "targets": [_endpoint(one.target.address)],
@@ -73,6 +73,6 @@ def _endpoint(address: str) -> str:
 
 
 def sharing_an_address(found: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
-    """Mount targets whose address another one has as well (overlapping networks): clients cannot be distinguished."""
+    """Return the mount targets that share an address (overlapping networks), so that clients cannot be distinguished."""
     uses = Counter(one.target.address for one in found)
     return [one for one in found if one.target.address and uses[one.target.address] > 1]

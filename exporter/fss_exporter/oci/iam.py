@@ -76,7 +76,7 @@ _WORKLOAD: Final = (
 
 
 def statement(operation: str, auth: str, compartment_id: str = "", namespace: str = "") -> str:
-    """The policy statement that allows an operation; empty for an operation that is not in the table.
+    """Return the policy statement that allows an operation; empty for an operation that is not in the table.
 
     Args:
         operation: API name, e.g. `ListMountTargets`.

@@ -20,7 +20,7 @@ def join(
     availability_domains: Sequence[str] = (),
     mount_target_limits: Mapping[str, float] = MappingProxyType({}),
 ) -> Inventory:
-    """The inventory.
+    """Return the inventory.
 
     With tags to include, file systems and exports go with their mount targets; replications and connectors need the
     tags themselves.

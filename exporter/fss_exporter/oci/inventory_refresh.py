@@ -143,7 +143,7 @@ class InventoryRefresh:
         return ListedResources(**{kind: tuple(records) for kind, records in found.items()})
 
     def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[tuple[str, Listing[Any]]]:
-        """Every listing, with the field of `ListedResources` it belongs to."""
+        """Yield every listing, with the field of `ListedResources` it belongs to."""
         for compartment_id in compartments:
             for domain in domains:
                 for kind, record, operation in _IN_DOMAINS:
@@ -188,7 +188,7 @@ class InventoryRefresh:
         return listing
 
     def _mount_target_limits(self) -> Mapping[str, float]:
-        """Service limits. They need a permission that monitoring does not need, so a refusal is no failure."""
+        """Return service limits. They need a permission that monitoring does not need, so a refusal is no failure."""
         try:
             self._limits = MappingProxyType(dict(self.client.mount_target_limits()))
         except CloudError as error:
@@ -204,7 +204,7 @@ class InventoryRefresh:
         return self._asked_or_last(("ListAvailabilityDomains",), self.client.availability_domains)
 
     def _compartments(self) -> Mapping[str, str]:
-        """Names of the wanted compartments by OCID."""
+        """Return names of the wanted compartments by OCID."""
         wanted = self.selection.compartments
         try:
             tree = self._asked_or_last(("ListCompartments",), self.client.compartments)
@@ -218,7 +218,7 @@ class InventoryRefresh:
         return chosen.names
 
     def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer]) -> _Answer:
-        """The answer of a call, which is kept under a key that begins with the API operation.
+        """Return the answer of a call, which is kept under a key that begins with the API operation.
 
         Raises:
             CloudError: the call failed, which has been reported.

@@ -18,7 +18,7 @@ _INFO: Final = 1.0
 def inventory_rows(
     region: str, inventory: Inventory, addresses: Mapping[str, str], settings: MountTargetSettings
 ) -> Iterator[tuple[str, Rows]]:
-    """Everything the inventory says, by exported name.
+    """Yield the rows of every metric about the inventory, by exported name.
 
     Args:
         region: the region's name.
@@ -38,7 +38,7 @@ def inventory_rows(
 
 
 def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str]) -> Mapping[str, str]:
-    """The address each mount target is joined by; empty where two would share it, in one region or in two.
+    """Return the address each mount target is joined by; empty where two would share it, in one region or in two.
 
     Args:
         inventories: of all regions.

@@ -47,7 +47,7 @@ def _ldap(inventory: Inventory, key: Key) -> Labels | None:
 
 
 def _replication(inventory: Inventory, key: Key) -> Labels | None:
-    """Replication targets are no resource of this region's listings: they go by the name Monitoring gives them."""
+    """Return the labels of a replication. A replication target is in no listing, so its name comes from Monitoring."""
     if key[0].startswith("ocid1.replicationtarget."):
         return key[0], key[1] or key[0], "target"
     known = inventory.replications.get(key[0])
@@ -98,7 +98,7 @@ class RegionLabels:
         self._by_dimensions: dict[tuple[str, ...], StreamLabels] = {}
 
     def of(self, metric: OciMetric) -> "StreamLabels":
-        """The labels of one metric's streams."""
+        """Return the labels of one metric's streams."""
         shape = (metric.owner, *metric.dimensions)
         if shape not in self._by_dimensions:
             self._by_dimensions[shape] = StreamLabels(
@@ -143,11 +143,11 @@ class StreamLabels:
                 self._known[key] = LabelledStream(found.key, labels)
 
     def get(self, key: Key) -> LabelledStream | None:
-        """The stream of a key, if it was found before."""
+        """Return the stream of a key, if it was found before."""
         return self._known.get(key)
 
     def find(self, dimensions: Mapping[str, Any]) -> LabelledStream:
-        """The stream with these dimensions.
+        """Return the stream with these dimensions.
 
         Raises:
             KeyError: a dimension is missing.

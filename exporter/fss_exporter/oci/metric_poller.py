@@ -54,7 +54,7 @@ class MetricPoller:
         self.board.publish_poll(region.name, poll)
 
     def _wait_for_inventory(self, region: MonitoredRegion) -> None:
-        """The first poll comes right after the first listings, and waits for them one interval at most."""
+        """Let the first poll wait for the first listings, at most one interval."""
         for _ in range(int(_SHARE * self.interval / _LOOK_SECONDS)):
             if region.inventory.listed.is_set():
                 return

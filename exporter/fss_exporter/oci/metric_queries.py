@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _ScopeAnswer:
-    """What one metric brought in one scope."""
+    """The answer to the query of one metric in one scope."""
 
     success: bool = False
     summary: AnswerSummary = field(default_factory=AnswerSummary)
@@ -93,7 +93,7 @@ class MetricQueries:
             store.relabel()
 
     def learn_names(self, scopes: Sequence[Scope]) -> bool:
-        """Ask which metrics exist; False if a scope did not answer, and the names known before remain in use."""
+        """List the names of the metrics. Return False if a scope did not answer: the known names stay in use."""
         found: list[str] = []
         namespaces = {metric.namespace: metric.service for metric in self.metrics.values() if self._exists(metric)}
         try:
@@ -108,7 +108,7 @@ class MetricQueries:
         return True
 
     def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> PointsByMetric:
-        """Query every metric that exists. A poll that runs out of time begins with the metrics it left out the next time.
+        """Query every metric of the tenancy. A poll that runs out of time leaves metrics to the begin of the next poll.
 
         Returns:
             The points of those metrics an estimate is made of, as far as they were answered.
@@ -162,7 +162,7 @@ class MetricQueries:
         return answer
 
     def _remember(self, metric: OciMetric, answer: _ScopeAnswer) -> None:
-        """Keep what became of a metric, and look for another spelling of its name where it brings nothing new."""
+        """Store the state of a metric, and try another spelling of a name that brings no new minute."""
         before = self.states.get(metric.name)
         known = before.newest if before else None
         newest = max((one for one in (known, answer.summary.newest) if one is not None), default=None)
@@ -235,7 +235,7 @@ class MetricQueries:
         return window(self.now(), overlap_minutes=COUNTER_OVERLAP_MINUTES, answered=oldest)
 
     def _answered_minutes(self, metric: OciMetric, scope: Scope) -> deque[int]:
-        """Newest complete minute at the time of each of the last answers."""
+        """Return newest complete minute at the time of each of the last answers."""
         return self._answered.setdefault((metric.name, scope), deque([self.start], maxlen=ANSWERS_REPEATED))
 
 
@@ -244,7 +244,7 @@ def _was_refused(error: Exception) -> bool:
 
 
 def _more_parts(shards: QueryShards, parts: int, error: CloudError) -> bool:
-    """Whether to ask again in more parts. A query of several parts that is refused may be too long, else its answer is."""
+    """Return whether to query again in more parts, because the query or its answer is too long."""
     said = str(error).lower()
     is_about_size = (
         isinstance(error, TooMuchData) and error.status != 413 and "length" not in said and "long" not in said

@@ -12,175 +12,79 @@ from typing import Any, Final
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.oci.oci_metric import Idle, OciMetric, Owner
 
-_PER_MINUTE: Final = 60.0  # a rate per second, held for a minute
+
+def _per_second(name: str, gauge: str, counter: str, *, discovered_only: bool = False) -> OciMetric:
+    """Return a rate of a mount target, as a gauge and added up: a value per second holds for a minute."""
+    shown, added = CATALOGUE[f"fss_mount_target_{gauge}"], CATALOGUE[f"fss_mount_target_{counter}"]
+    return OciMetric(
+        name, "mean", "mount_target", "zero", shown, added, per_minute=60.0, discovered_only=discovered_only
+    )
 
 
-_SIZE: Final = ("size",)
-_OPERATION: Final = ("operation",)
+def _behind(name: str, gauge: str, *dimensions: str, idle: Idle = "zero") -> OciMetric:
+    """Return a figure of a file system behind a mount target."""
+    return OciMetric(name, "mean", "behind", idle, gauge=CATALOGUE[f"fss_file_system_{gauge}"], dimensions=dimensions)
 
 
-def _metric(
-    name: str, statistic: str, owner: Owner, idle: Idle, *, gauge: str = "", counter: str = "", **more: Any
-) -> OciMetric:
-    """A row of the table; gauge and counter are exported names without the prefix `fss_`."""
-    shown, added = (CATALOGUE[f"fss_{exported}"] if exported else None for exported in (gauge, counter))
-    return OciMetric(name, statistic, owner, idle, shown, added, **more)
+def _events(name: str, owner: Owner, counter: str, *dimensions: str) -> OciMetric:
+    """Events of each minute, added up."""
+    return OciMetric(name, "sum", owner, "silent", counter=CATALOGUE[f"fss_{counter}"], dimensions=dimensions)
+
+
+def _gauge(name: str, owner: Owner, idle: Idle, gauge: str, statistic: str = "mean", **more: Any) -> OciMetric:
+    return OciMetric(name, statistic, owner, idle, gauge=CATALOGUE[f"fss_{gauge}"], **more)
 
 
 _TABLE: Final = (
-    _metric(
-        "MountTargetIOPS",
-        "mean",
-        "mount_target",
-        "zero",
-        gauge="mount_target_iops",
-        counter="mount_target_io_operations_total",
-        per_minute=_PER_MINUTE,
-        discovered_only=True,
-    ),
-    _metric(
-        "MountTargetReadThroughput",
-        "mean",
-        "mount_target",
-        "zero",
-        gauge="mount_target_read_bytes_per_second",
-        counter="mount_target_read_bytes_total",
-        per_minute=_PER_MINUTE,
-    ),
-    _metric(
-        "MountTargetWriteThroughput",
-        "mean",
-        "mount_target",
-        "zero",
-        gauge="mount_target_write_bytes_per_second",
-        counter="mount_target_written_bytes_total",
-        per_minute=_PER_MINUTE,
-    ),
-    _metric("MountTargetConnections", "sum", "mount_target", "zero", gauge="mount_target_connections"),
-    _metric(
+    _per_second("MountTargetIOPS", "iops", "io_operations_total", discovered_only=True),
+    _per_second("MountTargetReadThroughput", "read_bytes_per_second", "read_bytes_total"),
+    _per_second("MountTargetWriteThroughput", "write_bytes_per_second", "written_bytes_total"),
+    _gauge("MountTargetConnections", "mount_target", "zero", "mount_target_connections", "sum"),
+    _gauge(
         "MountTargetHealth",
-        "mean",
-        "mount_target",
-        "silent",
-        gauge="mount_target_success_ratio",
+        *("mount_target", "silent", "mount_target_success_ratio"),
         where={"healthItem": "SuccessRate"},
         scale=0.01,
     ),
-    _metric("FileSystemReadThroughput", "mean", "behind", "zero", gauge="file_system_read_bytes_per_second"),
-    _metric("FileSystemWriteThroughput", "mean", "behind", "zero", gauge="file_system_write_bytes_per_second"),
-    _metric(
-        "FileSystemReadRequestsbySize",
-        "mean",
-        "behind",
-        "zero",
-        gauge="file_system_read_requests_per_second",
-        dimensions=_SIZE,
-    ),
-    _metric(
-        "FileSystemWriteRequestsbySize",
-        "mean",
-        "behind",
-        "zero",
-        gauge="file_system_write_requests_per_second",
-        dimensions=_SIZE,
-    ),
-    _metric(
-        "FileSystemReadAverageLatencybySize",
-        "mean",
-        "behind",
-        "silent",
-        gauge="file_system_read_latency_seconds",
-        dimensions=_SIZE,
-    ),
-    _metric(
-        "FileSystemWriteAverageLatencybySize",
-        "mean",
-        "behind",
-        "silent",
-        gauge="file_system_write_latency_seconds",
-        dimensions=_SIZE,
-    ),
-    _metric(
-        "MetadataRequestAverageLatency",
-        "mean",
-        "behind",
-        "silent",
-        gauge="file_system_metadata_latency_seconds",
-        dimensions=_OPERATION,
-    ),
-    _metric(
-        "MetadataIOPS",
-        "mean",
-        "behind",
-        "zero",
-        gauge="file_system_metadata_operations_per_second",
-        dimensions=_OPERATION,
-    ),
-    _metric(
-        "FileSystemUsage", "mean", "file_system", "state", gauge="file_system_used_bytes", group_by=("resourceId",)
-    ),
-    _metric(
-        "UserSoftQuotaViolations", "sum", "file_system", "silent", counter="file_system_soft_quota_violations_total"
-    ),
-    _metric(
-        "UserHardQuotaViolations", "sum", "file_system", "silent", counter="file_system_hard_quota_violations_total"
-    ),
-    _metric("snapshotsGovernanceMode", "mean", "tenancy", "state", gauge="governance_snapshots"),
-    _metric("snapshotsComplianceMode", "mean", "tenancy", "state", gauge="compliance_snapshots"),
-    _metric(
-        "retentionLockDuration", "mean", "lock_mode", "state", gauge="snapshot_retention_lock_seconds", scale=86400.0
-    ),
-    _metric("ReplicationThroughput", "mean", "replication", "silent", gauge="replication_bytes_per_second"),
-    _metric("ReplicationEgressThroughput", "sum", "replication", "silent", counter="replication_egress_bytes_total"),
-    _metric(
-        "ReplicationRecoveryPointAge", "mean", "replication", "state", gauge="replication_recovery_point_age_seconds"
-    ),
-    _metric(
-        "KerberosErrors", "sum", "mount_target", "silent", counter="kerberos_errors_total", dimensions=("errorType",)
-    ),
-    _metric(
-        "LdapRequestThroughput", "sum", "ldap", "silent", counter="ldap_requests_total", dimensions=("requestType",)
-    ),
-    _metric(
-        "LdapRequestAverageLatency",
-        "mean",
-        "ldap",
-        "silent",
-        gauge="ldap_request_latency_seconds",
-        dimensions=("requestType",),
-    ),
-    _metric(
-        "LdapConnectionErrors",
-        "sum",
-        "ldap",
-        "silent",
-        counter="ldap_connection_errors_total",
-        dimensions=("errorType",),
-    ),
-    _metric(
-        "LdapRequestErrors",
-        "sum",
-        "ldap",
-        "silent",
-        counter="ldap_request_errors_total",
-        dimensions=("requestType", "errorType"),
-    ),
+    _behind("FileSystemReadThroughput", "read_bytes_per_second"),
+    _behind("FileSystemWriteThroughput", "write_bytes_per_second"),
+    _behind("FileSystemReadRequestsbySize", "read_requests_per_second", "size"),
+    _behind("FileSystemWriteRequestsbySize", "write_requests_per_second", "size"),
+    _behind("FileSystemReadAverageLatencybySize", "read_latency_seconds", "size", idle="silent"),
+    _behind("FileSystemWriteAverageLatencybySize", "write_latency_seconds", "size", idle="silent"),
+    _behind("MetadataRequestAverageLatency", "metadata_latency_seconds", "operation", idle="silent"),
+    _behind("MetadataIOPS", "metadata_operations_per_second", "operation"),
+    _gauge("FileSystemUsage", "file_system", "state", "file_system_used_bytes", group_by=("resourceId",)),
+    _events("UserSoftQuotaViolations", "file_system", "file_system_soft_quota_violations_total"),
+    _events("UserHardQuotaViolations", "file_system", "file_system_hard_quota_violations_total"),
+    _gauge("snapshotsGovernanceMode", "tenancy", "state", "governance_snapshots"),
+    _gauge("snapshotsComplianceMode", "tenancy", "state", "compliance_snapshots"),
+    _gauge("retentionLockDuration", "lock_mode", "state", "snapshot_retention_lock_seconds", scale=86400.0),
+    _gauge("ReplicationThroughput", "replication", "silent", "replication_bytes_per_second"),
+    _events("ReplicationEgressThroughput", "replication", "replication_egress_bytes_total"),
+    _gauge("ReplicationRecoveryPointAge", "replication", "state", "replication_recovery_point_age_seconds"),
+    _events("KerberosErrors", "mount_target", "kerberos_errors_total", "errorType"),
+    _events("LdapRequestThroughput", "ldap", "ldap_requests_total", "requestType"),
+    _gauge("LdapRequestAverageLatency", "ldap", "silent", "ldap_request_latency_seconds", dimensions=("requestType",)),
+    _events("LdapConnectionErrors", "ldap", "ldap_connection_errors_total", "errorType"),
+    _events("LdapRequestErrors", "ldap", "ldap_request_errors_total", "requestType", "errorType"),
 )
 
 METRICS: Final[Mapping[str, OciMetric]] = MappingProxyType({metric.name: metric for metric in _TABLE})
-"""Every metric by its documented name, in the order they are asked for."""
+"""Every metric by its documented name, in the order of the queries."""
 
 
 def is_success(error_type: str) -> bool:
-    """Whether an error metric's event type is a success: OCI counts "Keytab Load Success" and "connection success" as well."""
+    """Return whether the event type of an error metric is a success. OCI counts "Keytab Load Success" as well."""
     return "success" in error_type.lower()
 
 
 class MetricNames:
-    """The spellings of one region.
+    """The names of the metrics that the tenancy of one region has, in the spelling of the tenancy.
 
-    Args:
-        metrics: by documented name.
+    The documentation and the service spell some names differently (`bySize`, `BySize`). So names are compared without regard to
+    case and sent as ListMetrics gave them. ListMetrics remembers names for 90 days, so a metric can have two spellings. The
+    spelling that last brought a new minute is asked first, and the next one when the first falls silent.
     """
 
     def __init__(self, metrics: Mapping[str, OciMetric] = METRICS) -> None:
@@ -188,7 +92,7 @@ class MetricNames:
         self._found: dict[str, list[str]] | None = None
 
     def learn(self, listed: Iterable[str]) -> None:
-        """Take the names ListMetrics gave; the spelling in use stays in use while it is among them."""
+        """Take the names that ListMetrics gave. The spelling in use stays in use while ListMetrics has it."""
         found: dict[str, list[str]] = {}
         for spelling in sorted(set(listed)):
             name = self._documented.get(spelling.lower())
@@ -201,14 +105,17 @@ class MetricNames:
         self._found = found
 
     def spelling(self, metric: OciMetric) -> str | None:
-        """What to ask for; None where the tenancy does not have the metric. Documented names stand until others are known."""
+        """Return the name to query, or None where the tenancy does not have the metric.
+
+        The documented name counts until ListMetrics has answered.
+        """
         if self._found is None:
             return None if metric.discovered_only else metric.name
         spellings = self._found.get(metric.name)
         return spellings[0] if spellings else None
 
     def fell_silent(self, metric: OciMetric) -> None:
-        """The spelling in use brought nothing new: the next one, if there is one, has its turn."""
+        """Move to the next spelling of a metric, because the spelling in use brought no new minute."""
         spellings = (self._found or {}).get(metric.name, [])
         if len(spellings) > 1:
             spellings.append(spellings.pop(0))

@@ -46,7 +46,7 @@ class Estimate:
 
 
 def estimate(points_by_metric: PointsByMetric, overrides: CostOverrides = NO_OVERRIDES) -> Mapping[str, Estimate]:
-    """Estimates by OCID of the mount target, by the costs in force; none for a mount target without traffic figures."""
+    """Return the estimates by OCID of the mount target. A mount target without points has no estimate."""
     series: dict[tuple[str, str], dict[tuple[str, str], Points]] = {}
     for name in NEEDED:
         for key, points in points_by_metric.get(name, {}).items():
@@ -67,7 +67,7 @@ def estimate(points_by_metric: PointsByMetric, overrides: CostOverrides = NO_OVE
 
 
 def _newest_common(streams: Iterable[Points]) -> int | None:
-    """The newest minute that all have; mostly the newest of the first."""
+    """Return the newest minute that all have; mostly the newest of the first."""
     first, *others = streams
     for minute in sorted(first, reverse=True):
         if all(minute in points for points in others):
@@ -76,13 +76,13 @@ def _newest_common(streams: Iterable[Points]) -> int | None:
 
 
 def complete(answered: Iterable[str], had: Iterable[str]) -> bool:
-    """Whether every metric that an estimate needs, and that the tenancy has, was answered; requests by size are a must."""
+    """Return whether every metric of the tenancy that an estimate needs was answered. Requests by size are required."""
     known = set(had)
     return {READS, WRITES} <= known and known.intersection(NEEDED) <= set(answered)
 
 
 def _of_one(values: Mapping[tuple[str, str], float], overrides: CostOverrides) -> Bounds:
-    """One file system in one minute; values by metric and dimension."""
+    """Estimate one file system in one minute, from values by metric and dimension."""
     reads = [values.get((READS, bucket), 0.0) for bucket in _BUCKET_NAMES]
     writes = [values.get((WRITES, bucket), 0.0) for bucket in _BUCKET_NAMES]
     metadata = {operation: rate for (name, operation), rate in values.items() if name == METADATA}

@@ -24,7 +24,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class MountTargetSettings:
-    """What the configuration says of mount targets."""
+    """Limits and objectives of mount targets in the configuration."""
 
     shape_limits: Mapping[str, LimitOverrides] = field(default_factory=dict)  # limits by name of the shape
     # limits by OCID or display name of a mount target
@@ -38,22 +38,22 @@ class MountTargetSettings:
     target_slo: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # the same by OCID or display name
 
     def limits(self, target: MountTarget) -> Limits:
-        """Limits of one mount target; a field is None where no limit is known."""
+        """Return limits of one mount target; a field is None where no limit is known."""
         shape = shape_of(target.observed_throughput_gbps)
         overrides = {**self.shape_limits.get(shape.name, {}), **_of_target(self.target_limits, target)}
         return replace(shape.limits, **overrides)
 
     def latency_objectives(self, target: MountTarget) -> LatencySeconds:
-        """Latency objectives of one mount target."""
+        """Return latency objectives of one mount target."""
         return {**self.latency_seconds, **_of_target(self.target_latency_seconds, target)}
 
     def slo_objectives(self, target: MountTarget) -> Mapping[str, float]:
-        """SLO objectives of one mount target, as the share of good minutes (0 to 1)."""
+        """Return SLO objectives of one mount target, as the share of good minutes (0 to 1)."""
         return {**self.slo, **_of_target(self.target_slo, target)}
 
     @property
     def named_targets(self) -> frozenset[str]:
-        """Every OCID and display name that the configuration gives a figure for."""
+        """OCIDs and display names with a limit or objective in the configuration."""
         return frozenset((*self.target_limits, *self.target_latency_seconds, *self.target_slo))
 
 

@@ -13,7 +13,7 @@ GONE = frozenset({"DELETED", "FAILED", "TERMINATED"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """What every listed resource has."""
+    """The fields of every listed resource."""
 
     id: str
     name: str
@@ -110,11 +110,11 @@ class Inventory:
 
     @property
     def services(self) -> frozenset[str]:
-        """Other storage services of which there is a resource."""
+        """Other storage services with at least one resource."""
         return frozenset(one.service for one in self.service_resources.values())
 
     def compartment(self, compartment_id: str) -> str:
-        """The compartment's name, or its OCID where the name is not known."""
+        """Return the compartment's name, or its OCID where the name is not known."""
         return self.compartments.get(compartment_id, compartment_id)
 
 

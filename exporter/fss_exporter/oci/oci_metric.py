@@ -51,7 +51,7 @@ class OciMetric:
         return "mountTargetId" if self.owner in {"behind", "ldap"} else _OWN_DIMENSION.get(self.owner, "")
 
     def query(self, spelling: str, ids: tuple[str, ...] = ()) -> str:
-        """The MQL query for one minute.
+        """Return the MQL query for one minute.
 
         Args:
             spelling: the metric's name as the tenancy spells it.

@@ -25,7 +25,7 @@ class QueryShards:
         self._least_for_length = 1
 
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
-        """OCIDs for each query; one empty part is a query without selection.
+        """Return OCIDs for each query; one empty part is a query without selection.
 
         Args:
             inventory: of the region.
@@ -43,7 +43,7 @@ class QueryShards:
         return [()] if needed <= 1 else _balanced(weights, needed)
 
     def answer_was_too_large(self, parts: int) -> bool:
-        """An answer was refused for its size; True if more, smaller parts make sense."""
+        """Note that OCI refused an answer for its size. Return whether more parts can help."""
         if not self._metric.split_by:
             return False
         self._least_for_size = max(2, parts * 2)
@@ -51,18 +51,18 @@ class QueryShards:
         return True
 
     def query_was_too_long(self, parts: int) -> bool:
-        """A query was refused, perhaps for its length; True if more, shorter queries make sense."""
+        """Note that OCI refused a query, perhaps for its length. Return whether more parts can help."""
         if parts < 2:
             return False
         self._least_for_length = parts * 2
         return True
 
     def length_was_not_the_reason(self) -> None:
-        """Shorter queries were refused as well."""
+        """Note that OCI refused the shorter queries as well."""
         self._least_for_length = 1
 
     def answered(self, streams: int) -> None:
-        """All parts together held so many streams."""
+        """Note the number of streams in all parts together."""
         self._streams = streams
         if streams <= MOST_STREAMS * _FILL:
             self._least_for_size = 1
@@ -71,7 +71,7 @@ class QueryShards:
         return sum(weight for _, weight in self._weights(inventory))
 
     def _weights(self, inventory: Inventory) -> list[tuple[str, int]]:
-        """OCIDs the query can be split by, each with the streams it may have."""
+        """Return OCIDs the query can be split by, each with the streams it may have."""
         values = math.prod(_VALUES.get(dimension, 1) for dimension in self._metric.dimensions)
         match self._metric.owner:
             case "mount_target" | "ldap":
@@ -92,7 +92,7 @@ class QueryShards:
 
 
 def _balanced(weights: Sequence[tuple[str, int]], parts: int) -> list[tuple[str, ...]]:
-    """Distribute, heaviest first, always to the lightest part; in a steady order, so that the same split is asked again."""
+    """Distribute OCIDs to parts of similar weight, in a stable order so that the next poll sends the same queries."""
     bins: list[list[str]] = [[] for _ in range(parts)]
     loads = [0] * parts
     for ocid, weight in sorted(weights, key=lambda entry: (-entry[1], entry[0])):

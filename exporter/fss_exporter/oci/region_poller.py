@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PollTimes:
-    """Seconds: between two listings of metric names, and after which a point is not exported."""
+    """Seconds between two listings of metric names, and age in seconds from which a point is not exported."""
 
     names_interval: float
     stale_after: float
@@ -51,7 +51,7 @@ class RegionPoller:
     _suspicious: frozenset[object] = field(default=frozenset(), init=False)
 
     def poll(self, state: InventoryState, seconds: float) -> PollState:
-        """Query everything once.
+        """Query every metric once.
 
         Args:
             state: the newest inventory.
@@ -98,7 +98,7 @@ class RegionPoller:
             self._names_learned = self.clock()
 
     def _look_for_changes(self) -> None:
-        """Mount targets that fell silent, or that the inventory does not have, suggest a new inventory, each once."""
+        """Suggest a new inventory for mount targets that fell silent or are not in the inventory, once for each."""
         asked = self.queries.states.get(_SENT_ALWAYS)
         if asked is None or not asked.success or asked.newest is None:
             return
@@ -143,7 +143,7 @@ class RegionPoller:
 
 
 def _both(one: Mapping[int, SeriesColumn], other: Mapping[int, SeriesColumn]) -> Mapping[int, SeriesColumn]:
-    """Points of two OCI metrics that become one exported metric."""
+    """Return points of two OCI metrics that become one exported metric."""
     merged = dict(one)
     for minute, column in other.items():
         known = merged.get(minute, SeriesColumn())

@@ -14,11 +14,11 @@ class TagFilter:
     exclude: Mapping[str, str] = field(default_factory=dict)  # a resource may have none of these tags
 
     def includes(self, tags: Mapping[str, str]) -> bool:
-        """Whether a resource with these tags is included, and not excluded."""
+        """Return whether a resource with these tags is included, and not excluded."""
         return not self.excludes(tags) and all(_has(tags, key, value) for key, value in self.include.items())
 
     def excludes(self, tags: Mapping[str, str]) -> bool:
-        """Whether a resource with these tags is excluded."""
+        """Return whether a resource with these tags is excluded."""
         return any(_has(tags, key, value) for key, value in self.exclude.items())
 
 
@@ -43,14 +43,14 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class ChosenCompartments:
-    """Compartments that were meant."""
+    """The compartments that the settings name."""
 
     names: Mapping[str, str]  # name by OCID; an OCID whose name is not known stands for itself
     mistakes: tuple[str, ...] = ()  # one line for each compartment that cannot be made out
 
 
 def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> ChosenCompartments:
-    """The compartments of a tenancy that are wanted.
+    """Return the compartments of a tenancy that are wanted.
 
     Args:
         wanted: OCIDs or names; nothing means all.
@@ -74,7 +74,7 @@ def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> C
 
 
 def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> tuple[Scope, ...]:
-    """One query for the whole tenancy where all of it is wanted, else one for each compartment."""
+    """Return one query for the whole tenancy where all of it is wanted, else one for each compartment."""
     if not tuple(wanted):
         return (Scope(tenancy_id, subtree=True),)
     return tuple(Scope(compartment_id) for compartment_id in names)

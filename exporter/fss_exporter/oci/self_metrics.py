@@ -1,4 +1,4 @@
-"""Counters of what the poller did. They outlive polls, and a scrape may read them at any moment."""
+"""Counters of the poller about itself. They outlive polls, and a scrape reads them at any moment."""
 
 import threading
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Final
 Labels = tuple[str, ...]
 
 OUTCOMES: Final = ("ok", "throttled", "not_authorized", "unreachable", "too_much_data", "broken_answer", "error")
-"""What may become of a request: `outcome` of the errors, and `ok`."""
+"""Values of the label `outcome`: that of each error, and `ok`."""
 
 
 class SelfMetrics:
@@ -24,13 +24,13 @@ class SelfMetrics:
             sums[labels] = sums.get(labels, 0.0) + amount
 
     def request(self, region: str, operation: str, outcome: str, seconds: float) -> None:
-        """Account for one request to OCI. Every outcome is seen at 0 first, so that a rate misses none."""
+        """Count a request to OCI. Every other outcome becomes visible at 0, so that a later rate includes the first error."""
         for possible in OUTCOMES:
             self.add("fss_oci_api_requests_total", (region, operation, possible), 0)
         self.add("fss_oci_api_requests_total", (region, operation, outcome))
         self.add("fss_oci_api_request_seconds_total", (region, operation), seconds)
 
     def sums(self) -> Mapping[str, Mapping[Labels, float]]:
-        """A copy of everything."""
+        """Return a copy of all counters, by metric and labels."""
         with self._lock:
             return {metric: dict(sums) for metric, sums in self._sums.items()}

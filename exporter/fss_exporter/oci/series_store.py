@@ -37,7 +37,7 @@ class _CounterSum:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSummary:
-    """What one answer, or several parts of an answer, brought."""
+    """Streams and points of one answer, or of several parts of an answer."""
 
     streams: int = 0  # how many streams were in it
     newest: int | None = None  # end of the newest complete minute in it; None without any point
@@ -46,20 +46,20 @@ class AnswerSummary:
     points: Mapping[Key, Points] = field(default_factory=dict)
 
     def plus(self, other: "AnswerSummary") -> "AnswerSummary":
-        """Both together."""
+        """Return the sum of two summaries."""
         newest = max((one for one in (self.newest, other.newest) if one is not None), default=None)
         skipped = Counter(self.skipped) + Counter(other.skipped)
         return AnswerSummary(self.streams + other.streams, newest, skipped, {**self.points, **other.points})
 
 
 class MinuteStamps:
-    """From time stamps of OCI to minutes. An answer repeats a handful of time stamps thousands of times."""
+    """A cache from time stamps of OCI to minutes. An answer repeats a handful of time stamps thousands of times."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
 
     def minute(self, stamp: str) -> int:
-        """Epoch seconds of a time stamp.
+        """Return epoch seconds of a time stamp.
 
         Raises:
             ValueError: it is not a whole minute.
@@ -144,7 +144,7 @@ class SeriesStore:
                 one.series = _relabelled(self.metric.counter, one.series, known)
 
     def release_held_back(self) -> None:
-        """A new poll begins: first increases, which were held back, count from now on."""
+        """Add the first increases, which the last poll held back."""
         for one in self._sums.values():
             one.total += one.held_back
             one.held_back = 0.0
@@ -195,7 +195,7 @@ class SeriesStore:
             del self._points[key]
 
     def _read(self, stream: Stream, now_minute: int) -> tuple[Points, int]:
-        """The complete minutes of a stream, and how many of its points are not data."""
+        """Return the complete minutes of a stream, and how many of its points are not data."""
         minute_of = self._minute_of
         points: Points = {}
         broken = stream.broken_points
@@ -213,7 +213,7 @@ class SeriesStore:
         return points, broken
 
     def _refusal(self, known: LabelledStream, is_repeated: bool) -> str:
-        """Why a stream is left out; empty where it is not."""
+        """Return why a stream is left out, or an empty text for a stream that counts."""
         if known.labels is None:
             return "unknown_resource"
         if self._has_successes and is_success(known.key[-1]):

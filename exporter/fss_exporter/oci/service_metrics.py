@@ -7,102 +7,72 @@ points a resource has within it.
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.oci_metric import OciMetric
+from fss_exporter.oci.oci_metric import Idle, OciMetric
 
 LUSTRE: Final = "oci_lustrefilesystem"
 BLOCK: Final = "oci_blockstore"
 
 Rows = Iterable[tuple[tuple[str, ...], float]]
 
-_RATE: Final = 1 / 60
+NAMESPACES: Final[Mapping[str, str]] = MappingProxyType({"lustre": LUSTRE, "block-volume": BLOCK})
+"""Namespace of the metrics by service."""
 
 
-def _rate(name: str, gauge: str, namespace: str, service: str, *, discovered_only: bool = False) -> OciMetric:
-    return OciMetric(
-        name,
-        "sum",
-        "service",
-        "zero",
-        gauge=CATALOGUE[f"fss_service_{gauge}"],
-        group_by=("resourceId",),
-        scale=_RATE,
-        discovered_only=discovered_only,
-        namespace=namespace,
-        service=service,
-    )
+def _metric(service: str, name: str, statistic: str, idle: Idle, *, gauge: str = "", **more: Any) -> OciMetric:
+    """A metric of a service with one stream a resource; `gauge` is an exported name without the prefix `fss_service_`."""
+    shown = CATALOGUE[f"fss_service_{gauge}"] if gauge else None
+    more = {"group_by": ("resourceId",), "namespace": NAMESPACES[service], "service": service} | more
+    return OciMetric(name, statistic, "service", idle, shown, **more)
+
+
+def _rate(service: str, name: str, gauge: str, *, discovered_only: bool = False) -> OciMetric:
+    """Return an amount per minute, as a rate per second."""
+    return _metric(service, name, "sum", "zero", gauge=gauge, scale=1 / 60, discovered_only=discovered_only)
 
 
 def _room(name: str, gauge: str) -> OciMetric:
-    return OciMetric(
-        name,
-        "mean",
-        "service",
-        "state",
-        gauge=CATALOGUE[f"fss_service_{gauge}"],
-        dimensions=("capacityType",),
-        group_by=("resourceId", "capacityType"),
-        namespace=LUSTRE,
-        service="lustre",
-    )
-
-
-def _guaranteed(name: str, gauge: str, scale: float) -> OciMetric:
-    return OciMetric(
-        name,
-        "mean",
-        "service",
-        "state",
-        gauge=CATALOGUE[f"fss_service_{gauge}"],
-        group_by=("resourceId",),
-        scale=scale,
-        namespace=BLOCK,
-        service="block-volume",
-    )
+    """Return a capacity of a Lustre file system, total and available."""
+    split = {"dimensions": ("capacityType",), "group_by": ("resourceId", "capacityType")}
+    return _metric("lustre", name, "mean", "state", gauge=gauge, **split)
 
 
 _TABLE: Final = (
-    _rate("ReadThroughput", "read_bytes_per_second", LUSTRE, "lustre"),
-    _rate("WriteThroughput", "write_bytes_per_second", LUSTRE, "lustre"),
-    _rate("DataReadOperations", "read_operations_per_second", LUSTRE, "lustre"),
-    _rate("DataWriteOperations", "write_operations_per_second", LUSTRE, "lustre"),
-    _rate("MetadataOperations", "metadata_operations_per_second", LUSTRE, "lustre", discovered_only=True),
+    _rate("lustre", "ReadThroughput", "read_bytes_per_second"),
+    _rate("lustre", "WriteThroughput", "write_bytes_per_second"),
+    _rate("lustre", "DataReadOperations", "read_operations_per_second"),
+    _rate("lustre", "DataWriteOperations", "write_operations_per_second"),
+    _rate("lustre", "MetadataOperations", "metadata_operations_per_second", discovered_only=True),
     _room("FileSystemCapacity", "space_bytes"),
     _room("FileSystemInodeCapacity", "inodes"),
-    _rate("VolumeReadThroughput", "read_bytes_per_second", BLOCK, "block-volume"),
-    _rate("VolumeWriteThroughput", "write_bytes_per_second", BLOCK, "block-volume"),
-    _rate("VolumeReadOps", "read_operations_per_second", BLOCK, "block-volume"),
-    _rate("VolumeWriteOps", "write_operations_per_second", BLOCK, "block-volume"),
-    _guaranteed("VolumeGuaranteedIOPS", "iops_limit", 1.0),
-    _guaranteed("VolumeGuaranteedThroughput", "bytes_per_second_limit", 1e6),
-    OciMetric(
+    _rate("block-volume", "VolumeReadThroughput", "read_bytes_per_second"),
+    _rate("block-volume", "VolumeWriteThroughput", "write_bytes_per_second"),
+    _rate("block-volume", "VolumeReadOps", "read_operations_per_second"),
+    _rate("block-volume", "VolumeWriteOps", "write_operations_per_second"),
+    _metric("block-volume", "VolumeGuaranteedIOPS", "mean", "state", gauge="iops_limit"),
+    _metric("block-volume", "VolumeGuaranteedThroughput", "mean", "state", gauge="bytes_per_second_limit", scale=1e6),
+    _metric(
+        "block-volume",
         "VolumeThrottledIOs",
         "sum",
-        "service",
         "silent",
         counter=CATALOGUE["fss_service_throttled_operations_total"],
-        group_by=("resourceId",),
-        namespace=BLOCK,
-        service="block-volume",
     ),
 )
 
 DISCOVERED: Final = ("lustre",)
 """Services that are watched where there is something of them, without being asked for."""
 
-NAMESPACES: Final[Mapping[str, str]] = MappingProxyType({"lustre": LUSTRE, "block-volume": BLOCK})
-"""Namespace of the metrics by service."""
-
 SERVICE_METRICS: Final[Mapping[str, OciMetric]] = MappingProxyType({metric.name: metric for metric in _TABLE})
 """Every metric of the other services, by documented name."""
 
 
 def metrics_of(services: Iterable[str]) -> Mapping[str, OciMetric]:
-    """Metrics of the named services."""
+    """Return metrics of the named services."""
     wanted = set(services)
     return {name: metric for name, metric in SERVICE_METRICS.items() if metric.service in wanted}
 

@@ -32,7 +32,7 @@ class SharedSeries(Series):
 
     @property
     def text(self) -> str:  # type: ignore[override]  # read-only here, and no code writes it
-        """As in `Series`; a comma inside a value is a piece's end like any other, joining brings it back."""
+        """The text of `Series`. A comma inside a value also ends a piece, and joining restores it."""
         return _BETWEEN.join(self._pieces)
 
 
@@ -45,7 +45,7 @@ class SeriesColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InventoryState:
-    """What the last inventory found."""
+    """The resources that the last inventory listed."""
 
     inventory: Inventory | None = None  # None until all listings were made once
     scopes: tuple[Scope, ...] = ()  # compartments that metrics are asked of

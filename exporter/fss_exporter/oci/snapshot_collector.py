@@ -56,7 +56,7 @@ class OciCollector:
         return self.poller.duration_seconds
 
     def describe(self) -> Iterable[Family]:
-        """Nothing: registering must not do any work."""
+        """Return no family, because registering must do no work."""
         return ()
 
     def collect(self) -> Iterable[Family]:
@@ -94,7 +94,7 @@ def _extend(families: dict[str, Family], name: str, series: Iterable[Series], va
 
 
 def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, SeriesColumn]]:
-    """Points and counters of a region, whose text is ready-made."""
+    """Yield points and counters of a region, whose text is ready-made."""
     if poll is None:
         return
     for name, by_minute in poll.points.items():
@@ -105,7 +105,7 @@ def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Serie
 
 
 def _region_rows(regions: Sequence[RegionSnapshot], settings: ExportSettings, now: float) -> Iterator[tuple[str, Rows]]:
-    """Everything else about the regions, as labels and values by exported name."""
+    """Yield labels and values of all further metrics about the regions, by exported name."""
     inventories = [region.inventory.inventory for region in regions if region.inventory.inventory]
     addresses = joined_addresses(inventories, settings.addresses)
     oldest = now - settings.stale_after
@@ -119,7 +119,7 @@ def _region_rows(regions: Sequence[RegionSnapshot], settings: ExportSettings, no
 
 
 def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
-    """Labels of the limits that OCI publishes itself, by exported name."""
+    """Return labels of the limits that OCI publishes itself, by exported name."""
     return {
         name: frozenset(one.labels for minute, column in by_minute.items() if minute >= oldest for one in column.series)
         for name, by_minute in (poll.points.items() if poll else ())

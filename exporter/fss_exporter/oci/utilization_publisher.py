@@ -26,7 +26,7 @@ READ: Final = "ReadUtilization"
 WRITE: Final = "WriteUtilization"
 CONNECTIONS: Final = "ConnectionsUtilization"
 UTILIZATION: Final = (IOPS, READ, WRITE, CONNECTIONS)
-"""What is posted."""
+"""Names of the posted metrics."""
 
 _GAUGES: Final[Mapping[str, tuple[str, Callable[[Limits], float | None]]]] = {
     IOPS: ("fss_mount_target_iops", lambda limits: limits.iops),
@@ -50,12 +50,12 @@ class Share:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What is posted once a minute."""
+        """Identity of a share, which is posted once a minute."""
         return self.name, self.target.id
 
 
 def shares(region: RegionSnapshot, settings: MountTargetSettings) -> Iterator[Share]:
-    """Every share the snapshot of a region knows. IOPS that OCI measures win over estimated ones."""
+    """Yield every share the snapshot of a region knows. IOPS that OCI measures win over estimated ones."""
     inventory, poll = region.inventory.inventory, region.poll
     if inventory is None or poll is None:
         return
@@ -102,7 +102,7 @@ class PostsMetrics(Protocol):
     """The part of `CloudClient` that posting needs."""
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        """Post custom metrics; the messages of those that were refused."""
+        """Post custom metrics, and return a message for each refused stream."""
 
 
 @dataclass(eq=False, repr=False)
@@ -120,7 +120,7 @@ class Publisher:
     _is_incomplete: bool = field(default=False, init=False)
 
     def run_round(self) -> None:
-        """Post what polls have brought since the last round.
+        """Post the shares of polls since the last round.
 
         Raises:
             SourceError: not everything was posted since the last poll.
@@ -131,7 +131,7 @@ class Publisher:
             raise SourceError("not all shares could be posted")
 
     def publish(self) -> int:
-        """Post what polls have brought since the last time; how many shares OCI took."""
+        """Post the shares of new polls, and return how many shares OCI took."""
         taken = 0
         for region in self.regions():
             ended = region.poll.ended if region.poll else None
@@ -163,7 +163,7 @@ class Publisher:
         return taken
 
     def _post(self, region: str, part: Sequence[Share]) -> None:
-        """Post some shares. What OCI took only in part is an error too, and is posted again next time."""
+        """Post some shares. A partly refused post is an error, and the next round posts its shares again."""
         refused = self.client(region).post_metric_data([metric_data(share) for share in part])
         if refused:
             raise BrokenAnswer(

@@ -34,17 +34,17 @@ class Window:
 
     @property
     def minutes(self) -> int:
-        """How many points a stream may have in it."""
+        """The most points of a stream in the window."""
         return (self.end - self.start) // MINUTE
 
 
 def newest_complete(now: float) -> int:
-    """End of the newest complete minute."""
+    """Return end of the newest complete minute."""
     return int(now // MINUTE) * MINUTE
 
 
 def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
-    """The window of one query.
+    """Return the window of one query.
 
     Args:
         now: epoch seconds.
@@ -58,7 +58,7 @@ def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
 
 
 def gauge_minutes(now: float, *, newest: int | None, slowest: int | None, thorough: bool) -> int:
-    """How far back to ask for a gauge; it needs the newest point of each series and no more.
+    """Return how many minutes back to query a gauge, which needs only the newest point of each series.
 
     Args:
         now: epoch seconds.
@@ -92,7 +92,7 @@ class Minutes:
         self._taken = 0  # bit n: the minute that ends n + 1 minutes after the floor
 
     def take(self, minute: int) -> bool:
-        """Count a minute; False if it was counted before, or is too old to know."""
+        """Count a minute. Return False if the minute was counted before or is older than the stored minutes."""
         place = (minute - self._floor) // MINUTE - 1
         if place < 0 or self._taken >> place & 1:
             return False

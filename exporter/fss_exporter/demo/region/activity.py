@@ -14,7 +14,7 @@ _FOREVER = 1 << 62
 
 
 def chance(*parts: int) -> float:
-    """A number in [0, 1) that depends only on the parts."""
+    """Return a number in [0, 1) that depends only on the parts."""
     mixed = 0
     for part in parts:
         mixed = ((mixed ^ part) * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFF_FFFF_FFFF_FFFF
@@ -74,11 +74,11 @@ class Activity:
             self.pressure.cache_clear()
 
     def lives(self, resource_id: str, minute: int = _FOREVER) -> bool:
-        """Whether a resource exists in a minute; by default, whether it still exists."""
+        """Return whether a resource exists in a minute; by default, whether it still exists."""
         return minute < self._gone.get(resource_id, _FOREVER + 1)
 
     def rate(self, links: Iterable[Link], of: Callable[[RequestMix], float]) -> Callable[[int], float]:
-        """Amount per second of some exports together, by minute."""
+        """Return amount per second of some exports together, by minute."""
         averages = [(link, of(link.requests)) for link in links]
 
         def value(minute: int) -> float:
@@ -93,7 +93,7 @@ class Activity:
         return value
 
     def _demand(self, link: Link, minute: int) -> float:
-        """The requests of an export as a multiple of the average."""
+        """Return the requests of an export as a multiple of the average."""
         if not (self.lives(link.mount_target_id, minute) and self.lives(link.file_system_id, minute)):
             return 0.0
         factor = 1.0

@@ -38,7 +38,7 @@ _DAY = 1440
 
 
 def minutes_of(duration: str) -> int | None:
-    """Whole minutes of an ISO 8601 duration of days, hours and minutes; None for any other text."""
+    """Return whole minutes of an ISO 8601 duration of days, hours and minutes; None for any other text."""
     found = _DURATION.fullmatch(duration)
     if found is None or not any(found.groups()):
         return None
@@ -91,14 +91,14 @@ def _mistakes(alarm: Alarm) -> Iterator[str]:
 
 
 def evaluated_minutes(alarm: Alarm, now: float, look_back: int) -> range:
-    """Minutes that were evaluated up to now: not before the alarm was created, at most `look_back` of them."""
+    """Return minutes that were evaluated up to now: not before the alarm was created, at most `look_back` of them."""
     newest = int(now // 60) - (minutes_of(alarm["evaluationSlackDuration"]) or 3)
     created = int(datetime.fromisoformat(alarm["timeCreated"]).timestamp() // 60)
     return range(max(created, newest - look_back), newest + 1)
 
 
 def firing_rules(alarm: Alarm, monitoring: MonitoringApi, minutes: range) -> list[str]:
-    """The name of the rule that fires in each minute, empty where none does."""
+    """Return the name of the rule that fires in each minute, empty where none does."""
     fired = [""] * len(minutes)
     for override in reversed([*alarm["overrides"], {"ruleName": alarm["ruleName"]}]):
         given = {name: value for name, value in override.items() if value is not None}
@@ -108,7 +108,7 @@ def firing_rules(alarm: Alarm, monitoring: MonitoringApi, minutes: range) -> lis
 
 
 def _firing(rule: Alarm, monitoring: MonitoringApi, minutes: range) -> set[int]:
-    """Places in `minutes` at which a rule fires."""
+    """Return places in `minutes` at which a rule fires."""
     pending = minutes_of(rule["pendingDuration"]) or 1
     scope = monitoring.scope(rule["metricCompartmentId"], subtree=rule["metricCompartmentIdInSubtree"])
     query = parsed_query(rule["query"])
@@ -123,7 +123,7 @@ def _firing(rule: Alarm, monitoring: MonitoringApi, minutes: range) -> set[int]:
 
 
 def is_suppressed(alarm: Alarm, now: float) -> bool:
-    """Whether notifications of an alarm are suppressed now."""
+    """Return whether notifications of an alarm are suppressed now."""
     suppression = alarm.get("suppression")
     if not suppression:
         return False

@@ -134,7 +134,7 @@ class AlarmsApi:
             return ApiAnswer(status=HTTPStatus.NO_CONTENT)
 
     def _stored(self, call: Call) -> _StoredAlarm:
-        """The alarm of a call, in the version that if-match names."""
+        """Return the alarm of a call, in the version that if-match names."""
         stored = self._alarms.get(call.path["id"])
         if stored is None or not stored.is_active:
             raise refusal.not_authorized_or_not_found("alarm")
@@ -180,7 +180,7 @@ class AlarmsApi:
         return paged(wanted, query, self.monitoring.limits.page)
 
     def _watches(self, alarm: Alarm, dimensions: dict[str, str]) -> bool:
-        """Whether an alarm has a stream with all these dimensions."""
+        """Return whether an alarm has a stream with all these dimensions."""
         scope = self.monitoring.scope(alarm["metricCompartmentId"], subtree=alarm["metricCompartmentIdInSubtree"])
         return any(
             dimensions.items() <= stream.dimensions.items()
@@ -189,7 +189,7 @@ class AlarmsApi:
         )
 
     def _status(self, alarm: Alarm) -> dict[str, Any]:
-        """The AlarmStatusSummary of an alarm."""
+        """Return the AlarmStatusSummary of an alarm."""
         now = self.now()
         minutes = evaluated_minutes(alarm, now, _HOUR)
         fired = firing_rules(alarm, self.monitoring, minutes)
@@ -234,7 +234,7 @@ class AlarmsApi:
 
 
 def _history_summaries(before: str, rule: str, base: str) -> dict[str, str]:
-    """The entries of one minute by type of history."""
+    """Return the entries of one minute by type of history."""
     old, new = _STATES[bool(before)], _STATES[bool(rule)]
     found = {
         "STATE_HISTORY": f"The alarm state is {new}",
@@ -253,7 +253,7 @@ def _within(query: Any, moment: float) -> bool:
 
 
 def _summary(alarm: Alarm, state: str) -> str:
-    """The text of `alarmSummary` with its dynamic variables filled in. Documented: "Alarm Message Format"."""
+    """Return the text of `alarmSummary` with its dynamic variables filled in. Documented: "Alarm Message Format"."""
     text = alarm.get("alarmSummary") or (
         'Alarm "{{displayName}}" is in a "{{status}}" state; rule "{{query}}", trigger delay {{pendingDuration}}'
     )
@@ -262,7 +262,7 @@ def _summary(alarm: Alarm, state: str) -> str:
 
 
 def epoch_of(moment: str) -> float:
-    """Epoch seconds of a time as OCI prints it."""
+    """Return epoch seconds of a time as OCI prints it."""
     return datetime.fromisoformat(moment).timestamp()
 
 

@@ -9,7 +9,7 @@ from fss_exporter.demo.region.requests_per_second import IDLE, RequestMix
 
 
 def ocid(kind: str, region: str, name: str) -> str:
-    """A well-formed OCID that depends only on the arguments; `region` is empty for global resources."""
+    """Return a well-formed OCID that depends only on the arguments; `region` is empty for global resources."""
     unique = b32encode(hashlib.sha256(f"{kind}/{region}/{name}".encode()).digest()).decode().lower().rstrip("=")
     return f"ocid1.{kind}.oc1.{region.replace('-', '_')}.aaaaaaaa{unique}"
 
@@ -135,7 +135,7 @@ class DemoReplication(DemoResource):
         return self.target_id.replace("filesystem", "replicationtarget")
 
     def recovery_point_age(self, minute: int) -> float:
-        """Seconds since the last applied snapshot: a saw-tooth of one to two intervals."""
+        """Return seconds since the last applied snapshot: a saw-tooth of one to two intervals."""
         return 60.0 * (self.interval_minutes + minute % self.interval_minutes)
 
 
@@ -213,7 +213,7 @@ class Tenancy:
         return frozenset({self.id, *(compartment.id for compartment in self.compartments)})
 
     def named(self, name: str) -> str:
-        """The OCID of the one resource with this display name; an OCID is returned as it is.
+        """Return the OCID of the resource with this display name, or the given OCID.
 
         Raises:
             LookupError: no resource, or several, have this name.

@@ -161,7 +161,7 @@ def _key(dimensions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _join(sign: str, left: list[ResultStream], right: list[ResultStream]) -> list[ResultStream]:
-    """A side without a value does not hold."""
+    """Return a side without a value does not hold."""
     lefts, rights = ({_key(line.dimensions): line for line in lines} for lines in (left, right))
     joined = []
     for key in dict.fromkeys((*lefts, *rights)):
@@ -187,7 +187,7 @@ def _query(query: Query, source: Source, minutes: Sequence[int]) -> list[ResultS
 
 
 def _groups(items: list[T], grouping: Grouping | None) -> list[tuple[dict[str, str], list[T]]]:
-    """Streams merged by the dimensions of a grouping; a stream that lacks one of them is merged with its like."""
+    """Return streams merged by the dimensions of a grouping; a stream that lacks one of them is merged with its like."""
     if grouping is None:
         return [(dict(item.dimensions), [item]) for item in items]
     merged: dict[tuple[tuple[str, str], ...], list[T]] = {}
@@ -213,7 +213,7 @@ def _first_stage(
 
 
 def _across(lines: list[ResultStream], stage: Stage) -> list[ResultStream]:
-    """A further statistic: over the values of merged streams at the same minute."""
+    """Return a further statistic: over the values of merged streams at the same minute."""
     results = []
     for dimensions, members in _groups(lines, stage.grouping):
         points = {}
@@ -238,7 +238,7 @@ def _take(statistic: Statistic, observed: Sequence[Observation]) -> float | None
 
 
 def _percentile(observed: Sequence[Observation], share: float) -> float:
-    """The smallest value that at least `share` of the observations do not exceed."""
+    """Return the smallest value that at least `share` of the observations do not exceed."""
     ordered = sorted(observed)
     reached = accumulate(count for _, count in ordered)
     needed = share * _count(observed)

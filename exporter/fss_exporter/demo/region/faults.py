@@ -123,12 +123,12 @@ class FaultBoard:
             self._data = tuple(replace(fault, until=minute) if fault.until is None else fault for fault in self._data)
 
     def active(self) -> list[Fault]:
-        """The faults that are set now."""
+        """Return the faults that are set now."""
         with self._lock:
             return [*self._wire, *(fault for fault in self._data if fault.until is None)]
 
     def strike(self, kinds: Iterable[str], operation: str, text: str) -> Fault | None:
-        """The first fault of these kinds that hits a request; this uses up one of its `times`."""
+        """Return the first fault of these kinds that hits a request; this uses up one of its `times`."""
         with self._lock:
             for at, fault in enumerate(self._wire):
                 if fault.kind in kinds and fnmatchcase(operation, fault.operation) and fault.match in text:
@@ -138,7 +138,7 @@ class FaultBoard:
         return None
 
     def spoiling(self, kind: str, minute: int) -> Fault | None:
-        """The fault of a kind that applies to the data of a minute."""
+        """Return the fault of a kind that applies to the data of a minute."""
         for fault in self._data:
             if fault.kind == kind and (fault.since or 0) <= minute and (fault.until is None or minute < fault.until):
                 return fault

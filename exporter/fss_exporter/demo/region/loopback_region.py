@@ -89,7 +89,7 @@ class Region:
         return answer.status, headers, self.spoil(operation, request, headers, answer.content)
 
     def spoil(self, _o: ApiOperation | None, _r: ApiRequest, _headers: dict[str, str], content: bytes) -> bytes:
-        """The body that is sent, and headers changed in place; the demo changes nothing."""
+        """Return the body that is sent, and headers changed in place; the demo changes nothing."""
         return content
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -149,7 +149,7 @@ class Region:
         self.fault_board.clear(self.minute)
 
     def faults(self) -> list[Fault]:
-        """The faults that are set now."""
+        """Return the faults that are set now."""
         return self.fault_board.active()
 
     def set_load(self, mount_target: str, factor: float) -> None:

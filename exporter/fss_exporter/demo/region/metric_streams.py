@@ -52,7 +52,7 @@ class PublishedMetric:
     value: str
 
     def streams(self, activity: Activity) -> Iterator[PublishedStream]:
-        """Every stream of the metric in a tenancy."""
+        """Yield every stream of the metric in a tenancy."""
         make = VALUES[self.value]
         for compartment_id, dimensions, subject in OWNERS[self.owners](activity):
             for values in product(*self.split.values()):
@@ -75,7 +75,7 @@ class Split:
 
 @cache
 def published_metrics() -> tuple[PublishedMetric, ...]:
-    """The rows of `metrics.yml` in the order of the file."""
+    """Return the rows of `metrics.yml` in the order of the file."""
     table = yaml.safe_load(files(__package__).joinpath("metrics.yml").read_text())
     return tuple(
         PublishedMetric(
@@ -106,7 +106,7 @@ Owner = tuple[str, dict[str, str], Any]
 
 
 def _exports(activity: Activity) -> Iterator[Owner]:
-    """Each file system behind each mount target once, with all exports that join the two."""
+    """Yield each file system behind each mount target once, with all exports that join the two."""
     for target in activity.mount_targets.values():
         links = sorted(activity.links_of[target.id], key=lambda link: link.file_system_id)
         for file_system_id, joined in groupby(links, key=lambda link: link.file_system_id):
@@ -142,7 +142,7 @@ def _kerberos(activity: Activity) -> Iterator[Owner]:
 
 
 def _ldap(activity: Activity) -> Iterator[Owner]:
-    """Each pair of mount target and connector twice: the Ldap metrics are published for both resources."""
+    """Yield each pair of mount target and connector twice: the Ldap metrics are published for both resources."""
     connectors = {connector.id: connector for connector in activity.tenancy.connectors}
     for target in activity.mount_targets.values():
         if connector := connectors.get(target.connector_id):
@@ -186,7 +186,7 @@ def _rate(of: Callable[[RequestMix, str], float], digits: int | None = None) -> 
 
 
 def _latency(of: Callable[[RequestMix, str], float]) -> MakeValue:
-    """Latency grows as the mount target fills, and is silent while idle. Documented: "File System Metrics"."""
+    """Return a latency that grows as the mount target fills, and is silent while idle. Documented: "File System Metrics"."""
 
     def make(activity: Activity, subject: ExportGroup, split: Split) -> Value:
         asked = activity.rate(subject.links, lambda mix: of(mix, split.value))
@@ -203,18 +203,18 @@ def _latency(of: Callable[[RequestMix, str], float]) -> MakeValue:
 
 
 def _plain(of: Callable[[Any, int], float]) -> MakeValue:
-    """A figure of the resource and the minute alone."""
+    """Return a figure of the resource and the minute alone."""
     return lambda _activity, subject, _split: lambda minute: of(subject, minute)
 
 
 def _events(_activity: Activity, _subject: object, split: Split) -> Value:
-    """Whole events of a minute whose long-run mean is the figure."""
+    """Return whole events of a minute whose long-run mean is the figure."""
     seed = crc32(split.value.encode())
     return lambda minute: float(int(split.figure + chance(seed, minute)))
 
 
 def _swung(per_second: Callable[[Any], float]) -> MakeValue:
-    """An amount per minute that swings as the requests of the region do."""
+    """Return an amount per minute that swings as the requests of the region do."""
     return _plain(lambda one, minute: float(round(per_second(one) * 60 * wave(crc32(one.id.encode()), minute))))
 
 
@@ -231,7 +231,7 @@ def _replicated(replication: DemoReplication, minute: int) -> float:
 
 
 def _served(one: Volume) -> float:
-    """The share of the requests that a volume serves."""
+    """Return the share of the requests that a volume serves."""
     asked = (one.reads + one.writes) or 1.0
     return min(1.0, one.guaranteed_iops / asked, one.guaranteed_bytes / one.operation_bytes / asked)
 

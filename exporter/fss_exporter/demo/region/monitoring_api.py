@@ -55,7 +55,7 @@ class MonitoringApi:
         }
 
     def scope(self, compartment_id: str, *, subtree: bool) -> frozenset[str]:
-        """Compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
+        """Return compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
         tenancy = self.activity.tenancy
         known = tenancy.compartment_ids
         if compartment_id not in known:
@@ -113,7 +113,7 @@ class MonitoringApi:
     def raw(
         self, metric: QueriedMetric, namespace: str, group: str | None, scope: frozenset[str]
     ) -> Iterator[RawStream]:
-        """Streams that a metric of a query selects, by exact name.
+        """Yield streams that a metric of a query selects, by exact name.
 
         A null resource group matches only metrics without one. Documented: MetricData.
         """
@@ -135,7 +135,7 @@ class MonitoringApi:
             yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, posted)
 
     def _window(self, details: Any, expression: Expression) -> range:
-        """Minutes of the points: start inclusive, end exclusive, on whole multiples of the resolution.
+        """Return minutes of the points: start inclusive, end exclusive, on whole multiples of the resolution.
 
         The default resolution is the interval, documented: "Monitoring Query Language (MQL) Reference".
         """
@@ -179,7 +179,7 @@ class MonitoringApi:
         return ApiAnswer({"failedMetricsCount": len(failed), "failedMetrics": failed})
 
     def _mistake(self, entry: Any) -> str:
-        """The first mistake in a posted stream, or nothing. Rules documented: MetricDataDetails, Datapoint."""
+        """Return the first mistake in a posted stream, or nothing. Rules documented: MetricDataDetails, Datapoint."""
         now = self.now()
         namespace, name = entry.namespace, entry.name
         moments = [epoch(point.timestamp) for point in entry.datapoints]
@@ -208,7 +208,7 @@ class MonitoringApi:
 
 
 def parsed_query(text: str) -> Expression:
-    """A query, or 400 with the place of the mistake."""
+    """Return a query, or 400 with the place of the mistake."""
     try:
         return parse(text)
     except MqlError as wrong:
@@ -216,7 +216,7 @@ def parsed_query(text: str) -> Expression:
 
 
 def epoch(moment: datetime) -> float:
-    """Epoch seconds; a time without zone is UTC."""
+    """Return epoch seconds; a time without zone is UTC."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
@@ -255,7 +255,7 @@ def _metric(entry: Definition) -> dict[str, Any]:
 
 
 def _grouped(found: Iterable[Definition], fields: Iterable[str]) -> list[dict[str, Any]]:
-    """One entry for each combination of the fields; the other fields are null."""
+    """Return one entry for each combination of the fields; the other fields are null."""
     kept = set(fields)
     shown = {tuple((name, value) for name, value in _metric(entry).items() if name in kept): None for entry in found}
     blank = dict.fromkeys(("name", "namespace", "resourceGroup", "compartmentId", "dimensions"))

@@ -37,7 +37,7 @@ class Posted:
     observations: dict[int, list[Observation]]
 
     def __call__(self, minute: int) -> Sequence[Observation]:
-        """Observations of a minute."""
+        """Return observations of a minute."""
         return self.observations.get(minute, ())
 
 
@@ -63,14 +63,14 @@ class PointStore:
         self.spelling: Callable[[str, int], str] = lambda name, _minute: name
 
     def documented(self, namespace: str, name: str, minute: int) -> PublishedMetric | None:
-        """The metric of a namespace with this exact name now."""
+        """Return the metric of a namespace with this exact name now."""
         for metric in published_metrics():
             if metric.namespace == namespace and self.spelling(metric.name, minute) == name:
                 return metric
         return None
 
     def streams(self, metric: PublishedMetric) -> list[tuple[int, PublishedStream]]:
-        """Streams of a metric, each with the number that decides gaps and delays."""
+        """Return streams of a metric, each with the number that decides gaps and delays."""
         key = metric.namespace, metric.name
         if key not in self._streams:
             self._streams[key] = [
@@ -80,7 +80,7 @@ class PointStore:
         return self._streams[key]
 
     def published(self, number: int, stream: PublishedStream, minute: int) -> float | None:
-        """The value a stream publishes for a minute, sooner or later; None where no value comes."""
+        """Return the value a stream publishes for a minute, sooner or later; None where no value comes."""
         if not self._activity.lives(stream.resource_id, minute):
             return None
         gaps = self._faults.spoiling("gaps", minute)
@@ -89,7 +89,7 @@ class PointStore:
         return stream.value(minute)
 
     def arrival(self, number: int, minute: int) -> float:
-        """Epoch seconds from which the point of a minute can be read."""
+        """Return epoch seconds from which the point of a minute can be read."""
         late = self._faults.spoiling("late", minute)
         if late is None:
             return minute * 60.0
@@ -107,12 +107,12 @@ class PointStore:
                 del posted.observations[old]
 
     def custom(self, namespace: str, resource_group: str | None, name: str) -> list[Posted]:
-        """Posted streams of one metric."""
+        """Return posted streams of one metric."""
         with self._lock:
             return [posted for key, posted in self._posted.items() if key[:3] == (namespace, resource_group, name)]
 
     def definitions(self, minute: int, scope: frozenset[str], *, first_only: bool = False) -> Iterator[Definition]:
-        """Streams of some compartments, also of deleted resources. Documented: definitions are kept for 90 days.
+        """Yield streams of some compartments, also of deleted resources. Documented: definitions are kept for 90 days.
 
         Args:
             minute: decides the spelling of names.
@@ -144,7 +144,7 @@ class ArrivedPoints:
     now: float
 
     def __call__(self, minute: int) -> Sequence[Observation]:
-        """Observations of a minute, none before they arrive."""
+        """Return observations of a minute, none before they arrive."""
         if self.store.arrival(self.number, minute) > self.now:
             return ()
         value = self.store.published(self.number, self.stream, minute)

@@ -37,5 +37,5 @@ unavailable = partial(
 
 
 def not_authorized_or_not_found(what: str = "resource") -> Refusal:
-    """The resource does not exist, or a policy is missing: OCI does not tell which."""
+    """Return the refusal for a resource that does not exist or that no policy allows: OCI does not say which."""
     return Refusal(HTTPStatus.NOT_FOUND, "NotAuthorizedOrNotFound", f"Not authorized, or no such {what}.")

@@ -29,7 +29,7 @@ class RequestMix:
     rates: tuple[RequestRate, ...] = ()
 
     def requests(self, operation: str, bucket: str = "") -> float:
-        """Requests a second of an operation, of all sizes or of one size bucket."""
+        """Return requests a second of an operation, of all sizes or of one size bucket."""
         return sum(
             one.per_second
             for one in self.rates
@@ -57,5 +57,5 @@ IDLE = RequestMix()
 
 
 def bucket_of(size: int) -> str:
-    """The size bucket of a request; larger requests than the last bucket count there."""
+    """Return the size bucket of a request; larger requests than the last bucket count there."""
     return next((name for name, largest in SIZE_BUCKETS.items() if size <= largest), "64KiB_to_1MiB")

@@ -52,7 +52,7 @@ class _Builder:
     def file_system(
         self, name: str, place: tuple[str, str], used_bytes: int, *, quotas: bool = False
     ) -> DemoFileSystem:
-        """A file system is metered with snapshots and directory entries, so more than used."""
+        """Return a file system, metered with snapshots and directory entries and so larger than its data."""
         metered = used_bytes + used_bytes // 9
         return DemoFileSystem(self.id("filesystem", name), name, *place, metered, used_bytes, quotas)
 
@@ -62,7 +62,7 @@ class _Builder:
 
 @cache
 def small(region: str = REGION) -> Tenancy:
-    """The tenancy of the demo: three compartments, two availability domains, five mount targets."""
+    """Return the tenancy of the demo: three compartments, two availability domains, five mount targets."""
     build = _Builder("fssdemo", region)
     compartments = {name: build.compartment(name) for name in _DATA["compartments"]}
     zones = {zone: f"qIZq:{region.upper()}-{zone}" for zone in ("AD-1", "AD-2")}

@@ -103,7 +103,7 @@ class Dispatcher:
         self.stopping = threading.Event()
 
     def answer(self, request: ApiRequest) -> tuple[ApiOperation | None, ApiAnswer]:
-        """The operation of a request, where there is one, and the answer."""
+        """Return the operation of a request, where there is one, and the answer."""
         operation = None
         try:
             operation, path = self._route(request)
@@ -151,12 +151,12 @@ def _check_control(request: ApiRequest) -> None:
 
 
 def refused(no: Refusal) -> ApiAnswer:
-    """The error body of a refusal."""
+    """Return the error body of a refusal."""
     return ApiAnswer({"code": no.code, "message": no.message}, no.status)
 
 
 def headers_of(answer: ApiAnswer, content: bytes, given_id: str) -> dict[str, str]:
-    """The headers of an answer. The request id begins with the id of the client."""
+    """Return the headers of an answer. The request id begins with the id of the client."""
     request_id = "/".join(filter(None, (given_id, uuid4().hex.upper(), uuid4().hex.upper())))
     kind = {"content-type": "application/json"} if content else {}
     return {**answer.headers, "opc-request-id": request_id, "content-length": str(len(content)), **kind}
@@ -174,7 +174,7 @@ def _handled(operation: ApiOperation, path: Mapping[str, str], request: ApiReque
 
 
 def _parsed(read: Callable[[], BaseModel], what: str) -> BaseModel:
-    """The first mistake decides, missing fields before wrong ones."""
+    """Return the first mistake decides, missing fields before wrong ones."""
     try:
         return read()
     except ValidationError as wrong:
@@ -189,7 +189,7 @@ def _parsed(read: Callable[[], BaseModel], what: str) -> BaseModel:
 
 
 def paged(items: Sequence[object], query: Any, largest: int) -> ApiAnswer:
-    """One page of a list. A page may be shorter than `limit` although more follow, documented: "List Pagination"."""
+    """Return one page of a list. A page may be shorter than `limit` although more follow, documented: "List Pagination"."""
     start = 0 if query.page is None else _offset(query.page)
     if start > len(items):
         raise refusal.invalid("query parameter page is not one this list gave out")

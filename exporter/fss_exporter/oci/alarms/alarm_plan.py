@@ -27,7 +27,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "ruleName": "BASE",
     "overrides": [],
 }
-"""What an answer means that leaves the field out."""
+"""Value of a field that an answer leaves out."""
 
 _SETTABLE: Final = (
     "displayName metricCompartmentId metricCompartmentIdInSubtree namespace resourceGroup query resolution pendingDuration "
@@ -46,7 +46,7 @@ _ISO: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """An alarm that is there: its OCID, its body as GetAlarm tells it, and the etag to change it by."""
+    """An alarm in OCI: OCID, body as GetAlarm answers, and the etag that a change must name."""
 
     ocid: str
     body: Mapping[str, Any]
@@ -90,7 +90,7 @@ class Plan:
     steps: tuple[Step, ...]
 
     def of(self, *kinds: StepKind) -> tuple[Step, ...]:
-        """The steps of some kinds."""
+        """Return the steps of some kinds."""
         return tuple(step for step in self.steps if step.kind in kinds)
 
     @property
@@ -100,12 +100,12 @@ class Plan:
 
 
 def ours(tags: Mapping[str, str] | None, name: str) -> bool:
-    """Whether an alarm with these freeform tags belongs to the pack called `name`."""
+    """Return whether an alarm with these freeform tags belongs to the pack called `name`."""
     return bool(tags) and (tags or {}).get(PACK_TAG) == name and KEY_TAG in (tags or {})
 
 
 def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[str, str]) -> Plan:
-    """What to do.
+    """Compare the wanted alarms with the existing ones.
 
     Args:
         wanted: the alarms there should be.
@@ -133,7 +133,7 @@ def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[st
 
 
 def removal(owned: Iterable[Existing]) -> Plan:
-    """Delete everything that is ours."""
+    """Return the plan that deletes every owned alarm."""
     steps = [_deletion(existing, "destroy") for existing in owned]
     return Plan(tuple(sorted(steps, key=lambda step: (step.name, step.ocid))))
 
@@ -173,7 +173,7 @@ def _kept(actual: Mapping[str, Any]) -> Iterator[FieldChange]:
 
 
 def _meaning(name: str, value: Any) -> object:  # a JSON value
-    """A value such that two spellings of the same thing are equal."""
+    """Return a value such that two spellings of the same thing are equal."""
     if value is None:
         value = _DEFAULTS.get(name)
     if name == "query" and isinstance(value, str):

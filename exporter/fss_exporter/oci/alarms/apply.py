@@ -26,7 +26,7 @@ _NOT_FOUND: Final = 404
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What came of a step; `error` is None where it was done, `tried` is False where it was not begun."""
+    """The result of a step: `error` is None for a step that was done, `tried` is False for a step that was not begun."""
 
     step: Step
     error: CloudError | None = None
@@ -34,7 +34,7 @@ class StepOutcome:
 
 
 def survey(service: Alarms, compartment_id: str, name: str) -> tuple[tuple[Existing, ...], dict[str, str]]:
-    """The alarms of the pack `name`, whole, and the display names of all others with their OCIDs."""
+    """Return the alarms of the pack `name`, whole, and the display names of all others with their OCIDs."""
     owned, foreign = [], {}
     for summary in service.list_alarms(compartment_id):
         if summary.get("lifecycleState") in _GONE:
@@ -48,7 +48,7 @@ def survey(service: Alarms, compartment_id: str, name: str) -> tuple[tuple[Exist
 
 
 def apply(plan: Plan, service: Alarms, tell: Callable[[StepOutcome], None] = lambda _: None) -> tuple[StepOutcome, ...]:
-    """Take the steps of a plan, in order; `tell` hears of each as it is done."""
+    """Take the steps of a plan in order, and call `tell` after each step."""
     outcomes: list[StepOutcome] = []
     stopped = False
     for step in plan.changes:
@@ -60,7 +60,7 @@ def apply(plan: Plan, service: Alarms, tell: Callable[[StepOutcome], None] = lam
 
 
 def doubles(service: Alarms, compartment_id: str, name: str) -> dict[str, list[str]]:
-    """OCIDs by display name, of alarms of the pack `name` that are there more than once."""
+    """Return the OCIDs of alarms of the pack `name` that exist more than once, by display name."""
     found: dict[str, list[tuple[str, str]]] = {}
     for summary in service.list_alarms(compartment_id):
         tags = summary.get("freeformTags") or {}

@@ -31,7 +31,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class AlarmScope:
-    """Where alarms live, what they look at and whom they notify."""
+    """The compartments of the alarms and of their metrics, and the destinations of notifications."""
 
     alarm_compartment: str  # OCID of the compartment the alarms are in
     metric_compartment: str  # OCID of the compartment the mount targets are in; the tenancy's with `in_subtree`
@@ -43,7 +43,7 @@ class AlarmScope:
 
 @dataclass(frozen=True, slots=True)
 class Estate:
-    """The resources the alarms are fitted to."""
+    """The resources and settings that the thresholds and OCIDs in the alarms come from."""
 
     # the mount targets that exist; none: the standard shape's alarms, for whatever comes
     targets: Sequence[Target] = ()
@@ -63,7 +63,7 @@ class Estate:
 
 
 def desired(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> tuple[Alarm, ...]:
-    """The alarms there should be, by key.
+    """Return the wanted alarms, sorted by key.
 
     Args:
         pack: the templates.
@@ -104,7 +104,7 @@ def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
 
 
 def _of_service_ceiling(template: Alarm, stores: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
-    """One alarm for each ceiling; each names its file systems or volumes, because the next may be larger."""
+    """Yield one alarm for each ceiling; each names its file systems or volumes, because the next may be larger."""
     ceiling = SERVICE_CEILING_ALARMS[template.key]
     if stores is None:
         yield fill(template, {**ceiling.figures(ceiling.stated, ()), **figures.resources(())})
@@ -121,7 +121,7 @@ def _of_service_ceiling(template: Alarm, stores: Sequence[ServiceResource] | Non
 
 
 def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterator[Alarm]:
-    """One alarm for each interval: two hours without a copy are late for one replication and early for another."""
+    """Yield one alarm for each interval: two hours without a copy are late for one replication and early for another."""
     usual = REPLICATION_DEFAULT_INTERVAL_SECONDS
     groups: dict[float, list[str]] = {}
     for ocid, interval in intervals.items():
@@ -133,7 +133,7 @@ def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterato
 
 
 def _for_resources(template: Alarm, key: str, values: Figures, ocids: Sequence[str]) -> Iterator[Alarm]:
-    """The alarm for some resources, as many times as it takes to name them; for no OCIDs, for every resource."""
+    """Yield the alarm for some resources, as many times as it takes to name them; for no OCIDs, for every resource."""
     for part, ids in _parts(key, ocids, MOST_IDS):
         yield _filled(template, part, {**values, **figures.resources(ids)})
 
@@ -155,7 +155,7 @@ def _limits_of(shape: str, configured: Mapping[str, Limits]) -> Limits:
 
 
 def _common(template: Alarm, estate: Estate) -> Figures:
-    """The figures of templates that do not depend on single resources."""
+    """Return the figures of templates that do not depend on single resources."""
     values: dict[str, str] = {}
     if template.key == "mount-target-failing":
         values |= figures.success_figures()
@@ -188,7 +188,7 @@ def _matches(value: str, patterns: Sequence[str]) -> bool:
 
 
 def _pattern(value: str) -> str:
-    """A pattern for a value from OCI. What MQL or a placeholder `${ABC}` would read becomes `*`, any run of characters."""
+    """Return a pattern for a value from OCI, with `*` for characters that MQL or a placeholder `${ABC}` would interpret."""
     return "".join("*" if one in '|*"$' or not one.isprintable() else one for one in value)
 
 
@@ -209,7 +209,7 @@ def _placed(alarm: Alarm, scope: AlarmScope, spellings: Mapping[str, str]) -> Al
 
 
 def _rule(rule: Mapping[str, Any], runbook: str, spellings: Mapping[str, str]) -> dict[str, Any]:
-    """A rule with the tenancy's names of metrics and a link to the runbook."""
+    """Return a rule with the tenancy's names of metrics and a link to the runbook."""
     changed = dict(rule)
     if "query" in rule:
         changed["query"] = str(mql.respelled(mql.parse(str(rule["query"])), spellings))

@@ -42,18 +42,18 @@ class CeilingAlarm:
     per_shape: bool = True  # whether shapes differ in this ceiling, as published
 
     def of(self, limits: Limits) -> float | None:
-        """The ceiling of this kind; None if it is not known."""
+        """Return the ceiling of this kind; None if it is not known."""
         value: float | None = getattr(limits, self.kind)
         return value
 
     def spell(self, value: float) -> str:
-        """A figure as texts write it: `40,000 IOPS`, `800 MB/s`, `80,000 connections`."""
+        """Return a figure as texts write it: `40,000 IOPS`, `800 MB/s`, `80,000 connections`."""
         if self.kind.endswith("bytes_per_second"):
             return f"{value / 1e6:,.12g} MB/s"
         return f"{value:,.12g} {'IOPS' if self.kind == 'iops' else 'connections'}"
 
     def figures(self, shape: str, ceiling: float) -> Figures:
-        """The figures for one shape and ceiling."""
+        """Return the figures for one shape and ceiling."""
         return {
             "WARNING": literal(WARNING_RATIO * ceiling),
             "WARNING_TEXT": self.spell(WARNING_RATIO * ceiling),
@@ -93,7 +93,7 @@ class ServiceCeilingAlarm:
 
     @property
     def most_ids(self) -> int:
-        """How many OCIDs a query may name: eight terms repeat them."""
+        """The most OCIDs in a query, whose eight terms repeat the OCIDs."""
         return MOST_IDS // 8 if self.metrics else MOST_IDS
 
     def of(self, one: ServiceResource) -> float | None:
@@ -104,13 +104,13 @@ class ServiceCeilingAlarm:
         return ceilings.iops if self.kind == "iops" else ceilings.bytes_per_second
 
     def spell(self, value: float) -> str:
-        """A figure as texts write it: `4,000 MB/s`, `20,000 IOPS`, `8,000 GB`."""
+        """Return a figure as texts write it: `4,000 MB/s`, `20,000 IOPS`, `8,000 GB`."""
         if self.kind == "capacity":
             return f"{value / 1e9:,.12g} GB"
         return f"{value:,.12g} IOPS" if self.kind == "iops" else f"{value / 1e6:,.12g} MB/s"
 
     def figures(self, ceiling: float, ids: Sequence[str]) -> Figures:
-        """The figures for one ceiling and the resources that have it; no OCIDs for every resource."""
+        """Return the figures for one ceiling and the resources that have it; no OCIDs for every resource."""
         threshold = self.ratio * ceiling
         return {
             "WARNING": literal(threshold),
@@ -148,7 +148,7 @@ MOST_IDS: Final = 50
 
 
 def _sum_is_at_least(read: str, write: str, threshold: float, ids: Sequence[str]) -> str:
-    """A query that is true only if reads and writes together reach a threshold.
+    """Return a query that is true only if reads and writes together reach a threshold.
 
     MQL documents no sum of two metrics. The sum is at least the threshold if reads reach three quarters and writes one, or each
     reaches half, or reads one quarter and writes three, or one of them all. An uneven mix may exceed the threshold by up to a
@@ -169,7 +169,7 @@ def _any_of(terms: Sequence[mql.Expression]) -> str:
 
 
 def replication_figures(interval_seconds: float) -> Figures:
-    """The figures for replications of one interval, seconds."""
+    """Return the figures for replications of one interval, seconds."""
     late = REPLICATION_WARNING_INTERVALS * interval_seconds
     return {
         "WARNING": literal(late),
@@ -180,7 +180,7 @@ def replication_figures(interval_seconds: float) -> Figures:
 
 
 def success_figures() -> Figures:
-    """The figures on the success rate of NFS requests, which OCI publishes in percent."""
+    """Return the figures on the success rate of NFS requests, which OCI publishes in percent."""
     return {
         "WARNING": literal(100 * SUCCESS_WARNING_RATIO),
         "WARNING_PERCENT": percent(SUCCESS_WARNING_RATIO),
@@ -190,7 +190,7 @@ def success_figures() -> Figures:
 
 
 def utilization_figures() -> Figures:
-    """The figures on published utilization, where 1 is the ceiling."""
+    """Return the figures on published utilization, where 1 is the ceiling."""
     return {
         "WARNING": literal(WARNING_RATIO),
         "WARNING_PERCENT": percent(WARNING_RATIO),
@@ -200,7 +200,7 @@ def utilization_figures() -> Figures:
 
 
 def latency_figures(objectives: Mapping[tuple[str, str], float]) -> Figures:
-    """The queries and texts on latency.
+    """Return the queries and texts on latency.
 
     Args:
         objectives: seconds by kind and size class.
@@ -219,7 +219,10 @@ def _requests(kind: str, size: str) -> str:
 
 
 def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
-    """True for a mount target where one kind of request takes `ratio` of its objective, and is not rare."""
+    """Return a query that is true for a mount target whose requests of one kind take `ratio` of the objective.
+
+    Requests below one a second do not count.
+    """
     terms: list[mql.Expression] = []
     for (kind, size), seconds in objectives.items():
         latency, requests = _LATENCY_AND_REQUESTS[kind]
@@ -232,7 +235,7 @@ def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
 
 
 def resources(ids: Iterable[str]) -> Figures:
-    """Selectors of some resources by OCID, alone and after another selector; none for every resource."""
+    """Return selectors of some resources by OCID, alone and after another selector; none for every resource."""
     chosen = tuple(ids)
     if not chosen:
         return {"RESOURCES": "", "AND_RESOURCES": ""}
@@ -241,10 +244,10 @@ def resources(ids: Iterable[str]) -> Figures:
 
 
 def literal(value: float) -> str:
-    """A number in a query, without the noise of binary fractions."""
+    """Return a number in a query, without the noise of binary fractions."""
     return mql.number(round(value, 9))
 
 
 def percent(ratio: float) -> str:
-    """A ratio in a text: `80 %`."""
+    """Return a ratio in a text: `80 %`."""
     return f"{ratio * 100:.12g} %"

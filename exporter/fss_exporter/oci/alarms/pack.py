@@ -83,14 +83,14 @@ class Alarm:
         return str(self.body["displayName"])
 
     def rules(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Every rule with its name: the overrides in order of evaluation, then the base rule."""
+        """Yield every rule with its name: the overrides in order of evaluation, then the base rule."""
         for override in self.body.get("overrides") or ():
             yield str(override.get("ruleName")), override
         yield str(self.body.get("ruleName") or "BASE"), self.body
 
 
 def load(folder: Traversable) -> tuple[Alarm, ...]:
-    """Every alarm of a folder, by name.
+    """Return every alarm of a folder, by name.
 
     Raises:
         UsageError: a file that is not an alarm, or whose query does not parse; all of them at once.
@@ -113,7 +113,7 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
 
 
 def read(source: str, text: str) -> Alarm:
-    """One alarm file.
+    """Return one alarm file.
 
     Args:
         source: its name, for messages.
@@ -137,7 +137,7 @@ def read(source: str, text: str) -> Alarm:
 
 
 def check(alarm: Alarm) -> Iterator[str]:
-    """What OCI would refuse, or worse, accept and never fire on; each with the field."""
+    """Yield each mistake that OCI would refuse, or accept although the alarm can never fire, with the field."""
     for field in _REQUIRED:
         if alarm.body.get(field) in (None, "", []):
             yield f"{field} is missing"
@@ -151,7 +151,7 @@ def check(alarm: Alarm) -> Iterator[str]:
 
 
 def _check_title(title: str) -> Iterator[str]:
-    """OCI documents that a variable which may exceed the length of a title is invalid there: a dimension has 256 characters."""
+    """Yield the mistakes of a title. OCI refuses a variable that can be longer than a title: a dimension has 256 characters."""
     fixed = _SHORT_VARIABLES.sub("CRITICAL", title)
     if variable := _ANY_VARIABLE.search(fixed):
         yield f"notificationTitle: {variable[0]} may be too long for a title; put it into body"
@@ -183,7 +183,7 @@ def _check_rule(place: str, rule: Mapping[str, Any], namespace: str) -> Iterator
 
 
 def _check_metric(name: str, namespace: str) -> Iterator[str]:
-    """An alarm on a metric that does not exist is accepted by OCI and never fires."""
+    """Yield a mistake for a metric that does not exist: OCI accepts the alarm, which then never fires."""
     known = {metric.lower(): metric for metric in _NAMES.get(namespace, ())}
     if known and name.lower() not in known:
         near = difflib.get_close_matches(name.lower(), known, 1)
@@ -192,12 +192,12 @@ def _check_metric(name: str, namespace: str) -> Iterator[str]:
 
 
 def placeholders(alarm: Alarm) -> frozenset[str]:
-    """Names of the `${PLACEHOLDERS}` an alarm still has."""
+    """Return names of the `${PLACEHOLDERS}` an alarm still has."""
     return frozenset(_PLACEHOLDER.findall(json.dumps(alarm.body)))
 
 
 def fill(alarm: Alarm, values: Mapping[str, str]) -> Alarm:
-    """The alarm with its placeholders replaced; those without a value stay."""
+    """Return the alarm with its placeholders replaced; those without a value stay."""
     return Alarm(alarm.key, _filled(alarm.body, values))
 
 

@@ -16,12 +16,12 @@ _TO_ESCAPE: Final = re.compile(r'[\\"\n\r\t]|\$\{(?![A-Z0-9_]+\})|%\{')
 
 
 def api_json(alarm: Alarm) -> str:
-    """CreateAlarmDetails as the API takes it."""
+    """Return the JSON of CreateAlarmDetails."""
     return json.dumps(alarm.body, indent=2, ensure_ascii=False) + "\n"
 
 
 def cli_json(alarm: Alarm) -> str:
-    """For `oci monitoring alarm create --from-json`.
+    """Return the JSON for `oci monitoring alarm create --from-json`.
 
     The CLI calls the query `queryText`, because its own `--query` is the JMESPath filter; in overrides it stays `query`.
     """
@@ -30,7 +30,7 @@ def cli_json(alarm: Alarm) -> str:
 
 
 def terraform(alarms: Iterable[Alarm]) -> str:
-    """One resource for each alarm, and a variable for each placeholder that is left."""
+    """Return one resource for each alarm, and a variable for each placeholder that is left."""
     listed = list(alarms)
     names = sorted({name for alarm in listed for name in placeholders(alarm)})
     blocks = [_block(f'variable "{name.lower()}"', {"type": _Reference("string")}) for name in names]
@@ -39,7 +39,7 @@ def terraform(alarms: Iterable[Alarm]) -> str:
 
 
 def files(alarms: Sequence[Alarm], form: Form) -> dict[str, str]:
-    """File name to content: one file for each alarm, or one for all of Terraform's resources."""
+    """Return content by file name: a file for each alarm, or a single file of Terraform resources."""
     if form == "terraform":
         return {"alarms.tf": terraform(alarms)}
     write = cli_json if form == "cli" else api_json
@@ -47,7 +47,7 @@ def files(alarms: Sequence[Alarm], form: Form) -> dict[str, str]:
 
 
 def document(alarms: Sequence[Alarm], form: Form) -> str:
-    """Everything in one text: a JSON list, or Terraform's resources."""
+    """Return all alarms in one text: a JSON list, or Terraform resources."""
     if form == "terraform":
         return terraform(alarms)
     write = cli_json if form == "cli" else api_json
@@ -56,7 +56,7 @@ def document(alarms: Sequence[Alarm], form: Form) -> str:
 
 
 class _Reference(str):
-    """Text that is an expression, not a string."""
+    """An expression of Terraform, which stands without quotes."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ def _is_blocks(value: object) -> bool:
 
 
 def _attributes(body: Mapping[str, Any], indent: str) -> Iterator[str]:
-    """`name = value` lines; the signs of neighbouring one-line values stand in one column."""
+    """Yield lines of `name = value`, with the signs of neighbouring lines in one column as `terraform fmt` wants them."""
     named = {_CAMEL.sub("_", key).lower(): value for key, value in body.items() if value not in (None, [])}
     single = {name: _value(value) for name, value in named.items() if not isinstance(value, Mapping)}
     width = max(map(len, single), default=0)

@@ -26,12 +26,12 @@ _FORMAT = TypeAdapter(SavedPlan)
 
 
 def dump(saved: SavedPlan) -> bytes:
-    """As JSON."""
+    """Return the plan as JSON."""
     return _FORMAT.dump_json(saved, indent=2) + b"\n"
 
 
 def load(source: str, content: bytes) -> SavedPlan:
-    """From JSON.
+    """Read a plan from JSON.
 
     Raises:
         UsageError: it is not a plan this version wrote.
@@ -47,7 +47,7 @@ def load(source: str, content: bytes) -> SavedPlan:
 
 
 def check_current(saved: SavedPlan, owned: Iterable[Existing]) -> None:
-    """Refuse a plan whose creations were done meanwhile; updates and deletions are guarded by their etags.
+    """Refuse a plan if one of its alarms was created after the plan. Etags guard updates and deletions.
 
     Raises:
         UsageError: there is an alarm by now that the plan would create.

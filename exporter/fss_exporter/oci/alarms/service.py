@@ -18,7 +18,7 @@ class Alarms:
     step: Callable[[], None] = lambda: None  # is called after each alarm that was read
 
     def list_alarms(self, compartment_id: str) -> Iterator[Mapping[str, Any]]:
-        """Summaries of all alarms in the compartment."""
+        """Yield summaries of all alarms in the compartment."""
         for page in self.session.pages("monitoring", "list_alarms", compartment_id=compartment_id):
             for summary in page:
                 if not isinstance(summary, Mapping) or "id" not in summary:
@@ -26,7 +26,7 @@ class Alarms:
                 yield summary
 
     def get_alarm(self, alarm_id: str) -> tuple[Mapping[str, Any], str]:
-        """The whole alarm and its etag."""
+        """Return the whole alarm and its etag."""
         answer = self.session.call("monitoring", "get_alarm", alarm_id)
         etag = answer.headers.get("etag")
         if not isinstance(answer.data, Mapping) or not isinstance(answer.data.get("freeformTags"), Mapping) or not etag:
@@ -53,7 +53,7 @@ class Alarms:
         self.session.call("monitoring", "delete_alarm", alarm_id, if_match=etag)
 
     def _explained(self, refused: NotAuthorized, body: Mapping[str, Any]) -> NotAuthorized:
-        """Creating needs three permissions and OCI does not say which one is missing."""
+        """Return the refusal with the three policy statements of CreateAlarm, because OCI does not name the missing one."""
         needed = (
             statement("CreateAlarm", self.auth, body["compartmentId"]),
             statement("SummarizeMetricsData", self.auth, body["metricCompartmentId"], body["namespace"]),

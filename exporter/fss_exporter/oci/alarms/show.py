@@ -12,7 +12,7 @@ _DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """The plan: what changes with its fields, what clashes, and the sum."""
+    """Yield the plan: what changes with its fields, what clashes, and the sum."""
     for step in plan.steps:
         if step.kind != "unchanged":
             yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
@@ -38,7 +38,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def outcome_line(outcome: StepOutcome) -> str:
-    """One step that was tried, or was not."""
+    """Return one step that was tried, or was not."""
     step = outcome.step
     if not outcome.tried:
         return f"  . {printable(step.name):<44} not tried"
@@ -48,7 +48,7 @@ def outcome_line(outcome: StepOutcome) -> str:
 
 
 def summary(outcomes: Sequence[StepOutcome]) -> str:
-    """What was done, what was not, and how to go on."""
+    """Return how many steps were done, failed or not tried, and the next step."""
     done = [outcome for outcome in outcomes if outcome.tried and outcome.error is None]
     failed = [outcome for outcome in outcomes if outcome.error is not None]
     untried = len(outcomes) - len(done) - len(failed)

@@ -24,7 +24,7 @@ EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
 def watched(
     session: Session, compartment_id: str, *, in_subtree: bool, tags: TagFilter, services: Iterable[str] = ()
 ) -> Inventory:
-    """The mount targets and replications of a compartment, or of the whole tenancy, and the resources of other services."""
+    """Return the mount targets, replications and resources of other services in a compartment or in the whole tenancy."""
     client = SdkClient(session)
     compartments = [compartment_id, *((one.id for one in client.compartments()) if in_subtree else ())]
     domains = client.availability_domains()
@@ -52,7 +52,7 @@ def _records(listings: Iterable[Listing[Any]]) -> tuple[Any, ...]:
 
 
 def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:
-    """How metrics are spelled here, by name in lower case; the documented spelling where it is among several."""
+    """Return the tenancy's names of metrics by name in lower case. Of several spellings the documented one counts."""
     wanted = {"namespace": NAMESPACE, "groupBy": ["name"]}
     rows = _metrics(session, compartment_id, wanted, in_subtree=in_subtree)
     names = sorted((str(row["name"]) for row in rows), key=lambda name: (name in METRICS, name))
@@ -60,7 +60,7 @@ def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dic
 
 
 def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
-    """The event types each of `EVENT_METRICS` has been seen with in the last 90 days."""
+    """Return the event types each of `EVENT_METRICS` has been seen with in the last 90 days."""
     seen: dict[str, Sequence[str]] = {}
     for metric in EVENT_METRICS:
         wanted = {"namespace": NAMESPACE, "name": metric}

@@ -124,7 +124,7 @@ def limit_answers(client: Any, answer_seconds: float) -> None:
 
 
 def _body(raw: Any) -> bytes:
-    """The decoded body of an answer; errors are those requests raises."""
+    """Read and decode the body of an answer. Errors are those of the library requests."""
     decoder = None
     if raw.headers.get("content-encoding", "").lower() in {"gzip", "x-gzip", "deflate"}:
         decoder = zlib.decompressobj(_GZIP_OR_ZLIB)

@@ -13,22 +13,22 @@ import oci
 from fss_exporter.errors import Unreachable, UsageError
 
 FileState = tuple[int, ...]
-"""What tells one version of a file from another: time of change, size, inode; empty for a file that is not there."""
+"""Time of change, size and inode of a file; empty for a missing file. Another value means other content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which credentials to use."""
+    """The credentials that the settings name."""
 
     auth: str = "config_file"  # `config_file`, `instance_principal`, `resource_principal` or `workload_identity`
     config_file: Path = Path("~/.oci/config")  # file of API keys, `~` allowed; for `config_file` only
     profile: str = "DEFAULT"  # section of that file
-    tenancy_id: str = ""  # OCID of the tenancy; empty where the credentials tell
+    tenancy_id: str = ""  # OCID of the tenancy; empty where the credentials name it
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What the SDK signs with."""
+    """Configuration or signer of the SDK."""
 
     config: Mapping[str, Any]  # the SDK's configuration; empty for principals
     signer: Any  # the SDK's signer; None where the configuration names the key
@@ -78,7 +78,7 @@ def _from_file(access: Access) -> tuple[dict[str, Any], Any]:
 
 
 def _files_of(access: Access) -> list[Path]:
-    """The configuration file and the key and token files it names; only the first where it cannot be read."""
+    """Return the configuration file and the key and token files it names; only the first where it cannot be read."""
     files = [access.config_file.expanduser()]
     try:
         config = oci.config.from_file(str(access.config_file), access.profile)
@@ -140,7 +140,7 @@ def _principal(auth: str) -> Any:
 
 
 def _cause(error: BaseException) -> str:
-    """The first cause of an error of the SDK, which carries dictionaries of the whole request, in a few words."""
+    """Return the first cause of an error of the SDK, which carries dictionaries of the whole request, in a few words."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
     text = " ".join(str(error).split("{")[0].split())
@@ -148,7 +148,7 @@ def _cause(error: BaseException) -> str:
 
 
 def region_of(ocid: str) -> str:
-    """The region an OCID names, in full (`eu-frankfurt-1`); empty where it names none."""
+    """Return the region an OCID names, in full (`eu-frankfurt-1`); empty where it names none."""
     parts = ocid.split(".")
     code = parts[3].lower().replace("_", "-") if len(parts) > 4 else ""
     return str(REGIONS_SHORT_NAMES.get(code, code))

@@ -19,7 +19,7 @@ _LONGEST_DETAIL = 300  # characters
 
 
 def translate(error: Exception, operation: str, region: str, *, needed: str) -> CloudError | None:
-    """This project's error for a foreign one; None for a mistake of our own.
+    """Return this project's error for an error of the SDK; None for a mistake in the exporter.
 
     Args:
         error: what the SDK raised.
@@ -44,7 +44,7 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
 
 
 def broken(what: str, operation: str, region: str) -> BrokenAnswer:
-    """An answer of status 200 that is not what the API documents."""
+    """Return an answer of status 200 that is not what the API documents."""
     return BrokenAnswer(f"{operation} in {region}: {what}", operation=operation)
 
 
@@ -66,7 +66,7 @@ def _refused(error: ServiceError, operation: str, region: str, needed: str) -> C
 
 
 def clock_skew(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that `now` is ahead of the Date header of an answer, which has whole seconds; None without one."""
+    """Return seconds that `now` is ahead of the Date header of an answer, which has whole seconds; None without one."""
     try:
         return now - parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (TypeError, ValueError):
@@ -83,20 +83,20 @@ def _why_unauthenticated(said: str, headers: Mapping[str, str]) -> str:
 
 
 def _was_cut_off(error: OSError) -> bool:
-    """Told by name, because the SDK carries its HTTP library in a private package and wraps its errors in its own."""
+    """Compare class names, because the SDK keeps its HTTP library in a private package and wraps the errors in its own."""
     inner = error.args[0] if error.args else None
     return not _CUT_OFF.isdisjoint({type(error).__name__, type(inner).__name__})
 
 
 def _from_host(error: OSError) -> str:
-    """` from telemetry.example.com:443`, so that an operator knows which way is shut; empty where nobody was asked yet."""
+    """Return ` from HOST:PORT` of the server that did not answer; empty before a server was called."""
     inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
     url = getattr(getattr(inner, "request", None), "url", None)
     return f" from {urlsplit(url).netloc}" if isinstance(url, str) else ""
 
 
 def _detail(error: Exception) -> str:
-    """What really happened: the SDK wraps the HTTP library's error in its own, and that one the socket's."""
+    """Return the innermost error: the SDK wraps an error of the HTTP library, which wraps an error of the socket."""
     inner: BaseException = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
     while inner.__context__ is not None:
         inner = inner.__context__

@@ -26,7 +26,7 @@ _NO_TAGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def records_of(make: Callable[[Row], Any], rows: Iterable[Any]) -> tuple[list[Any], int]:
-    """The records of rows, and how many rows were not as documented."""
+    """Return the records of rows, and how many rows were not as documented."""
     records, broken = [], 0
     for row in rows:
         try:
@@ -37,7 +37,7 @@ def records_of(make: Callable[[Row], Any], rows: Iterable[Any]) -> tuple[list[An
 
 
 def mount_target(row: Row) -> MountTarget:
-    """From MountTargetSummary."""
+    """Return the record of a MountTargetSummary."""
     addresses = row.get("privateIpIds") or ("",)
     return MountTarget(
         **_resource(row),
@@ -50,7 +50,7 @@ def mount_target(row: Row) -> MountTarget:
 
 
 def file_system(row: Row) -> FileSystem:
-    """From FileSystemSummary. A clone that still copies the data of its parent has the state HYDRATING here."""
+    """Return the record of a FileSystemSummary. A clone that still copies its parent's data has the state HYDRATING."""
     system = FileSystem(**_resource(row), metered_bytes=_whole(row.get("meteredBytes")))
     is_clone = bool((row.get("sourceDetails") or {}).get("parentFileSystemId"))
     if is_clone and row.get("isHydrated") is False and system.state == "ACTIVE":
@@ -59,12 +59,12 @@ def file_system(row: Row) -> FileSystem:
 
 
 def export_set(row: Row) -> ExportSet:
-    """From ExportSetSummary."""
+    """Return the record of an ExportSetSummary."""
     return ExportSet(id=_text(row["id"]), vcn_id=_text(row.get("vcnId") or ""))
 
 
 def export(row: Row) -> Export:
-    """From ExportSummary."""
+    """Return the record of an ExportSummary."""
     return Export(
         id=_text(row["id"]),
         path=_text(row["path"]),
@@ -75,7 +75,7 @@ def export(row: Row) -> Export:
 
 
 def replication(row: Row) -> Replication:
-    """From ReplicationSummary."""
+    """Return the record of a ReplicationSummary."""
     minutes = _whole(row.get("replicationInterval"))
     moment = row.get("recoveryPointTime")
     return Replication(
@@ -86,19 +86,19 @@ def replication(row: Row) -> Replication:
 
 
 def connector(row: Row) -> Connector:
-    """From OutboundConnectorSummary."""
+    """Return the record of an OutboundConnectorSummary."""
     return Connector(**_resource(row), type=str(row.get("connectorType") or ""))
 
 
 def lustre_file_system(row: Row) -> ServiceResource:
-    """From LustreFileSystemSummary."""
+    """Return the record of a LustreFileSystemSummary."""
     tier = _text(row["performanceTier"]).removeprefix("MBPS_PER_TB_")
     size = _gigabytes(row["capacityInGBs"])
     return ServiceResource(**_resource(row), service="lustre", kind=f"mbps-per-tb-{tier}", capacity_bytes=size)
 
 
 def volume(row: Row) -> ServiceResource:
-    """From Volume and BootVolume."""
+    """Return the record of a Volume or BootVolume."""
     vpus = _whole(row.get("autoTunedVpusPerGB"))
     vpus = _whole(row["vpusPerGB"]) if vpus is None else vpus
     size = _gigabytes(row["sizeInGBs"])
@@ -118,7 +118,7 @@ def _resource(row: Row) -> dict[str, Any]:
 
 
 def _tags(row: Row) -> Mapping[str, str]:
-    """Tags in one mapping; a freeform tag wins over a defined one of the same name."""
+    """Return tags in one mapping; a freeform tag wins over a defined one of the same name."""
     freeform, defined = row.get("freeformTags") or {}, row.get("definedTags") or {}
     if not freeform and not defined:
         return _NO_TAGS

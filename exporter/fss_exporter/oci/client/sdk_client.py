@@ -66,12 +66,12 @@ class SdkClient:
         return self._session.clock_skew_seconds
 
     def availability_domains(self) -> tuple[str, ...]:
-        """Names of the region's availability domains."""
+        """Return names of the region's availability domains."""
         rows = self._rows("identity", "list_availability_domains", compartment_id=self.tenancy_id)
         return tuple(str(row["name"]) for row in rows if "name" in row)
 
     def compartments(self) -> tuple[Compartment, ...]:
-        """All active compartments of the tenancy."""
+        """Return all active compartments of the tenancy."""
         rows = self._rows(
             "identity",
             "list_compartments",
@@ -83,7 +83,7 @@ class SdkClient:
         return tuple(Compartment(str(row["id"]), str(row["name"])) for row in rows if "id" in row and "name" in row)
 
     def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
-        """Resources of File Storage in a compartment; exports are listed without an availability domain."""
+        """Return resources of File Storage in a compartment; exports are listed without an availability domain."""
         operation, make = _LISTINGS[record]
         where = {"availability_domain": availability_domain} if availability_domain else {}
         rows = self._rows("file_storage", operation, compartment_id=compartment_id, limit=_PAGE_ROWS, **where)
@@ -91,28 +91,28 @@ class SdkClient:
         return Listing(tuple(records), broken)
 
     def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
-        """Resources of another storage service in a compartment."""
+        """Return resources of another storage service in a compartment."""
         service, method, make = _SERVICE_LISTINGS[operation]
         rows = self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS)
         records, broken = listed_records.records_of(make, rows)
         return Listing(tuple(records), broken)
 
     def private_ip(self, ocid: str) -> PrivateIp:
-        """One private IP."""
+        """Return one private IP."""
         return _private_ip(self._session.call("virtual_network", "get_private_ip", ocid).data)
 
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
-        """All private IPs of a subnet."""
+        """Return all private IPs of a subnet."""
         rows = self._rows("virtual_network", "list_private_ips", subnet_id=subnet_id, limit=_PAGE_ROWS)
         return tuple(map(_private_ip, rows))
 
     def subnet_domain(self, subnet_id: str) -> str:
-        """DNS domain of a subnet; empty where it has none."""
+        """Return DNS domain of a subnet; empty where it has none."""
         row = self._session.call("virtual_network", "get_subnet", subnet_id).data
         return str(row.get("subnetDomainName") or "") if isinstance(row, dict) else ""
 
     def mount_target_limits(self) -> Mapping[str, float]:
-        """Service limit of mount targets by availability domain."""
+        """Return service limit of mount targets by availability domain."""
         rows = self._rows(
             "limits",
             "list_limit_values",
@@ -125,7 +125,7 @@ class SdkClient:
         return {str(domain): float(value) for domain, value in found if domain and isinstance(value, int | float)}
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
-        """Names of the metrics that a scope has had in the last 90 days."""
+        """Return names of the metrics that a scope has had in the last 90 days."""
         wanted = {"namespace": namespace, "groupBy": ["name"]}
         rows = self._rows(
             "monitoring", "list_metrics", scope.compartment_id, wanted, compartment_id_in_subtree=scope.subtree
@@ -133,7 +133,7 @@ class SdkClient:
         return tuple(row["name"] for row in rows if isinstance(row.get("name"), str))
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
-        """Streams of one query; None for a stream that is not as documented."""
+        """Return streams of one query; None for a stream that is not as documented."""
         details = {
             "namespace": request.namespace,
             "query": request.query,
@@ -154,7 +154,7 @@ class SdkClient:
         return streams
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        """Post custom metrics; the messages of those that were refused."""
+        """Post custom metrics, and return a message for each refused stream."""
         body = {"metricData": list(data), "batchAtomicity": "NON_ATOMIC"}
         answer = self._session.call("monitoring_ingestion", "post_metric_data", body).data
         failed = answer.get("failedMetricsCount", 0) if isinstance(answer, Mapping) else 0

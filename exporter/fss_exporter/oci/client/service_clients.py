@@ -29,7 +29,7 @@ class MonitoringClient(oci.monitoring.MonitoringClient):  # type: ignore[misc]  
         compartment_id_in_subtree: bool = False,
         retry_strategy: object = None,  # noqa: ARG002  # none here: the caller tries again itself
     ) -> Any:
-        """An answer; its `data` is text where `decode` raises ValueError, as the SDK has it where it finds no JSON."""
+        """Return the answer. Its `data` is text where `decode` raises ValueError, as the SDK does for an answer without JSON."""
         answer = self.base_client.call_api(
             resource_path="/metrics/actions/summarizeMetricsData",
             method="POST",

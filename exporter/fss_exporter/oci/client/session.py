@@ -29,7 +29,7 @@ from fss_exporter.oci.iam import statement
 
 _GENERATED_CLIENTS: Final = MappingProxyType(
     {
-        "monitoring": ("fss_exporter.oci.client.monitoring", "MonitoringClient"),
+        "monitoring": ("fss_exporter.oci.client.service_clients", "MonitoringClient"),
         "monitoring_ingestion": ("oci.monitoring", "MonitoringClient"),  # PostMetricData has a host of its own
         "file_storage": ("oci.file_storage", "FileStorageClient"),
         "identity": ("oci.identity", "IdentityClient"),
@@ -49,7 +49,7 @@ Record = Callable[[str, str, str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where the services are and how long to wait for them."""
+    """Endpoints and time-outs of the services."""
 
     # base URL by service (`monitoring`, `file_storage`, `identity`, `virtual_network`); `{region}` stands for the
     # region. A service that is not in it has the SDK's own endpoint
@@ -89,7 +89,7 @@ class Session:
         self.tenancy_id = self.held.tenancy_id
 
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> Answer:
-        """One operation, tried again where that can help.
+        """Call an operation, and try again after errors that can pass.
 
         Args:
             service: `monitoring`, `file_storage`, `identity` or `virtual_network`.
@@ -116,7 +116,7 @@ class Session:
             attempt += 1
 
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
-        """Every page of a listing, each a list; arguments and errors as `call`.
+        """Yield every page of a listing as a list of rows. Arguments and errors as for `call`.
 
         A page token that comes a second time, or more than 1,000 pages, are a `BrokenAnswer`.
         """
@@ -211,7 +211,7 @@ def _client_class(service: str) -> Callable[..., Any]:
 
 
 def _compartment_of(arguments: tuple[object, ...], options: Mapping[str, object]) -> str:
-    """OCID of the compartment a call is about; empty where it is about something else."""
+    """Return OCID of the compartment a call is about; empty where it is about something else."""
     given = (options.get("compartment_id"), *arguments)
     kinds = ("ocid1.compartment.", "ocid1.tenancy.")
     return next((one for one in given if isinstance(one, str) and one.startswith(kinds)), "")

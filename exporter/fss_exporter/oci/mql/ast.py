@@ -38,7 +38,7 @@ def _refuse(message: str, text: str) -> None:
 
 
 def number(value: float) -> str:
-    """Plain decimal notation, never an exponent: MQL has none."""
+    """Return a number in plain decimal notation, because MQL has no exponents."""
     text = format(Decimal(repr(float(value))), "f")
     return text.removesuffix(".0")
 
@@ -228,7 +228,7 @@ Expression: TypeAlias = Constant | Query | Arithmetic | Comparison | Join
 
 
 def precedence(node: Expression) -> int:
-    """How tight a node binds: 1 for `||` to 6 for what needs no parentheses anywhere."""
+    """Return how tight a node binds, from 1 for `||` to 6 for a node that needs no parentheses."""
     match node:
         case Join(operator="||"):
             return 1
@@ -249,14 +249,14 @@ def _within(node: Expression, least: int) -> str:
 
 
 def metrics(node: Expression) -> Iterator[QueriedMetric]:
-    """Every metric an expression reads, from left to right."""
+    """Yield every metric an expression reads, from left to right."""
     for query in queries(node):
         if isinstance(query.source, QueriedMetric):
             yield query.source
 
 
 def queries(node: Expression) -> Iterator[Query]:
-    """Every query inside an expression, outer before inner, from left to right."""
+    """Yield every query inside an expression, outer before inner, from left to right."""
     match node:
         case Query(source=source):
             yield node
@@ -272,7 +272,7 @@ def queries(node: Expression) -> Iterator[Query]:
 
 
 def is_trigger(node: Expression) -> bool:
-    """Whether an alarm can fire on it: a predicate or an absence, alone or on both sides of every join."""
+    """Return whether an alarm can fire on it: a predicate or an absence, alone or on both sides of every join."""
     match node:
         case Comparison():
             return True

@@ -29,7 +29,7 @@ def query(
     group_by: Iterable[str] | None = None,
     argument: float | Duration | None = None,
 ) -> Query:
-    """One simple query.
+    """Return one simple query.
 
     Args:
         metric: OCI's name of the metric.
@@ -50,12 +50,12 @@ def query(
 
 
 def at_least(left: Query, bound: float) -> Comparison:
-    """`left >= bound`."""
+    """Return the expression `left >= bound`."""
     return Comparison(left, ">=", (bound,))
 
 
 def select(dimension: str, wanted: str | Iterable[str]) -> Selector:
-    """A condition on a dimension: exactly one value, or any of several.
+    """Return a condition on a dimension: exactly one value, or any of several.
 
     Raises:
         MqlError: a value that MQL cannot carry, or that would select more than itself.
@@ -72,7 +72,7 @@ def select(dimension: str, wanted: str | Iterable[str]) -> Selector:
 
 
 def respelled(node: Expression, spellings: Mapping[str, str]) -> Expression:
-    """The expression with the names of its metrics as a tenancy spells them.
+    """Return the expression with the names of its metrics as a tenancy spells them.
 
     Args:
         node: the expression.

@@ -66,7 +66,7 @@ def parse(text: str) -> Expression:
 
 
 class _Reader:
-    """A text, how far it is read, and one method for each rule."""
+    """The position in a text, and a method for each rule of the grammar."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -84,7 +84,7 @@ class _Reader:
         return self.at
 
     def take(self, *words: str) -> str | None:
-        """The longest of the words that comes next, or None."""
+        """Return the longest of the words that comes next, or None."""
         start = self.skip_space()
         for word in sorted(words, key=len, reverse=True):
             end = start + len(word)
@@ -105,14 +105,14 @@ class _Reader:
         return found
 
     def build(self, at: int, make: Callable[[], T]) -> T:
-        """Build a node; what the node refuses is a mistake at `at`."""
+        """Build a node. A refusal of the node is a mistake at the position `at`."""
         try:
             return make()
         except MqlError as refused:
             self.fail(refused.reason, at)
 
     def operator(self, *words: str) -> str | None:
-        """The binary operator that comes next; also where a tree too deep to walk is refused."""
+        """Return the binary operator that comes next; also where a tree too deep to walk is refused."""
         start = self.skip_space()
         found = self.take(*words)
         self.operators += found is not None
@@ -217,7 +217,7 @@ class _Reader:
         return self.build(start, lambda: Selector(dimension, cast("SelectorSign", sign), value))
 
     def stages(self, source: QueriedMetric | Expression) -> Query:
-        """What follows the first dot."""
+        """Read the statistics behind the first dot."""
         stages = [self.stage()]
         while self.take("."):
             stages.append(self.stage())

@@ -29,24 +29,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The result of a background loop's last round.
+    """The result of a background loop's last round."""
 
-    Attributes:
-        collector: name of the loop, the `collector` label of the metrics.
-        interval_seconds: time from one round to the next.
-        finished_at: monotonic seconds of the last finished round, or of the start of the loop. A round with a known failure
-            (`FssError`) counts as finished. A round with an unexpected error does not.
-        last_success_timestamp: Unix seconds of the last round without any error. None before the first.
-        success: whether the last round had no error.
-        errors: rounds with an unexpected error since the start.
-    """
-
-    collector: str
-    interval_seconds: float
+    collector: str  # name of the loop, the `collector` label of the metrics
+    interval_seconds: float  # time from one round to the next
+    # monotonic seconds of the last finished round, or of the start of the loop. A round with a known failure
+    # (`FssError`) counts as finished. A round with an unexpected error does not
     finished_at: float
+    # Unix seconds of the last round without any error. None before the first
     last_success_timestamp: float | None = None
-    success: bool = False
-    errors: int = 0
+    success: bool = False  # whether the last round had no error
+    errors: int = 0  # rounds with an unexpected error since the start
 
     def is_stalled(self, now: float) -> bool:
         """Whether the loop has missed ten intervals at `now` (monotonic seconds)."""

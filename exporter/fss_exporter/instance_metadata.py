@@ -18,17 +18,11 @@ _MOST_GBPS: Final = 100_000.0
 
 @dataclass(frozen=True, slots=True)
 class InstanceMetadata:
-    """The metadata of an instance. A missing field is empty or None.
+    """The metadata of an instance. A missing field is empty or None."""
 
-    Attributes:
-        availability_domain: name with the prefix of the tenancy.
-        region: e.g. `us-phoenix-1`.
-        network_bytes_per_second: bandwidth of the network in each direction.
-    """
-
-    availability_domain: str = ""
-    region: str = ""
-    network_bytes_per_second: float | None = None
+    availability_domain: str = ""  # name with the prefix of the tenancy
+    region: str = ""  # e.g. `us-phoenix-1`
+    network_bytes_per_second: float | None = None  # bandwidth of the network in each direction
 
 
 def is_oci_instance(sysfs: Path) -> bool:

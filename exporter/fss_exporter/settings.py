@@ -290,27 +290,19 @@ class CostModelSettings(_Section):
 
 
 class Settings(_Section):
-    """The whole configuration.
+    """The whole configuration."""
 
-    Attributes:
-        oci: account, credentials and pace of the poller.
-        limits: limits that replace the published limits.
-        latency_objectives: latencies that replace the assumed latencies.
-        slo_objectives: shares of good minutes that replace the defaults.
-        address_map: mount-target address by the address that a client mounts, for example of a TLS forwarder.
-        addresses: address for the join by OCID of a mount target, if two mount targets share an address.
-        services: storage services of mounts outside OCI File Storage. The first match counts.
-        cost_model: measured costs in place of the white paper's table.
-    """
-
-    oci: Oci = Oci()
-    limits: LimitSettings = LimitSettings()
-    latency_objectives: LatencySettings = LatencySettings()
-    slo_objectives: SloSettings = SloSettings()
+    oci: Oci = Oci()  # account, credentials and pace of the poller
+    limits: LimitSettings = LimitSettings()  # limits that replace the published limits
+    latency_objectives: LatencySettings = LatencySettings()  # latencies that replace the assumed latencies
+    slo_objectives: SloSettings = SloSettings()  # shares of good minutes that replace the defaults
+    # mount-target address by the address that a client mounts, for example of a TLS forwarder
     address_map: dict[Address, Name] = Field(default_factory=dict)
+    # address for the join by OCID of a mount target, if two mount targets share an address
     addresses: dict[Ocid, Name] = Field(default_factory=dict)
+    # storage services of mounts outside OCI File Storage. The first match counts
     services: tuple[ServiceSettings, ...] = ()
-    cost_model: CostModelSettings = CostModelSettings()
+    cost_model: CostModelSettings = CostModelSettings()  # measured costs in place of the white paper's table
 
 
 def load(path: Path | None, flags: Mapping[str, object] | None = None) -> Settings:

@@ -24,30 +24,19 @@ _TERMINAL_WIDTH = 80  # where the terminal does not say
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column.
+    """One column."""
 
-    Attributes:
-        title: heading with the unit.
-        rank: 0 always stays. On a narrow terminal the column with the highest rank goes first.
-        left: aligned to the left, for names.
-    """
-
-    title: str
-    rank: int = 0
-    left: bool = False
+    title: str  # heading with the unit
+    rank: int = 0  # 0 always stays. On a narrow terminal the column with the highest rank goes first
+    left: bool = False  # aligned to the left, for names
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row.
+    """One row."""
 
-    Attributes:
-        cells: text of each column.
-        style: `bold`, `yellow`, `red` or empty. A colour only repeats the text.
-    """
-
-    cells: tuple[str, ...]
-    style: str = ""
+    cells: tuple[str, ...]  # text of each column
+    style: str = ""  # `bold`, `yellow`, `red` or empty. A colour only repeats the text
 
 
 output_option = click.option(

@@ -26,19 +26,12 @@ KeyPath = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed YAML mapping.
+    """A parsed YAML mapping."""
 
-    Attributes:
-        source: the operator's name of the file.
-        content: the parsed mapping.
-        lines: 1-based line of each key and list item, by place.
-        is_empty: whether the file has no content, not even `{}`.
-    """
-
-    source: str
-    content: Mapping[str, object]
-    lines: Mapping[KeyPath, int]
-    is_empty: bool = False
+    source: str  # the operator's name of the file
+    content: Mapping[str, object]  # the parsed mapping
+    lines: Mapping[KeyPath, int]  # 1-based line of each key and list item, by place
+    is_empty: bool = False  # whether the file has no content, not even `{}`
 
     def where(self, place: KeyPath) -> str:
         """Return `line 12: oci.regions[0]: `, or the known part."""

@@ -15,27 +15,16 @@ Kind = Literal["counter", "gauge", "info", "histogram"]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One exported metric.
+    """One exported metric."""
 
-    Attributes:
-        name: name on `/metrics`, with `_total` and `_info`.
-        kind: Prometheus type. `info` is exposed as a gauge with value 1.
-        labels: all label names, in the order of the text.
-        unit: base unit (`bytes`, `seconds`, `ratio`, `operations`, `operations_per_second`, `info`, ...).
-        help: meaning and unit in sentences, without the origin. Every scrape contains the text.
-        origin: original column, OCI metric or calculation of the number.
-        diagnostic: True if no rule or dashboard uses the metric and people read the metric.
-        detail: further text for the page of metrics.
-    """
-
-    name: str
-    kind: Kind
-    labels: tuple[str, ...]
-    unit: str
-    help: str
-    origin: str
-    diagnostic: bool = False
-    detail: str = ""
+    name: str  # name on `/metrics`, with `_total` and `_info`
+    kind: Kind  # Prometheus type. `info` is exposed as a gauge with value 1
+    labels: tuple[str, ...]  # all label names, in the order of the text
+    unit: str  # base unit (`bytes`, `seconds`, `ratio`, `operations`, `operations_per_second`, `info`, ...)
+    help: str  # meaning and unit in sentences, without the origin. Every scrape contains the text
+    origin: str  # original column, OCI metric or calculation of the number
+    diagnostic: bool = False  # True if no rule or dashboard uses the metric and people read the metric
+    detail: str = ""  # further text for the page of metrics
 
     @property
     def help_text(self) -> str:

@@ -16,25 +16,15 @@ from fss_exporter.model.workload import Transfers, workload
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """The reads or the writes of one job.
+    """The reads or the writes of one job."""
 
-    Attributes:
-        operations: per second, as the program issued them.
-        bytes_per_second: payload.
-        count: operations in all.
-        total_bytes: payload in all.
-        one_size: whether the job asked for one size only.
-        mean_seconds: mean latency from submission to completion; None without operations.
-        percentiles: completion latency in seconds by per cent.
-    """
-
-    operations: float = 0.0
-    bytes_per_second: float = 0.0
-    count: int = 0
-    total_bytes: int = 0
-    one_size: bool = True
-    mean_seconds: float | None = None
-    percentiles: Mapping[float, float] = field(default_factory=dict)
+    operations: float = 0.0  # per second, as the program issued them
+    bytes_per_second: float = 0.0  # payload
+    count: int = 0  # operations in all
+    total_bytes: int = 0  # payload in all
+    one_size: bool = True  # whether the job asked for one size only
+    mean_seconds: float | None = None  # mean latency from submission to completion; None without operations
+    percentiles: Mapping[float, float] = field(default_factory=dict)  # completion latency in seconds by per cent
 
     @property
     def in_flight(self) -> float:
@@ -49,27 +39,16 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job of a report.
+    """One job of a report."""
 
-    Attributes:
-        name: name in the report.
-        group: jobs of a group ran at the same time.
-        reads: reads of the job.
-        writes: writes of the job.
-        depth: configured requests in flight of all threads together. None if the report does not say.
-        remarks: notes for the reader.
-        directory: folder of the job's files. Empty if the report does not say.
-        host: client that ran the job in client/server mode, else empty.
-    """
-
-    name: str
-    group: int
-    reads: Direction
-    writes: Direction
-    depth: int | None
-    remarks: tuple[str, ...] = ()
-    directory: str = ""
-    host: str = ""
+    name: str  # name in the report
+    group: int  # jobs of a group ran at the same time
+    reads: Direction  # reads of the job
+    writes: Direction  # writes of the job
+    depth: int | None  # configured requests in flight of all threads together. None if the report does not say
+    remarks: tuple[str, ...] = ()  # notes for the reader
+    directory: str = ""  # folder of the job's files. Empty if the report does not say
+    host: str = ""  # client that ran the job in client/server mode, else empty
 
     @property
     def in_flight(self) -> float:

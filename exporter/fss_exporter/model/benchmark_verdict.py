@@ -44,23 +44,16 @@ class Bottleneck(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The storage under a benchmark, and the clients that ran the benchmark.
+    """The storage under a benchmark, and the clients that ran the benchmark."""
 
-    Attributes:
-        limits: ceilings of one mount target, or of another service. None for storage without a known ceiling.
-        mount_targets: number of mount targets that share the load evenly.
-        transfer_size: rsize and wsize of the mounts, bytes.
-        kind: type of another service, for the figures about one client. None for OCI File Storage.
-        clients: hosts that ran the benchmark.
-        client_bandwidth: bytes per second of the network of one host. None if unknown.
-    """
-
+    # ceilings of one mount target, or of another service. None for storage without a known ceiling
     limits: Limits | Ceilings | None
-    mount_targets: int = 1
-    transfer_size: int = LARGEST_TRANSFER_BYTES
+    mount_targets: int = 1  # number of mount targets that share the load evenly
+    transfer_size: int = LARGEST_TRANSFER_BYTES  # rsize and wsize of the mounts, bytes
+    # type of another service, for the figures about one client. None for OCI File Storage
     kind: ServiceType | None = None
-    clients: int = 1
-    client_bandwidth: float | None = None
+    clients: int = 1  # hosts that ran the benchmark
+    client_bandwidth: float | None = None  # bytes per second of the network of one host. None if unknown
 
     def traffic(self, job: Job) -> Traffic:
         """Return the traffic of a job, with the costs of OCI File Storage or with cost 1 for each read and write."""
@@ -69,28 +62,17 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkVerdict:
-    """The result of jobs that ran together.
+    """The result of jobs that ran together."""
 
-    Attributes:
-        traffic: load on the storage.
-        uses: every ceiling, and the share of one mount target in the load.
-        first: the fullest ceiling. None if no ceiling is known.
-        clients: bounds of the clients, and of the requests that the service takes.
-        in_flight: requests in flight on average.
-        depth: configured requests in flight. None if a job does not say.
-        bottleneck: the limit that set the pace.
-        allowed: operations per second that the model allows at this mix. None if no bound is known.
-        error: relative error of the model if a ceiling was reached, (allowed - measured) / measured, else None.
-    """
-
-    traffic: Traffic
-    uses: tuple[Use, ...]
-    first: Use | None
-    clients: tuple[Use, ...]
-    in_flight: float
-    depth: int | None
-    bottleneck: Bottleneck
-    allowed: float | None
+    traffic: Traffic  # load on the storage
+    uses: tuple[Use, ...]  # every ceiling, and the share of one mount target in the load
+    first: Use | None  # the fullest ceiling. None if no ceiling is known
+    clients: tuple[Use, ...]  # bounds of the clients, and of the requests that the service takes
+    in_flight: float  # requests in flight on average
+    depth: int | None  # configured requests in flight. None if a job does not say
+    bottleneck: Bottleneck  # the limit that set the pace
+    allowed: float | None  # operations per second that the model allows at this mix. None if no bound is known
+    # relative error of the model if a ceiling was reached, (allowed - measured) / measured, else None
     error: float | None
 
 

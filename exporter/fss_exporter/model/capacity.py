@@ -35,27 +35,16 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ClientHosts:
-    """All hosts that mount a file system. None means unknown.
+    """All hosts that mount a file system. None means unknown."""
 
-    Attributes:
-        count: number of hosts.
-        nconnect: TCP connections of each host to the mount target.
-        concurrency: requests in flight at a time, on all hosts together.
-        latency_seconds: mean time of a request.
-        bandwidth: bytes per second of the network of one host, in each direction.
-        network_rtt_seconds: round trip of the network alone.
-        window_bytes: bytes that one connection can have in flight.
-        encrypted: whether the connections are encrypted in transit (TLS).
-    """
-
-    count: int | None = None
-    nconnect: int = 1
-    concurrency: float | None = None
-    latency_seconds: float | None = None
-    bandwidth: float | None = None
-    network_rtt_seconds: float | None = None
-    window_bytes: int = DEFAULT_WINDOW_BYTES
-    encrypted: bool = False
+    count: int | None = None  # number of hosts
+    nconnect: int = 1  # TCP connections of each host to the mount target
+    concurrency: float | None = None  # requests in flight at a time, on all hosts together
+    latency_seconds: float | None = None  # mean time of a request
+    bandwidth: float | None = None  # bytes per second of the network of one host, in each direction
+    network_rtt_seconds: float | None = None  # round trip of the network alone
+    window_bytes: int = DEFAULT_WINDOW_BYTES  # bytes that one connection can have in flight
+    encrypted: bool = False  # whether the connections are encrypted in transit (TLS)
 
     @property
     def connections(self) -> int | None:
@@ -72,47 +61,32 @@ class ClientHosts:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The largest multiple of a workload that fits a bound, per second.
+    """The largest multiple of a workload that fits a bound, per second."""
 
-    Attributes:
-        factor: multiple of the workload.
-        operations: NFS operations.
-        iops: mount-target I/O operations. None if no cost is known.
-        read_bytes, written_bytes: payload.
-    """
-
-    factor: float
-    operations: float
-    iops: Bounds | None
+    factor: float  # multiple of the workload
+    operations: float  # NFS operations
+    iops: Bounds | None  # mount-target I/O operations. None if no cost is known
+    # read_bytes, written_bytes: payload
     read_bytes: float
     written_bytes: float
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityAnswer:
-    """Bounds and mount targets for a workload.
+    """Bounds and mount targets for a workload."""
 
-    Attributes:
-        mount_target: every ceiling of one mount target, with the mount target's share of the workload.
-        clients: every bound of the clients, with the workload.
-        binds: the fullest bound. None if no bound is known.
-        best: the most of this mix that one mount target carries. None if no ceiling is known.
-        attainable: the most of this mix for the clients and all mount targets together. None if nothing is known.
-        mount_targets: number that keeps every known ceiling at or below the target. None if no ceiling is known.
-        mount_targets_at_worst: the number for the upper bound of an estimate.
-        target: share of a ceiling to stay at or below.
-        both_directions: reads and writes together against the single bandwidth of the white paper. None if the workload uses
-            a single direction, or if the ceilings of the directions differ.
-    """
-
-    mount_target: tuple[Use, ...]
-    clients: tuple[Use, ...]
-    binds: Use | None
-    best: Best | None
+    mount_target: tuple[Use, ...]  # every ceiling of one mount target, with the mount target's share of the workload
+    clients: tuple[Use, ...]  # every bound of the clients, with the workload
+    binds: Use | None  # the fullest bound. None if no bound is known
+    best: Best | None  # the most of this mix that one mount target carries. None if no ceiling is known
+    # the most of this mix for the clients and all mount targets together. None if nothing is known
     attainable: Best | None
+    # number that keeps every known ceiling at or below the target. None if no ceiling is known
     mount_targets: int | None
-    mount_targets_at_worst: int | None
-    target: float
+    mount_targets_at_worst: int | None  # the number for the upper bound of an estimate
+    target: float  # share of a ceiling to stay at or below
+    # reads and writes together against the single bandwidth of the white paper. None if the workload uses a single
+    # direction, or if the ceilings of the directions differ
     both_directions: Use | None
 
     @property

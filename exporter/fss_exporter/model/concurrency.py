@@ -8,18 +8,13 @@ from dataclasses import dataclass
 class Flow:
     """A constant number of requests in flight, each of equal size.
 
-    Attributes:
-        in_flight: requests at a time.
-        latency_seconds: time from the start to the end of a request.
-        size_bytes: payload of a request.
-
     Raises:
         ValueError: a figure is not positive.
     """
 
-    in_flight: float
-    latency_seconds: float
-    size_bytes: float
+    in_flight: float  # requests at a time
+    latency_seconds: float  # time from the start to the end of a request
+    size_bytes: float  # payload of a request
 
     def __post_init__(self) -> None:
         if min(self.in_flight, self.latency_seconds, self.size_bytes) <= 0:

@@ -14,21 +14,13 @@ from fss_exporter.model.operations import NFS3_OPERATIONS
 
 @dataclass(frozen=True, slots=True)
 class CostOverride:
-    """A measured cost.
+    """A measured cost."""
 
-    Attributes:
-        operation: NFSv3 procedure.
-        io_operations: cost of one call; None for READ and WRITE.
-        factor: of the table's cost, for READ and WRITE; 1 for the others.
-        date: day of the measurement, as in 2026-11-22.
-        source: the origin of the figure.
-    """
-
-    operation: str
-    io_operations: float | None
-    factor: float
-    date: str
-    source: str
+    operation: str  # NFSv3 procedure
+    io_operations: float | None  # cost of one call; None for READ and WRITE
+    factor: float  # of the table's cost, for READ and WRITE; 1 for the others
+    date: str  # day of the measurement, as in 2026-11-22
+    source: str  # the origin of the figure
 
 
 @dataclass(frozen=True)

@@ -48,18 +48,13 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """Bytes on the wire of READs or WRITEs, headers included.
+    """Bytes on the wire of READs or WRITEs, headers included."""
 
-    Attributes:
-        total_bytes: bytes of all operations.
-        shortest_header_bytes, longest_header_bytes: header around the payload of one operation.
-        errors: operations that ended with an error. Their replies are shorter.
-    """
-
-    total_bytes: int
+    total_bytes: int  # bytes of all operations
+    # shortest_header_bytes, longest_header_bytes: header around the payload of one operation
     shortest_header_bytes: int
     longest_header_bytes: int
-    errors: int = 0
+    errors: int = 0  # operations that ended with an error. Their replies are shorter
 
 
 NO_COST = Bounds(0.0, 0.0, 0.0)

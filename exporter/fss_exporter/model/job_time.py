@@ -13,17 +13,11 @@ from fss_exporter.model.utilisation import Use
 
 @dataclass(frozen=True, slots=True)
 class JobTime:
-    """Time of a job.
+    """Time of a job."""
 
-    Attributes:
-        seconds: from start to end.
-        binds: the bound that sets the time.
-        operations: requests of the job.
-    """
-
-    seconds: float
-    binds: Use
-    operations: float
+    seconds: float  # from start to end
+    binds: Use  # the bound that sets the time
+    operations: float  # requests of the job
 
     @property
     def operations_per_second(self) -> float:

@@ -20,36 +20,22 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Ceilings of one mount target. None if unpublished.
+    """Ceilings of one mount target. None if unpublished."""
 
-    Attributes:
-        iops: mount-target I/O operations per second.
-        read_bytes_per_second: payload bytes read per second.
-        write_bytes_per_second: payload bytes written per second.
-        connections: client connections at a time.
-        encrypted_connections: client connections with in-transit TLS encryption at a time.
-    """
-
-    iops: float | None = None
-    read_bytes_per_second: float | None = None
-    write_bytes_per_second: float | None = None
-    connections: float | None = None
-    encrypted_connections: float | None = None
+    iops: float | None = None  # mount-target I/O operations per second
+    read_bytes_per_second: float | None = None  # payload bytes read per second
+    write_bytes_per_second: float | None = None  # payload bytes written per second
+    connections: float | None = None  # client connections at a time
+    encrypted_connections: float | None = None  # client connections with in-transit TLS encryption at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A performance type of mount targets.
+    """A performance type of mount targets."""
 
-    Attributes:
-        name: `standard` or `hpmt-<Gbit/s>`.
-        observed_throughput_gbps: the API's `observedThroughput`. 0 stands for absent.
-        limits: ceilings of the shape.
-    """
-
-    name: str
-    observed_throughput_gbps: int
-    limits: Limits
+    name: str  # `standard` or `hpmt-<Gbit/s>`
+    observed_throughput_gbps: int  # the API's `observedThroughput`. 0 stands for absent
+    limits: Limits  # ceilings of the shape
 
 
 CONNECTIONS = 100_000

@@ -53,14 +53,10 @@ FAIL_IN_ORDINARY_WORK: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One row of the cost table.
+    """One row of the cost table."""
 
-    Attributes:
-        name: the procedure as the kernel prints it, e.g. `LOOKUP`.
-        io_operations: mount-target I/O operations of one call; None where they depend on the size of the transfer.
-    """
-
-    name: str
+    name: str  # the procedure as the kernel prints it, e.g. `LOOKUP`
+    # mount-target I/O operations of one call; None where they depend on the size of the transfer
     io_operations: int | None
 
 

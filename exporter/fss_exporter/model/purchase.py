@@ -68,15 +68,10 @@ def uses_of(traffic: Traffic, limits: Limits | Ceilings) -> tuple[Use, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One type of a service for a load.
+    """One type of a service for a load."""
 
-    Attributes:
-        kind: type to buy.
-        capacity_bytes: least capacity. None if no capacity is enough, 0 if capacity does not matter.
-    """
-
-    kind: ServiceType
-    capacity_bytes: float | None
+    kind: ServiceType  # type to buy
+    capacity_bytes: float | None  # least capacity. None if no capacity is enough, 0 if capacity does not matter
 
 
 def offers(load: ServiceLoad, service: Service, target: float) -> list[Offer]:
@@ -101,19 +96,12 @@ def offers(load: ServiceLoad, service: Service, target: float) -> list[Offer]:
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """Requests in flight of a load (Little's law).
+    """Requests in flight of a load (Little's law)."""
 
-    Attributes:
-        latency_seconds: time of a request.
-        size_bytes: mean payload of a request.
-        needed: requests in flight that the load needs.
-        most: requests that the service takes at a time. None if unpublished.
-    """
-
-    latency_seconds: float
-    size_bytes: float
-    needed: float
-    most: int | None
+    latency_seconds: float  # time of a request
+    size_bytes: float  # mean payload of a request
+    needed: float  # requests in flight that the load needs
+    most: int | None  # requests that the service takes at a time. None if unpublished
 
     @property
     def reachable(self) -> Flow | None:

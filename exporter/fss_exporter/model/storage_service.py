@@ -18,19 +18,13 @@ class Citation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CapacityCeiling:
-    """A ceiling that grows with the capacity up to an end.
+    """A ceiling that grows with the capacity up to an end."""
 
-    Attributes:
-        source: source of the figures.
-        per_unit: growth of the ceiling for each `unit_bytes` of capacity. None for a ceiling that does not depend on capacity.
-        unit_bytes: capacity of a unit.
-        most: end of the growth. None if no end is stated.
-    """
-
-    source: Citation
+    source: Citation  # source of the figures
+    # growth of the ceiling for each `unit_bytes` of capacity. None for a ceiling that does not depend on capacity
     per_unit: float | None = None
-    unit_bytes: float = 1.0
-    most: float | None = None
+    unit_bytes: float = 1.0  # capacity of a unit
+    most: float | None = None  # end of the growth. None if no end is stated
 
     def at(self, capacity_bytes: float | None) -> float | None:
         """Return the ceiling at a capacity. None if the ceiling depends on an unknown capacity.
@@ -57,18 +51,13 @@ class CapacityCeiling:
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """Ceilings of one file system, mount target or volume. None if unpublished or unknown.
+    """Ceilings of one file system, mount target or volume. None if unpublished or unknown."""
 
-    Attributes:
-        iops: I/O operations per second, as the service counts.
-        read_bytes_per_second, write_bytes_per_second: payload bytes of each direction.
-        bytes_per_second: payload bytes of both directions together.
-    """
-
-    iops: float | None = None
+    iops: float | None = None  # I/O operations per second, as the service counts
+    # read_bytes_per_second, write_bytes_per_second: payload bytes of each direction
     read_bytes_per_second: float | None = None
     write_bytes_per_second: float | None = None
-    bytes_per_second: float | None = None
+    bytes_per_second: float | None = None  # payload bytes of both directions together
 
     def times(self, count: int) -> "Ceilings":
         """Return the ceilings of `count` pieces together."""
@@ -89,27 +78,19 @@ class OneClient:
 
 @dataclass(frozen=True, slots=True)
 class ServiceType:
-    """A type of a service that a customer buys.
-
-    Attributes:
-        iops, read, write, both: ceilings in operations or bytes per second. None if unpublished.
-        least_bytes: smallest capacity on sale.
-        in_flight: requests that the service takes at a time. None if unpublished.
-        one_client: documented throughput of a single client.
-        write_latency: stated seconds by size of the WRITE in bytes.
-        remark: further figures of a document, with source and date.
-    """
+    """A type of a service that a customer buys."""
 
     name: str
+    # iops, read, write, both: ceilings in operations or bytes per second. None if unpublished
     iops: CapacityCeiling | None = None
     read: CapacityCeiling | None = None
     write: CapacityCeiling | None = None
     both: CapacityCeiling | None = None
-    least_bytes: float = 0.0
-    in_flight: int | None = None
-    one_client: OneClient | None = None
-    write_latency: Mapping[int, float] = field(default_factory=dict)
-    remark: str = ""
+    least_bytes: float = 0.0  # smallest capacity on sale
+    in_flight: int | None = None  # requests that the service takes at a time. None if unpublished
+    one_client: OneClient | None = None  # documented throughput of a single client
+    write_latency: Mapping[int, float] = field(default_factory=dict)  # stated seconds by size of the WRITE in bytes
+    remark: str = ""  # further figures of a document, with source and date
 
     def stated_latency(self, size_bytes: float) -> float | None:
         """Return the service's stated seconds for a WRITE of this size, or for the next larger stated size."""
@@ -133,23 +114,14 @@ CostRule = Literal["weighted", "plain", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One row of the table.
+    """One row of the table."""
 
-    Attributes:
-        name: name in configuration and labels.
-        title: name for people.
-        cost: way of counting operations.
-        kinds: types on sale, by name.
-        server_suffixes: endings of the names of the service's mount targets.
-        client_rules: recommendations of the service for clients, a sentence each.
-    """
-
-    name: str
-    title: str
-    cost: CostRule
-    kinds: Mapping[str, ServiceType] = field(default_factory=dict)
-    server_suffixes: tuple[str, ...] = ()
-    client_rules: tuple[str, ...] = ()
+    name: str  # name in configuration and labels
+    title: str  # name for people
+    cost: CostRule  # way of counting operations
+    kinds: Mapping[str, ServiceType] = field(default_factory=dict)  # types on sale, by name
+    server_suffixes: tuple[str, ...] = ()  # endings of the names of the service's mount targets
+    client_rules: tuple[str, ...] = ()  # recommendations of the service for clients, a sentence each
 
     def prices(self, operation: str) -> bool:
         """Whether the cost of an NFS operation is counted."""
@@ -163,17 +135,11 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class ServiceChoice:
-    """A service with the operator's choice of type and capacity.
+    """A service with the operator's choice of type and capacity."""
 
-    Attributes:
-        service: the service.
-        kind: type. None if the operator names none.
-        capacity_bytes: capacity. None if the operator names none.
-    """
-
-    service: Service
-    kind: ServiceType | None = None
-    capacity_bytes: float | None = None
+    service: Service  # the service
+    kind: ServiceType | None = None  # type. None if the operator names none
+    capacity_bytes: float | None = None  # capacity. None if the operator names none
 
     @property
     def ceilings(self) -> Ceilings:

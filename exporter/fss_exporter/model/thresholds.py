@@ -39,17 +39,11 @@ REPLICATION_DEFAULT_INTERVAL_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class LatencyObjective:
-    """The highest latency that an operator accepts.
+    """The highest latency that an operator accepts."""
 
-    Attributes:
-        kind: `read`, `write` or `metadata`.
-        size: size bucket by the name of OCI Monitoring. Empty for metadata.
-        seconds: the objective.
-    """
-
-    kind: str
-    size: str
-    seconds: float
+    kind: str  # `read`, `write` or `metadata`
+    size: str  # size bucket by the name of OCI Monitoring. Empty for metadata
+    seconds: float  # the objective
 
 
 _ASSUMED_SECONDS = {

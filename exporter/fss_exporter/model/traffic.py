@@ -14,27 +14,18 @@ from fss_exporter.model.operations import READ, WRITE, class_of
 
 @dataclass(frozen=True, slots=True)
 class OperationTraffic:
-    """One or several operations, per second. None is unknown.
+    """One or several operations, per second. None is unknown."""
 
-    Attributes:
-        operations: completed.
-        iops: mount-target I/O operations. None if no cost is known (NFSv4).
-        retransmissions: transmissions beyond the first.
-        timeouts: major time-outs.
-        errors: operations with an error status. None if the kernel does not count errors.
-        queue_seconds: time before transmission. Per second, the figure is the mean number of waiting requests.
-        rtt_seconds: time between transmission and reply. Per second, the mean number of requests on the wire.
-        execute_seconds: time from start to end. Per second, the mean number of requests in flight.
-    """
-
-    operations: float
-    iops: Bounds | None = None
-    retransmissions: float | None = None
-    timeouts: float | None = None
-    errors: float | None = None
+    operations: float  # completed
+    iops: Bounds | None = None  # mount-target I/O operations. None if no cost is known (NFSv4)
+    retransmissions: float | None = None  # transmissions beyond the first
+    timeouts: float | None = None  # major time-outs
+    errors: float | None = None  # operations with an error status. None if the kernel does not count errors
+    # time before transmission. Per second, the figure is the mean number of waiting requests
     queue_seconds: float | None = None
+    # time between transmission and reply. Per second, the mean number of requests on the wire
     rtt_seconds: float | None = None
-    execute_seconds: float | None = None
+    execute_seconds: float | None = None  # time from start to end. Per second, the mean number of requests in flight
 
     @property
     def mean_queue_seconds(self) -> float | None:
@@ -60,20 +51,14 @@ _FIGURES: Final = tuple(one.name for one in fields(OperationTraffic) if one.name
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """All operations of one mount or of several mounts together.
+    """All operations of one mount or of several mounts together."""
 
-    Attributes:
-        operations: by name of the procedure.
-        read_bytes: payload of READs, bytes per second.
-        written_bytes: payload of WRITEs, bytes per second.
-        lock_iops: estimated mount-target I/O operations of locks per second, beside the operations. None if not counted.
-        classes: by class, if the source has figures by class, else empty.
-    """
-
-    operations: Mapping[str, OperationTraffic] = field(default_factory=dict)
-    read_bytes: float = 0.0
-    written_bytes: float = 0.0
+    operations: Mapping[str, OperationTraffic] = field(default_factory=dict)  # by name of the procedure
+    read_bytes: float = 0.0  # payload of READs, bytes per second
+    written_bytes: float = 0.0  # payload of WRITEs, bytes per second
+    # estimated mount-target I/O operations of locks per second, beside the operations. None if not counted
     lock_iops: float | None = None
+    # by class, if the source has figures by class, else empty
     classes: Mapping[str, OperationTraffic] = field(default_factory=dict)
 
     @property

@@ -14,19 +14,12 @@ CONNECTIONS = "connections"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The use of one resource.
+    """The use of one resource."""
 
-    Attributes:
-        resource: name, for example `IOPS`.
-        unit: unit of `demand` and `limit`.
-        demand: amount that the load wants. None if unknown.
-        limit: amount available. None without a published figure.
-    """
-
-    resource: str
-    unit: str
-    demand: float | None
-    limit: float | None
+    resource: str  # name, for example `IOPS`
+    unit: str  # unit of `demand` and `limit`
+    demand: float | None  # amount that the load wants. None if unknown
+    limit: float | None  # amount available. None without a published figure
 
     @property
     def ratio(self) -> float | None:

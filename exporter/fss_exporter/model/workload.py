@@ -19,15 +19,10 @@ NLM_PROCEDURES = ("TEST", "LOCK", "CANCEL", "UNLOCK", "GRANTED", "SHARE", "UNSHA
 
 @dataclass(frozen=True, slots=True)
 class Transfers:
-    """Reads or writes of one size.
+    """Reads or writes of one size."""
 
-    Attributes:
-        per_second: transfers that the program requests.
-        size_bytes: size of a transfer.
-    """
-
-    per_second: float
-    size_bytes: int
+    per_second: float  # transfers that the program requests
+    size_bytes: int  # size of a transfer
 
 
 def read_cost(size_bytes: int, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> tuple[int, int]:

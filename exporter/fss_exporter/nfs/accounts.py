@@ -36,17 +36,11 @@ class _Baseline(NamedTuple):
 
 
 class _Start(NamedTuple):
-    """The start of a superblock's next difference.
+    """The start of a superblock's next difference."""
 
-    Attributes:
-        record: the earlier record. None for zero.
-        at: time of the earlier reading, seconds of a monotonic clock.
-        key: labels of the superblock's series.
-    """
-
-    record: NfsRecord | None
-    at: float
-    key: SeriesKey
+    record: NfsRecord | None  # the earlier record. None for zero
+    at: float  # time of the earlier reading, seconds of a monotonic clock
+    key: SeriesKey  # labels of the superblock's series
 
 
 class Accounts:

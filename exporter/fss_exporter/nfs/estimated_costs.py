@@ -23,22 +23,14 @@ _LARGEST_TRANSFER_BYTES = 1024 * 1024
 
 
 class TransferChange(NamedTuple):
-    """READs or WRITEs of one superblock between two readings of mountstats.
+    """READs or WRITEs of one superblock between two readings of mountstats."""
 
-    Attributes:
-        superblock: `major:minor`.
-        operation: READ or WRITE.
-        before: counters at the first reading.
-        now: counters at the second reading.
-        payload_bytes: payload between the readings.
-        options: mount options. rsize and wsize limit a transfer, and sec and proto show whether header sizes are known.
-    """
-
-    superblock: str
-    operation: str
-    before: OperationCounters
-    now: OperationCounters
-    payload_bytes: int
+    superblock: str  # `major:minor`
+    operation: str  # READ or WRITE
+    before: OperationCounters  # counters at the first reading
+    now: OperationCounters  # counters at the second reading
+    payload_bytes: int  # payload between the readings
+    # mount options. rsize and wsize limit a transfer, and sec and proto show whether header sizes are known
     options: Mapping[str, str]
 
     @property

@@ -22,17 +22,11 @@ from fss_exporter.nfs.superblocks import SeriesKey
 
 
 class _ClassTotals(NamedTuple):
-    """The totals behind the series of one mount and class.
+    """The totals behind the series of one mount and class."""
 
-    Attributes:
-        mount: the mount.
-        operations: totals of the operations of the class.
-        transfer: totals of READ or WRITE. None for a metadata class.
-    """
-
-    mount: MountTotals
-    operations: Sequence[OperationTotals]
-    transfer: OperationTotals | None
+    mount: MountTotals  # the mount
+    operations: Sequence[OperationTotals]  # totals of the operations of the class
+    transfer: OperationTotals | None  # totals of READ or WRITE. None for a metadata class
 
 
 _Value = int | float | None

@@ -34,18 +34,12 @@ class MountKey(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The operator's statement about some mounts. `*` in a pattern matches any text, and an empty pattern matches everything.
+    """The operator's statement about some mounts. `*` in a pattern matches any text, and an empty pattern matches everything."""
 
-    Attributes:
-        service: name of a row of the table of services.
-        kind: type of the service. Empty if the operator names none.
-        capacity_bytes: capacity of the file system or volume. None if the operator names none.
-        address, server, export: patterns.
-    """
-
-    service: str
-    kind: str = ""
-    capacity_bytes: float | None = None
+    service: str  # name of a row of the table of services
+    kind: str = ""  # type of the service. Empty if the operator names none
+    capacity_bytes: float | None = None  # capacity of the file system or volume. None if the operator names none
+    # address, server, export: patterns
     address: str = ""
     server: str = ""
     export: str = ""
@@ -61,21 +55,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The known facts about the service behind a mount.
+    """The known facts about the service behind a mount."""
 
-    Attributes:
-        service: row of the table.
-        cost: way of counting operations.
-        stated: True if the configuration or the server's name decides. False for the default.
-        kind: type of the service. Empty if unknown.
-        ceilings: the known ceilings.
-    """
-
-    service: Service
-    cost: CostRule
-    stated: bool = False
-    kind: str = ""
-    ceilings: Ceilings = field(default_factory=Ceilings)
+    service: Service  # row of the table
+    cost: CostRule  # way of counting operations
+    stated: bool = False  # True if the configuration or the server's name decides. False for the default
+    kind: str = ""  # type of the service. Empty if unknown
+    ceilings: Ceilings = field(default_factory=Ceilings)  # the known ceilings
 
     @property
     def one_client(self) -> OneClient | None:

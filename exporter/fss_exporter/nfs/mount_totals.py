@@ -21,12 +21,7 @@ MOST_OPERATIONS: Final = 128
 
 @dataclass(slots=True)
 class OperationTotals:
-    """Totals of one operation on one mount. Times are milliseconds.
-
-    Attributes:
-        weight: I/O operations of one call. None if the cost is estimated or unknown.
-        estimated: I/O operations of READ or WRITE, by size. None for any other operation.
-    """
+    """Totals of one operation on one mount. Times are milliseconds."""
 
     operations: int = 0
     retransmissions: int = 0
@@ -35,8 +30,8 @@ class OperationTotals:
     queue_ms: int = 0
     rtt_ms: int = 0
     execute_ms: int = 0
-    weight: float | None = None
-    estimated: Bounds | None = None
+    weight: float | None = None  # I/O operations of one call. None if the cost is estimated or unknown
+    estimated: Bounds | None = None  # I/O operations of READ or WRITE, by size. None for any other operation
 
     @property
     def cost(self) -> Bounds | None:
@@ -76,27 +71,18 @@ class OperationTotals:
 
 @dataclass(slots=True)
 class MountTotals:
-    """Totals of one mount.
+    """Totals of one mount."""
 
-    Attributes:
-        operations: by name of the procedure.
-        counts_errors: whether the kernel counts errors (5.3 and later).
-        has_cost: whether the service's cost of operations is known.
-        lock_io_operations: None if locks are local or not counted.
-        answers: scrapes that have shown the series of this mount.
-        last_seen_at: time of the last reading with this mount, seconds of a monotonic clock.
-    """
-
-    operations: dict[str, OperationTotals] = field(default_factory=dict)
-    counts_errors: bool = False
-    has_cost: bool = False
+    operations: dict[str, OperationTotals] = field(default_factory=dict)  # by name of the procedure
+    counts_errors: bool = False  # whether the kernel counts errors (5.3 and later)
+    has_cost: bool = False  # whether the service's cost of operations is known
     read_bytes: int = 0
     written_bytes: int = 0
     sent_bytes: int = 0
     received_bytes: int = 0
-    lock_io_operations: int | None = None
-    last_seen_at: float = 0.0
-    answers: int = 0
+    lock_io_operations: int | None = None  # None if locks are local or not counted
+    last_seen_at: float = 0.0  # time of the last reading with this mount, seconds of a monotonic clock
+    answers: int = 0  # scrapes that have shown the series of this mount
 
     @property
     def at_zero(self) -> "MountTotals":

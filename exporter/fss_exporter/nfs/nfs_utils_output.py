@@ -41,17 +41,11 @@ _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class NfsiostatReport(NamedTuple):
-    """The last report of a saved nfsiostat output.
+    """The last report of a saved nfsiostat output."""
 
-    Attributes:
-        traffic: by mount.
-        mount_points: by mount.
-        notes: facts that the output lacks.
-    """
-
-    traffic: Mapping[SeriesKey, Traffic]
-    mount_points: Mapping[SeriesKey, tuple[str, ...]]
-    notes: tuple[str, ...]
+    traffic: Mapping[SeriesKey, Traffic]  # by mount
+    mount_points: Mapping[SeriesKey, tuple[str, ...]]  # by mount
+    notes: tuple[str, ...]  # facts that the output lacks
 
 
 def is_mountstats_output(text: str) -> bool:

@@ -9,97 +9,57 @@ from typing import NamedTuple
 
 
 class OperationCounters(NamedTuple):
-    """One line of the per-op statistics: lifetime totals of one procedure on one superblock.
+    """One line of the per-op statistics: lifetime totals of one procedure on one superblock."""
 
-    Attributes:
-        operations: RPC tasks completed, failed tasks included.
-        transmissions: transmissions of calls.
-        timeouts: major timeouts.
-        sent_bytes: bytes sent, headers and retransmissions included.
-        received_bytes: bytes of accepted replies, headers included.
-        queue_ms: milliseconds from start to transmission. Negative if the kernel's sum is negative.
-        rtt_ms: milliseconds from transmission to reply.
-        execute_ms: milliseconds from start to end.
-        errors: operations with an error status. None before kernel 5.3, because the kernel does not count errors there.
-    """
-
-    operations: int
-    transmissions: int
-    timeouts: int
-    sent_bytes: int
-    received_bytes: int
-    queue_ms: int
-    rtt_ms: int
-    execute_ms: int
+    operations: int  # RPC tasks completed, failed tasks included
+    transmissions: int  # transmissions of calls
+    timeouts: int  # major timeouts
+    sent_bytes: int  # bytes sent, headers and retransmissions included
+    received_bytes: int  # bytes of accepted replies, headers included
+    queue_ms: int  # milliseconds from start to transmission. Negative if the kernel's sum is negative
+    rtt_ms: int  # milliseconds from transmission to reply
+    execute_ms: int  # milliseconds from start to end
+    # operations with an error status. None before kernel 5.3, because the kernel does not count errors there
     errors: int | None
 
 
 class Transport(NamedTuple):
-    """One `xprt:` line: a connection to the server, shared by all mounts of the server.
+    """One `xprt:` line: a connection to the server, shared by all mounts of the server."""
 
-    Attributes:
-        protocol: `tcp`, `udp`, `rdma`, `local` or an unknown name.
-        connects: connections opened, and on some kernels attempts as well. None for a protocol without connections.
-        sends: calls sent. None for an unknown layout of the line.
-        receives: replies received. None for an unknown layout of the line.
-    """
-
-    protocol: str
+    protocol: str  # `tcp`, `udp`, `rdma`, `local` or an unknown name
+    # connections opened, and on some kernels attempts as well. None for a protocol without connections
     connects: int | None
-    sends: int | None
-    receives: int | None
+    sends: int | None  # calls sent. None for an unknown layout of the line
+    receives: int | None  # replies received. None for an unknown layout of the line
 
 
 @dataclass(frozen=True, slots=True)
 class NfsRecord:
-    """One NFS record of mountstats.
+    """One NFS record of mountstats."""
 
-    Attributes:
-        device: `server:/export` as the kernel prints the name, unescaped.
-        mount_point: unescaped.
-        fstype: `nfs` or `nfs4`.
-        age_s: age of the superblock, seconds.
-        options: the `opts:` line by name. Flags have an empty value.
-        revalidations: field 1 (inoderevalidate) of `events:`. The kernel adds 1 just before each GETATTR.
-        vfs_locks: field 17 (vfslock) of `events:`. None if the line is shorter.
-        read_bytes: payload of READ replies, field 5 of `bytes:`.
-        written_bytes: payload of WRITE replies, field 6 of `bytes:`.
-        transports: one for each `xprt:` line.
-        operations: counters by procedure name.
-    """
-
-    device: str
-    mount_point: str
-    fstype: str
-    age_s: int
-    options: Mapping[str, str]
-    revalidations: int | None
-    vfs_locks: int | None
-    read_bytes: int
-    written_bytes: int
-    transports: tuple[Transport, ...]
-    operations: Mapping[str, OperationCounters]
+    device: str  # `server:/export` as the kernel prints the name, unescaped
+    mount_point: str  # unescaped
+    fstype: str  # `nfs` or `nfs4`
+    age_s: int  # age of the superblock, seconds
+    options: Mapping[str, str]  # the `opts:` line by name. Flags have an empty value
+    revalidations: int | None  # field 1 (inoderevalidate) of `events:`. The kernel adds 1 just before each GETATTR
+    vfs_locks: int | None  # field 17 (vfslock) of `events:`. None if the line is shorter
+    read_bytes: int  # payload of READ replies, field 5 of `bytes:`
+    written_bytes: int  # payload of WRITE replies, field 6 of `bytes:`
+    transports: tuple[Transport, ...]  # one for each `xprt:` line
+    operations: Mapping[str, OperationCounters]  # counters by procedure name
 
 
 @dataclass(frozen=True, slots=True)
 class NfsMount:
-    """One NFS line of mountinfo.
+    """One NFS line of mountinfo."""
 
-    Attributes:
-        superblock: `major:minor`, the identity of the counters.
-        mount_point: unescaped.
-        device: `server:/export` as the kernel prints the name, unescaped.
-        fstype: `nfs` or `nfs4`.
-        address: `addr=` of the super options. Empty if absent.
-        options: super options by name.
-    """
-
-    superblock: str
-    mount_point: str
-    device: str
-    fstype: str
-    address: str
-    options: Mapping[str, str]
+    superblock: str  # `major:minor`, the identity of the counters
+    mount_point: str  # unescaped
+    device: str  # `server:/export` as the kernel prints the name, unescaped
+    fstype: str  # `nfs` or `nfs4`
+    address: str  # `addr=` of the super options. Empty if absent
+    options: Mapping[str, str]  # super options by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +72,13 @@ class Mountstats:
 
 @dataclass(frozen=True, slots=True)
 class Mountinfo:
-    """All NFS mounts of one mountinfo text.
+    """All NFS mounts of one mountinfo text."""
 
-    Attributes:
-        mounts: the mounts, in the order of the text.
-        skipped: the reason of each damaged line.
-        filtered: number of mounts that the operator's filters leave out.
-        left_out: number of superblocks above the supported number.
-        unwanted: hashes of the names of all mounts left out, for `is_wanted`.
-    """
-
-    mounts: tuple[NfsMount, ...]
-    skipped: tuple[str, ...] = ()
-    filtered: int = 0
-    left_out: int = 0
-    unwanted: frozenset[int] = frozenset()
+    mounts: tuple[NfsMount, ...]  # the mounts, in the order of the text
+    skipped: tuple[str, ...] = ()  # the reason of each damaged line
+    filtered: int = 0  # number of mounts that the operator's filters leave out
+    left_out: int = 0  # number of superblocks above the supported number
+    unwanted: frozenset[int] = frozenset()  # hashes of the names of all mounts left out, for `is_wanted`
 
     def is_wanted(self, mount_point: str, device: str, fstype: str) -> bool:
         """Whether a record of mountstats belongs to a selected mount."""

@@ -27,34 +27,21 @@ _AGE_SLACK_S = 1
 
 @dataclass(frozen=True, slots=True)
 class SavedReading:
-    """One saved reading.
+    """One saved reading."""
 
-    Attributes:
-        source: the operator's name of the file.
-        reading: the parsed reading.
-        notes: remarks for the reader.
-    """
-
-    source: str
-    reading: Reading
-    notes: tuple[str, ...]
+    source: str  # the operator's name of the file
+    reading: Reading  # the parsed reading
+    notes: tuple[str, ...]  # remarks for the reader
 
 
 @dataclass(frozen=True, slots=True)
 class SavedInterval:
-    """The interval between two saved readings.
+    """The interval between two saved readings."""
 
-    Attributes:
-        accounts: totals of the interval by mount.
-        reading: the later reading.
-        seconds: length of the interval.
-        notes: remarks for the reader.
-    """
-
-    accounts: Accounts
-    reading: Reading
-    seconds: float
-    notes: tuple[str, ...]
+    accounts: Accounts  # totals of the interval by mount
+    reading: Reading  # the later reading
+    seconds: float  # length of the interval
+    notes: tuple[str, ...]  # remarks for the reader
 
 
 def read_saved(

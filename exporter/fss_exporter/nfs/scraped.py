@@ -49,17 +49,11 @@ _Counter = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Scraped:
-    """One scrape.
+    """One scrape."""
 
-    Attributes:
-        counters: by mount, then by metric, class and operation.
-        mount_points: by mount.
-        estimated_seconds: seconds with estimated sizes of READs and WRITEs. Not a number if exact mode is off.
-    """
-
-    counters: Mapping[SeriesKey, Mapping[_Counter, float]]
-    mount_points: Mapping[SeriesKey, tuple[str, ...]]
-    estimated_seconds: float
+    counters: Mapping[SeriesKey, Mapping[_Counter, float]]  # by mount, then by metric, class and operation
+    mount_points: Mapping[SeriesKey, tuple[str, ...]]  # by mount
+    estimated_seconds: float  # seconds with estimated sizes of READs and WRITEs. Not a number if exact mode is off
 
 
 def read_scrape(source: str, text: str) -> Scraped:

@@ -15,15 +15,10 @@ _SECONDS = "fss_client_cost_seconds_total"
 
 @dataclass(slots=True)
 class Histogram:
-    """Sizes of one address and operation.
+    """Sizes of one address and operation."""
 
-    Attributes:
-        counts: operations up to a size in bytes, by the size.
-        payload_bytes: payload of all operations.
-    """
-
-    counts: dict[float, float] = field(default_factory=dict)
-    payload_bytes: float = 0.0
+    counts: dict[float, float] = field(default_factory=dict)  # operations up to a size in bytes, by the size
+    payload_bytes: float = 0.0  # payload of all operations
 
     def since(self, before: "Histogram", seconds: float) -> tuple[tuple[TransferClass, ...], float]:
         """Return the used classes in operations per second, and the payload in bytes per second.
@@ -51,15 +46,10 @@ NO_HISTOGRAM = Histogram()
 
 @dataclass(frozen=True, slots=True)
 class ScrapedSizes:
-    """Size histograms of one scrape.
+    """Size histograms of one scrape."""
 
-    Attributes:
-        histograms: by address and operation.
-        seconds: seconds of counting or estimating, of the oldest mount. 0 if the scrape does not say.
-    """
-
-    histograms: Mapping[tuple[str, str], Histogram]
-    seconds: float
+    histograms: Mapping[tuple[str, str], Histogram]  # by address and operation
+    seconds: float  # seconds of counting or estimating, of the oldest mount. 0 if the scrape does not say
 
 
 def read_sizes(source: str, text: str) -> ScrapedSizes:

@@ -26,61 +26,36 @@ NO_ADDRESSES: Mapping[str, str] = {}
 
 
 class SeriesKey(NamedTuple):
-    """The labels of a mount's series, in the order of the text.
+    """The labels of a mount's series, in the order of the text."""
 
-    Attributes:
-        address: address of the mount target.
-        server: the server's name as mounted.
-        export: path of the export.
-        service: name of the storage service, from the table of services.
-    """
-
-    address: str
-    server: str
-    export: str
-    service: str = OCI_FSS.name
+    address: str  # address of the mount target
+    server: str  # the server's name as mounted
+    export: str  # path of the export
+    service: str = OCI_FSS.name  # name of the storage service, from the table of services
 
 
 @dataclass(frozen=True, slots=True)
 class Superblock:
-    """One set of NFS counters and the mounts that show the counters.
+    """One set of NFS counters and the mounts that show the counters."""
 
-    Attributes:
-        number: `major:minor`.
-        key: labels of the series.
-        encrypted: True with in-transit TLS.
-        record: the counters.
-        mounts: every visible mount of the superblock.
-        known: the service behind the superblock.
-    """
-
-    number: str
-    key: SeriesKey
-    encrypted: bool
-    record: NfsRecord
-    mounts: tuple[NfsMount, ...]
-    known: Known
+    number: str  # `major:minor`
+    key: SeriesKey  # labels of the series
+    encrypted: bool  # True with in-transit TLS
+    record: NfsRecord  # the counters
+    mounts: tuple[NfsMount, ...]  # every visible mount of the superblock
+    known: Known  # the service behind the superblock
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One reading of the client.
+    """One reading of the client."""
 
-    Attributes:
-        superblocks: every NFS superblock with a readable record.
-        present: `major:minor` of every NFS superblock in mountinfo, with a readable record or not.
-        skipped: a reason for each unusable record or line.
-        unresolved: forwarder addresses without an entry in the address map.
-        filtered: number of mounts that the operator's filters leave out.
-        left_out: number of superblocks above the supported number.
-    """
-
-    superblocks: tuple[Superblock, ...]
-    present: frozenset[str]
-    skipped: tuple[str, ...]
-    unresolved: frozenset[str]
-    filtered: int = 0
-    left_out: int = 0
+    superblocks: tuple[Superblock, ...]  # every NFS superblock with a readable record
+    present: frozenset[str]  # `major:minor` of every NFS superblock in mountinfo, with a readable record or not
+    skipped: tuple[str, ...]  # a reason for each unusable record or line
+    unresolved: frozenset[str]  # forwarder addresses without an entry in the address map
+    filtered: int = 0  # number of mounts that the operator's filters leave out
+    left_out: int = 0  # number of superblocks above the supported number
 
 
 NO_READING: Final = Reading((), frozenset(), (), frozenset())

@@ -82,7 +82,7 @@ def complete(answered: Iterable[str], had: Iterable[str]) -> bool:
 
 
 def _of_one(values: Mapping[tuple[str, str], float], overrides: CostOverrides) -> Bounds:
-    """Estimate one file system in one minute, from values by metric and dimension."""
+    """Return estimate one file system in one minute, from values by metric and dimension."""
     reads = [values.get((READS, bucket), 0.0) for bucket in _BUCKET_NAMES]
     writes = [values.get((WRITES, bucket), 0.0) for bucket in _BUCKET_NAMES]
     metadata = {operation: rate for (name, operation), rate in values.items() if name == METADATA}

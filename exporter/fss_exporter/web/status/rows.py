@@ -39,26 +39,16 @@ ESTIMATED_FROM_CLIENTS = "estimated from this host's mounts"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One quantity against its ceiling.
+    """One quantity against its ceiling."""
 
-    Attributes:
-        quantity: name of the quantity, with a fixed unit (operations/s, bytes/s, seconds, connections).
-        value: measured or estimated value.
-        limit: ceiling in the same unit. None without a published or configured ceiling.
-        source: origin of the value in words.
-        age_seconds: age of the value. None for a present value.
-        bounds: least and most possible value. None for an exact value.
-        note: exact meaning, e.g. the size bucket of a latency.
-        warning_ratio, critical_ratio: shares of the limit for a warning and for a critical alert.
-    """
-
-    quantity: Quantity
-    value: float
-    limit: float | None = None
-    source: str = ""
-    age_seconds: float | None = None
-    bounds: tuple[float, float] | None = None
-    note: str = ""
+    quantity: Quantity  # name of the quantity, with a fixed unit (operations/s, bytes/s, seconds, connections)
+    value: float  # measured or estimated value
+    limit: float | None = None  # ceiling in the same unit. None without a published or configured ceiling
+    source: str = ""  # origin of the value in words
+    age_seconds: float | None = None  # age of the value. None for a present value
+    bounds: tuple[float, float] | None = None  # least and most possible value. None for an exact value
+    note: str = ""  # exact meaning, e.g. the size bucket of a latency
+    # warning_ratio, critical_ratio: shares of the limit for a warning and for a critical alert
     warning_ratio: float = WARNING_RATIO
     critical_ratio: float = CRITICAL_RATIO
 
@@ -84,19 +74,15 @@ def _worst(usages: Iterable[Usage]) -> Level:
 
 @dataclass(frozen=True, slots=True)
 class MountTargetRow:
-    """A mount target with the load from OCI and from clients.
+    """A mount target with the load from OCI and from clients."""
 
-    Attributes:
-        name, region, address, shape, state: values of the inventory. The address is empty if unknown or not unique.
-        usages: in the order of `Quantity`. IOPS appear once for each source with a figure.
-    """
-
+    # name, region, address, shape, state: values of the inventory. The address is empty if unknown or not unique
     name: str
     region: str
     address: str
     shape: str
     state: str
-    usages: tuple[Usage, ...]
+    usages: tuple[Usage, ...]  # in the order of `Quantity`. IOPS appear once for each source with a figure
 
     @property
     def level(self) -> Level:
@@ -120,106 +106,75 @@ class MountTargetRow:
 
 @dataclass(frozen=True, slots=True)
 class AddressRow:
-    """A mounted address of this host.
+    """A mounted address of this host."""
 
-    Attributes:
-        address: the address.
-        mount_target: display name. Empty if this exporter does not poll OCI.
-        peak: busiest second of the last minute. The limit is the mount target's, or the standard shape's (see note).
-    """
-
-    address: str
-    mount_target: str
+    address: str  # the address
+    mount_target: str  # display name. Empty if this exporter does not poll OCI
+    # busiest second of the last minute. The limit is the mount target's, or the standard shape's (see note)
     peak: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class MountRow:
-    """The load of one export on this host, over the time that the page states.
+    """The load of one export on this host, over the time that the page states."""
 
-    Attributes:
-        server, export, address, mount_points: names of the mount.
-        iops: estimated mount-target IOPS with bounds.
-        share: share of all mounts of this host, 0 to 1. None without load.
-        top_operation: operation with the highest cost. Empty without load.
-        read_bytes_per_second, write_bytes_per_second: payload.
-        rtt_seconds, queue_seconds: mean times of an operation on network and server, and in the client. None without operations.
-    """
-
+    # server, export, address, mount_points: names of the mount
     server: str
     export: str
     address: str
     mount_points: tuple[str, ...]
-    iops: Usage
-    share: float | None
-    top_operation: str
+    iops: Usage  # estimated mount-target IOPS with bounds
+    share: float | None  # share of all mounts of this host, 0 to 1. None without load
+    top_operation: str  # operation with the highest cost. Empty without load
+    # read_bytes_per_second, write_bytes_per_second: payload
     read_bytes_per_second: float
     write_bytes_per_second: float
+    # rtt_seconds, queue_seconds: mean times of an operation on network and server, and in the client. None without
+    # operations
     rtt_seconds: float | None
     queue_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class CollectorRow:
-    """One of the exporter's collectors or background loops.
+    """One of the exporter's collectors or background loops."""
 
-    Attributes:
-        name: value of the `collector` label.
-        success: whether the last round had no error and the loop is not stalled.
-        duration_seconds: time of the last reading. None if unknown.
-        succeeded_seconds_ago: time since the last round without an error. None before the first.
-    """
-
-    name: str
-    success: bool
-    duration_seconds: float | None = None
-    succeeded_seconds_ago: float | None = None
+    name: str  # value of the `collector` label
+    success: bool  # whether the last round had no error and the loop is not stalled
+    duration_seconds: float | None = None  # time of the last reading. None if unknown
+    succeeded_seconds_ago: float | None = None  # time since the last round without an error. None before the first
 
 
 @dataclass(frozen=True, slots=True)
 class RegionRow:
-    """The poller's report on one region. None means not known yet.
-
-    Attributes:
-        success: whether OCI answered every query and inventory call of the last poll.
-        polled_seconds_ago, duration_seconds: of the last poll.
-        inventory_age_seconds: age of the last complete inventory.
-        newest_data_age_seconds, oldest_data_age_seconds: over all OCI metrics.
-        failed_metrics: OCI metrics with a failed last query.
-    """
+    """The poller's report on one region. None means not known yet."""
 
     region: str
-    success: bool
+    success: bool  # whether OCI answered every query and inventory call of the last poll
+    # polled_seconds_ago, duration_seconds: of the last poll
     polled_seconds_ago: float | None
     duration_seconds: float | None
-    inventory_age_seconds: float | None
+    inventory_age_seconds: float | None  # age of the last complete inventory
+    # newest_data_age_seconds, oldest_data_age_seconds: over all OCI metrics
     newest_data_age_seconds: float | None
     oldest_data_age_seconds: float | None
-    failed_metrics: tuple[str, ...]
+    failed_metrics: tuple[str, ...]  # OCI metrics with a failed last query
 
 
 @dataclass(frozen=True, slots=True)
 class StatusPage:
-    """Everything on the page.
+    """Everything on the page."""
 
-    Attributes:
-        version: version of the exporter.
-        now: time of the collection.
-        rates_over_seconds: time that the client rates cover. None in the exporter's first second.
-        problems: sentences about gaps of the monitoring.
-        discovering: regions without a complete first inventory.
-    """
-
-    version: str
-    now: datetime
+    version: str  # version of the exporter
+    now: datetime  # time of the collection
     mount_targets: tuple[MountTargetRow, ...]
     addresses: tuple[AddressRow, ...]
     mounts: tuple[MountRow, ...]
     collectors: tuple[CollectorRow, ...]
     regions: tuple[RegionRow, ...]
-    rates_over_seconds: float | None
-    problems: tuple[str, ...]
-    discovering: tuple[str, ...]
+    rates_over_seconds: float | None  # time that the client rates cover. None in the exporter's first second
+    problems: tuple[str, ...]  # sentences about gaps of the monitoring
+    discovering: tuple[str, ...]  # regions without a complete first inventory
 
     def count(self, level: Level) -> int:
         """How many mount targets are at a level."""

@@ -21,7 +21,13 @@ from fss_exporter.model.thresholds import (
 )
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.alarms.figures import CEILING_ALARMS, SERVICE_CEILING_ALARMS, CeilingAlarm, ServiceCeilingAlarm
+from fss_exporter.oci.alarms.figures import (
+    CEILING_ALARMS,
+    SERVICE_CEILING_ALARMS,
+    CeilingAlarm,
+    ServiceCeilingAlarm,
+    spell,
+)
 from fss_exporter.oci.mql import Comparison, Query
 from fss_exporter.oci.service_metrics import SERVICE_METRICS
 
@@ -50,7 +56,7 @@ class TestCeilings:
         if alarm is None or limit is None:
             return
         assert bounds(rule_queries(alarm)["WARNING"]) == (round(WARNING_RATIO * limit, 9),)
-        for part in (ceiling.spell(WARNING_RATIO * limit), ceiling.spell(limit), "80 %"):
+        for part in (spell(ceiling.kind, WARNING_RATIO * limit), spell(ceiling.kind, limit), "80 %"):
             assert part in alarm.body["body"]
         if shape is not STANDARD and ceiling.per_shape:
             assert "${" + shape.name.upper().replace("-", "_") + "_MOUNT_TARGET_OCIDS}" in alarm.body["query"]
@@ -92,8 +98,8 @@ class TestCeilingsOfOtherServices:
     def test_texts_state_threshold_and_ceiling(self, ceiling: ServiceCeilingAlarm) -> None:
         body = BY_KEY[ceiling.key].body["body"]
         for part in (
-            ceiling.spell(ceiling.ratio * ceiling.stated),
-            ceiling.spell(ceiling.stated),
+            spell(ceiling.kind, ceiling.ratio * ceiling.stated),
+            spell(ceiling.kind, ceiling.stated),
             f"{ceiling.ratio * 100:g} %",
         ):
             assert part in body

@@ -16,7 +16,7 @@ from fss_exporter.oci.alarms import pack, render
 from fss_exporter.oci.alarms.alarm_plan import plan
 from fss_exporter.oci.alarms.apply import apply, survey
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
-from fss_exporter.oci.alarms.figures import SERVICE_CEILING_ALARMS
+from fss_exporter.oci.alarms.figures import SERVICE_CEILING_ALARMS, spell
 from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import watched
 from fss_exporter.oci.oci_inventory import ServiceResource
@@ -129,7 +129,7 @@ def test_every_known_ceiling_is_watched_exactly_once(bought: list[tuple[tuple[st
                 and one.id in {ocid for names in named(alarm) for ocid in names.split("|")}
             ]
             assert len(watching) == (value is not None)
-            assert all(f"of {ceiling.spell(value or 0)}" in alarm.body["body"] for alarm in watching)
+            assert all(f"of {spell(ceiling.kind, value or 0)}" in alarm.body["body"] for alarm in watching)
 
 
 def test_terraform_has_them_as_well() -> None:

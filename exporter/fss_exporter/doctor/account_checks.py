@@ -1,7 +1,6 @@
 """Checks of an account: credentials, permissions, clock and metrics. Pure."""
 
 from collections.abc import Collection, Iterator
-from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Subscriptions, Tried
@@ -18,9 +17,7 @@ _LATE: Final = 300.0
 _PARTS: Final = (
     "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLustreFileSystems ListVolumes ListBootVolumes"
 )
-_LESSER: Final = MappingProxyType(
-    dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
-)
+_LESSER: Final = dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
 """Without these some metrics or names are missing, or only a check is; without the others there is nothing."""
 
 _NAMED: Final = 3

@@ -5,7 +5,6 @@ and for "does not exist", so a statement is what may be missing, not what is.
 """
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 NAMESPACE: Final = "oci_filestorage"
@@ -32,43 +31,39 @@ class Need:
         return f"target.metrics.namespace='{namespace or self.namespace}'" if self.namespace else ""
 
 
-NEEDS: Final = MappingProxyType(
-    {
-        "ListMetrics": Need("read", "metrics", namespace=NAMESPACE),
-        "SummarizeMetricsData": Need("read", "metrics", namespace=NAMESPACE),
-        "ListMountTargets": Need("inspect", "mount-targets"),
-        "ListFileSystems": Need("inspect", "file-systems"),
-        "ListExports": Need("read", "export-sets"),
-        "ListExportSets": Need("inspect", "export-sets"),
-        "ListReplications": Need("inspect", "replications"),
-        "ListOutboundConnectors": Need("inspect", "outbound-connectors"),
-        "GetPrivateIp": Need("inspect", "private-ips", where="compartment <compartment of the network>"),
-        "GetSubnet": Need("inspect", "subnets", where="compartment <compartment of the network>"),
-        "ListAvailabilityDomains": Need("inspect", "compartments", where="tenancy"),
-        "ListCompartments": Need("inspect", "compartments", where="tenancy"),
-        "ListRegionSubscriptions": Need("inspect", "tenancies", where="tenancy"),
-        "ListLustreFileSystems": Need("inspect", "lustre-file-systems"),
-        "ListVolumes": Need("inspect", "volumes"),
-        "ListBootVolumes": Need("inspect", "volumes"),
-        "ListAlarms": Need("inspect", "alarms"),
-        "GetAlarm": Need("read", "alarms"),
-        "CreateAlarm": Need("manage", "alarms"),
-        "UpdateAlarm": Need("manage", "alarms"),
-        "DeleteAlarm": Need("manage", "alarms"),
-        "PublishMessage": Need("use", "ons-topics", where="compartment <compartment of the topic>"),
-        "PostMetricData": Need("use", "metrics", namespace=PUBLISHED_NAMESPACE),
-    }
-)
+NEEDS: Final = {
+    "ListMetrics": Need("read", "metrics", namespace=NAMESPACE),
+    "SummarizeMetricsData": Need("read", "metrics", namespace=NAMESPACE),
+    "ListMountTargets": Need("inspect", "mount-targets"),
+    "ListFileSystems": Need("inspect", "file-systems"),
+    "ListExports": Need("read", "export-sets"),
+    "ListExportSets": Need("inspect", "export-sets"),
+    "ListReplications": Need("inspect", "replications"),
+    "ListOutboundConnectors": Need("inspect", "outbound-connectors"),
+    "GetPrivateIp": Need("inspect", "private-ips", where="compartment <compartment of the network>"),
+    "GetSubnet": Need("inspect", "subnets", where="compartment <compartment of the network>"),
+    "ListAvailabilityDomains": Need("inspect", "compartments", where="tenancy"),
+    "ListCompartments": Need("inspect", "compartments", where="tenancy"),
+    "ListRegionSubscriptions": Need("inspect", "tenancies", where="tenancy"),
+    "ListLustreFileSystems": Need("inspect", "lustre-file-systems"),
+    "ListVolumes": Need("inspect", "volumes"),
+    "ListBootVolumes": Need("inspect", "volumes"),
+    "ListAlarms": Need("inspect", "alarms"),
+    "GetAlarm": Need("read", "alarms"),
+    "CreateAlarm": Need("manage", "alarms"),
+    "UpdateAlarm": Need("manage", "alarms"),
+    "DeleteAlarm": Need("manage", "alarms"),
+    "PublishMessage": Need("use", "ons-topics", where="compartment <compartment of the topic>"),
+    "PostMetricData": Need("use", "metrics", namespace=PUBLISHED_NAMESPACE),
+}
 """By API operation."""
 
-_SUBJECTS: Final = MappingProxyType(
-    {
-        "config_file": "group <group>",
-        "instance_principal": "dynamic-group <dynamic group>",
-        "resource_principal": "dynamic-group <dynamic group>",
-        "workload_identity": "any-user",
-    }
-)
+_SUBJECTS: Final = {
+    "config_file": "group <group>",
+    "instance_principal": "dynamic-group <dynamic group>",
+    "resource_principal": "dynamic-group <dynamic group>",
+    "workload_identity": "any-user",
+}
 _WORKLOAD: Final = (
     "request.principal.type = 'workload', request.principal.namespace = '<namespace>', "
     "request.principal.service_account = '<service account>', request.principal.cluster_id = '<cluster OCID>'"

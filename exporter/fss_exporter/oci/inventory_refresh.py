@@ -41,9 +41,10 @@ _IN_DOMAINS: Final[tuple[tuple[str, type, str], ...]] = (
 )
 """Listings of one availability domain: field of `ListedResources`, record, API operation."""
 
-SERVICE_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {"lustre": ("ListLustreFileSystems",), "block-volume": ("ListVolumes", "ListBootVolumes")}
-)
+SERVICE_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "lustre": ("ListLustreFileSystems",),
+    "block-volume": ("ListVolumes", "ListBootVolumes"),
+}
 """API operations that list the resources of a service."""
 
 log = logging.getLogger(__name__)

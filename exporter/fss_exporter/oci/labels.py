@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from sys import intern
-from types import MappingProxyType
 from typing import Any, Final
 
 from fss_exporter.oci.oci_inventory import Inventory
@@ -63,18 +62,16 @@ def _itself(_: Inventory, key: Key) -> Labels:
     return key[:1]
 
 
-_RULES: Final[Mapping[Owner, _Rule]] = MappingProxyType(
-    {
-        "mount_target": _Rule(("resourceId",), _mount_target),
-        "file_system": _Rule(("resourceId",), _file_system),
-        "behind": _Rule(("mountTargetId", "resourceId"), _behind),
-        "ldap": _Rule(("mountTargetId", "obcResourceName"), _ldap),
-        "replication": _Rule(("resourceId", "resourceName"), _replication),
-        "tenancy": _Rule(("tenantId",), _itself),
-        "service": _Rule(("resourceId",), _service),
-        "lock_mode": _Rule(("lockMode",), _itself),
-    }
-)
+_RULES: Final[Mapping[Owner, _Rule]] = {
+    "mount_target": _Rule(("resourceId",), _mount_target),
+    "file_system": _Rule(("resourceId",), _file_system),
+    "behind": _Rule(("mountTargetId", "resourceId"), _behind),
+    "ldap": _Rule(("mountTargetId", "obcResourceName"), _ldap),
+    "replication": _Rule(("resourceId", "resourceName"), _replication),
+    "tenancy": _Rule(("tenantId",), _itself),
+    "service": _Rule(("resourceId",), _service),
+    "lock_mode": _Rule(("lockMode",), _itself),
+}
 
 
 @dataclass(frozen=True, slots=True)

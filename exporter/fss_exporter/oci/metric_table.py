@@ -6,7 +6,6 @@ follow that page where it does not contradict itself, and the charts where it do
 """
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from fss_exporter.catalogue import CATALOGUE
@@ -70,7 +69,7 @@ _TABLE: Final = (
     _events("LdapRequestErrors", "ldap", "ldap_request_errors_total", "requestType", "errorType"),
 )
 
-METRICS: Final[Mapping[str, OciMetric]] = MappingProxyType({metric.name: metric for metric in _TABLE})
+METRICS: Final[Mapping[str, OciMetric]] = {metric.name: metric for metric in _TABLE}
 """Every metric by its documented name, in the order of the queries."""
 
 

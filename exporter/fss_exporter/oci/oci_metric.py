@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal
 
 from fss_exporter.catalogue import Metric
@@ -17,9 +16,7 @@ Idle = Literal["zero", "silent", "state"]
 """What no point means: `zero` metrics send zeros while idle, so a missing point is a late one; `silent` ones send
 nothing while there is nothing to report; a `state` is sent always."""
 
-_OWN_DIMENSION: Final = MappingProxyType(
-    {"mount_target": "resourceId", "file_system": "resourceId", "service": "resourceId"}
-)
+_OWN_DIMENSION: Final = {"mount_target": "resourceId", "file_system": "resourceId", "service": "resourceId"}
 
 
 @dataclass(frozen=True, slots=True)

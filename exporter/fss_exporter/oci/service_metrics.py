@@ -6,7 +6,6 @@ points a resource has within it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from fss_exporter.catalogue import CATALOGUE
@@ -19,7 +18,7 @@ BLOCK: Final = "oci_blockstore"
 
 Rows = Iterable[tuple[tuple[str, ...], float]]
 
-NAMESPACES: Final[Mapping[str, str]] = MappingProxyType({"lustre": LUSTRE, "block-volume": BLOCK})
+NAMESPACES: Final[Mapping[str, str]] = {"lustre": LUSTRE, "block-volume": BLOCK}
 """Namespace of the metrics by service."""
 
 
@@ -67,7 +66,7 @@ _TABLE: Final = (
 DISCOVERED: Final = ("lustre",)
 """Services that are watched where there is something of them, without being asked for."""
 
-SERVICE_METRICS: Final[Mapping[str, OciMetric]] = MappingProxyType({metric.name: metric for metric in _TABLE})
+SERVICE_METRICS: Final[Mapping[str, OciMetric]] = {metric.name: metric for metric in _TABLE}
 """Every metric of the other services, by documented name."""
 
 

@@ -33,6 +33,25 @@ _LATENCY_AND_REQUESTS: Final = {
 }
 
 
+_UNITS: Final = {"iops": (1.0, "IOPS"), "connections": (1.0, "connections"), "capacity": (1e9, "GB")}
+"""Divisor and unit in texts by kind of ceiling; MB/s for the other kinds."""
+
+
+def spell(kind: str, value: float) -> str:
+    """Return a figure as texts write it: `40,000 IOPS`, `800 MB/s`, `8,000 GB`."""
+    divisor, unit = _UNITS.get(kind, (1e6, "MB/s"))
+    return f"{value / divisor:,.12g} {unit}"
+
+
+def _of_ceiling(kind: str, ratio: float, ceiling: float) -> dict[str, str]:
+    return {
+        "WARNING": literal(ratio * ceiling),
+        "WARNING_TEXT": spell(kind, ratio * ceiling),
+        "WARNING_PERCENT": percent(ratio),
+        "CEILING_TEXT": spell(kind, ceiling),
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class CeilingAlarm:
     """The template for one kind of ceiling of mount targets."""
@@ -46,21 +65,9 @@ class CeilingAlarm:
         value: float | None = getattr(limits, self.kind)
         return value
 
-    def spell(self, value: float) -> str:
-        """Return a figure as texts write it: `40,000 IOPS`, `800 MB/s`, `80,000 connections`."""
-        if self.kind.endswith("bytes_per_second"):
-            return f"{value / 1e6:,.12g} MB/s"
-        return f"{value:,.12g} {'IOPS' if self.kind == 'iops' else 'connections'}"
-
     def figures(self, shape: str, ceiling: float) -> Figures:
         """Return the figures for one shape and ceiling."""
-        return {
-            "WARNING": literal(WARNING_RATIO * ceiling),
-            "WARNING_TEXT": self.spell(WARNING_RATIO * ceiling),
-            "WARNING_PERCENT": percent(WARNING_RATIO),
-            "CEILING_TEXT": self.spell(ceiling),
-            "SHAPE": shape,
-        }
+        return {**_of_ceiling(self.kind, WARNING_RATIO, ceiling), "SHAPE": shape}
 
 
 CEILING_ALARMS: Final = {
@@ -103,25 +110,12 @@ class ServiceCeilingAlarm:
         ceilings = SERVICES[one.service].ceilings(one.kind, one.capacity_bytes)
         return ceilings.iops if self.kind == "iops" else ceilings.bytes_per_second
 
-    def spell(self, value: float) -> str:
-        """Return a figure as texts write it: `4,000 MB/s`, `20,000 IOPS`, `8,000 GB`."""
-        if self.kind == "capacity":
-            return f"{value / 1e9:,.12g} GB"
-        return f"{value:,.12g} IOPS" if self.kind == "iops" else f"{value / 1e6:,.12g} MB/s"
-
     def figures(self, ceiling: float, ids: Sequence[str]) -> Figures:
         """Return the figures for one ceiling and the resources that have it; no OCIDs for every resource."""
-        threshold = self.ratio * ceiling
-        return {
-            "WARNING": literal(threshold),
-            "WARNING_TEXT": self.spell(threshold),
-            "WARNING_PERCENT": percent(self.ratio),
-            "CEILING_TEXT": self.spell(ceiling),
-            "READS_AND_WRITES": self._reads_and_writes(threshold, ids),
-        }
-
-    def _reads_and_writes(self, threshold: float, ids: Sequence[str]) -> str:
-        return "" if self.metrics is None else _sum_is_at_least(*self.metrics, threshold * 60 * WINDOW_MINUTES, ids)
+        both = ""
+        if self.metrics is not None:
+            both = _sum_is_at_least(*self.metrics, self.ratio * ceiling * 60 * WINDOW_MINUTES, ids)
+        return {**_of_ceiling(self.kind, self.ratio, ceiling), "READS_AND_WRITES": both}
 
 
 SERVICE_CEILING_ALARMS: Final = {
@@ -181,21 +175,20 @@ def replication_figures(interval_seconds: float) -> Figures:
 
 def success_figures() -> Figures:
     """Return the figures on the success rate of NFS requests, which OCI publishes in percent."""
-    return {
-        "WARNING": literal(100 * SUCCESS_WARNING_RATIO),
-        "WARNING_PERCENT": percent(SUCCESS_WARNING_RATIO),
-        "CRITICAL": literal(100 * SUCCESS_CRITICAL_RATIO),
-        "CRITICAL_PERCENT": percent(SUCCESS_CRITICAL_RATIO),
-    }
+    return _warning_and_critical(SUCCESS_WARNING_RATIO, SUCCESS_CRITICAL_RATIO, scale=100)
 
 
 def utilization_figures() -> Figures:
     """Return the figures on published utilization, where 1 is the ceiling."""
+    return _warning_and_critical(WARNING_RATIO, CRITICAL_RATIO, scale=1)
+
+
+def _warning_and_critical(warning: float, critical: float, scale: float) -> Figures:
     return {
-        "WARNING": literal(WARNING_RATIO),
-        "WARNING_PERCENT": percent(WARNING_RATIO),
-        "CRITICAL": literal(CRITICAL_RATIO),
-        "CRITICAL_PERCENT": percent(CRITICAL_RATIO),
+        "WARNING": literal(scale * warning),
+        "WARNING_PERCENT": percent(warning),
+        "CRITICAL": literal(scale * critical),
+        "CRITICAL_PERCENT": percent(critical),
     }
 
 

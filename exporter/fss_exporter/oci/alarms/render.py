@@ -42,17 +42,18 @@ def files(alarms: Sequence[Alarm], form: Form) -> dict[str, str]:
     """Return content by file name: a file for each alarm, or a single file of Terraform resources."""
     if form == "terraform":
         return {"alarms.tf": terraform(alarms)}
-    write = cli_json if form == "cli" else api_json
-    return {f"{alarm.name}.json": write(alarm) for alarm in alarms}
+    return {f"{alarm.name}.json": _WRITERS[form](alarm) for alarm in alarms}
 
 
 def document(alarms: Sequence[Alarm], form: Form) -> str:
     """Return all alarms in one text: a JSON list, or Terraform resources."""
     if form == "terraform":
         return terraform(alarms)
-    write = cli_json if form == "cli" else api_json
-    listed = [json.loads(write(alarm)) for alarm in alarms]
+    listed = [json.loads(_WRITERS[form](alarm)) for alarm in alarms]
     return json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
+
+
+_WRITERS: Final = {"json": api_json, "cli": cli_json}
 
 
 class _Reference(str):

@@ -70,12 +70,8 @@ def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> d
 
 
 def _metrics(session: Session, compartment_id: str, wanted: Mapping[str, object], *, in_subtree: bool) -> list[Any]:
+    # by keyword, because a refusal names the compartment of the call
     options: dict[str, object] = {"compartment_id": compartment_id, "list_metrics_details": dict(wanted)}
     if in_subtree:
         options["compartment_id_in_subtree"] = True
-    return _rows(session, "monitoring", "list_metrics", **options)
-
-
-def _rows(session: Session, service: str, operation: str, **options: object) -> list[Any]:
-    # by keyword, because a refusal names the compartment it was about
-    return [row for page in session.pages(service, operation, **options) for row in page]
+    return [row for page in session.pages("monitoring", "list_metrics", **options) for row in page]

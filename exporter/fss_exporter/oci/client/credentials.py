@@ -113,16 +113,14 @@ def _session_token(config: Mapping[str, Any]) -> Any:
     return oci.auth.signers.SecurityTokenSigner(token, key)
 
 
-_PRINCIPAL_ADVICE: Final = MappingProxyType(
-    {
-        "instance_principal": "the instance metadata service at 169.254.169.254 gave no certificate. Run this on an OCI "
-        "compute instance, or choose another oci.auth.",
-        "resource_principal": "the environment has no OCI_RESOURCE_PRINCIPAL_VERSION that can be used. Run this in an OCI "
-        "function or container instance, or choose another oci.auth.",
-        "workload_identity": "the cluster gave no token. Run this in a pod of an enhanced OKE cluster, or choose another "
-        "oci.auth.",
-    }
-)
+_PRINCIPAL_ADVICE: Final = {
+    "instance_principal": "the instance metadata service at 169.254.169.254 gave no certificate. Run this on an OCI "
+    "compute instance, or choose another oci.auth.",
+    "resource_principal": "the environment has no OCI_RESOURCE_PRINCIPAL_VERSION that can be used. Run this in an OCI "
+    "function or container instance, or choose another oci.auth.",
+    "workload_identity": "the cluster gave no token. Run this in a pod of an enhanced OKE cluster, or choose another "
+    "oci.auth.",
+}
 
 
 def _principal(auth: str) -> Any:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from sys import intern
-from types import MappingProxyType
 from typing import Any, Final
 
 from fss_exporter.oci.oci_inventory import (
@@ -22,7 +21,7 @@ Row = Mapping[str, Any]
 HYDRATING: Final = "HYDRATING"
 """State of a clone that still copies the data of its parent; OCI tells it by a field beside the state."""
 
-_NO_TAGS: Final[Mapping[str, str]] = MappingProxyType({})
+_NO_TAGS: Final[Mapping[str, str]] = {}
 
 
 def records_of(make: Callable[[Row], Any], rows: Iterable[Any]) -> tuple[list[Any], int]:

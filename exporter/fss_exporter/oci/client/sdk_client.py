@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer
@@ -25,27 +24,23 @@ _PAGE_ROWS: Final = 1000
 
 Make = Callable[[Mapping[str, Any]], Any]
 
-_LISTINGS: Final[Mapping[type, tuple[str, Make]]] = MappingProxyType(
-    {
-        MountTarget: ("list_mount_targets", listed_records.mount_target),
-        FileSystem: ("list_file_systems", listed_records.file_system),
-        ExportSet: ("list_export_sets", listed_records.export_set),
-        Export: ("list_exports", listed_records.export),
-        Replication: ("list_replications", listed_records.replication),
-        Connector: ("list_outbound_connectors", listed_records.connector),
-    }
-)
-_SERVICE_LISTINGS: Final[Mapping[str, tuple[str, str, Make]]] = MappingProxyType(
-    {
-        "ListLustreFileSystems": (
-            "lustre_file_storage",
-            "list_lustre_file_systems",
-            listed_records.lustre_file_system,
-        ),
-        "ListVolumes": ("block_storage", "list_volumes", listed_records.volume),
-        "ListBootVolumes": ("block_storage", "list_boot_volumes", listed_records.volume),
-    }
-)
+_LISTINGS: Final[Mapping[type, tuple[str, Make]]] = {
+    MountTarget: ("list_mount_targets", listed_records.mount_target),
+    FileSystem: ("list_file_systems", listed_records.file_system),
+    ExportSet: ("list_export_sets", listed_records.export_set),
+    Export: ("list_exports", listed_records.export),
+    Replication: ("list_replications", listed_records.replication),
+    Connector: ("list_outbound_connectors", listed_records.connector),
+}
+_SERVICE_LISTINGS: Final[Mapping[str, tuple[str, str, Make]]] = {
+    "ListLustreFileSystems": (
+        "lustre_file_storage",
+        "list_lustre_file_systems",
+        listed_records.lustre_file_system,
+    ),
+    "ListVolumes": ("block_storage", "list_volumes", listed_records.volume),
+    "ListBootVolumes": ("block_storage", "list_boot_volumes", listed_records.volume),
+}
 
 
 class SdkClient:

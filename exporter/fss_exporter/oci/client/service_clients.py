@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final
 
 import oci.monitoring
@@ -47,7 +46,7 @@ class MonitoringClient(oci.monitoring.MonitoringClient):  # type: ignore[misc]  
         return Response(answer.status, answer.headers, data, answer.request)
 
 
-_HEADERS: Final = MappingProxyType({"accept": "application/json", "content-type": "application/json"})
+_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +61,27 @@ class PlainService:
 
 _CORE_ENDPOINT: Final = "https://iaas.{region}.{secondLevelDomain}"
 
-PLAIN_SERVICES: Final[Mapping[str, PlainService]] = MappingProxyType(
-    {
-        "virtual_network": PlainService(
-            "/20160918",
-            _CORE_ENDPOINT,
-            {"get_private_ip": "/privateIps/{}", "list_private_ips": "/privateIps", "get_subnet": "/subnets/{}"},
-            "iaas",
-        ),
-        "block_storage": PlainService(
-            "/20160918", _CORE_ENDPOINT, {"list_volumes": "/volumes", "list_boot_volumes": "/bootVolumes"}, "iaas"
-        ),
-        "lustre_file_storage": PlainService(
-            "/20250228",
-            "https://lustre-file-storage.{region}.oci.{secondLevelDomain}",
-            {"list_lustre_file_systems": "/lustreFileSystems"},
-        ),
-        "limits": PlainService(
-            "/20190729",
-            "https://limits.{region}.oci.{secondLevelDomain}",
-            {"list_limit_values": "/limitValues"},
-        ),
-    }
-)
+PLAIN_SERVICES: Final[Mapping[str, PlainService]] = {
+    "virtual_network": PlainService(
+        "/20160918",
+        _CORE_ENDPOINT,
+        {"get_private_ip": "/privateIps/{}", "list_private_ips": "/privateIps", "get_subnet": "/subnets/{}"},
+        "iaas",
+    ),
+    "block_storage": PlainService(
+        "/20160918", _CORE_ENDPOINT, {"list_volumes": "/volumes", "list_boot_volumes": "/bootVolumes"}, "iaas"
+    ),
+    "lustre_file_storage": PlainService(
+        "/20250228",
+        "https://lustre-file-storage.{region}.oci.{secondLevelDomain}",
+        {"list_lustre_file_systems": "/lustreFileSystems"},
+    ),
+    "limits": PlainService(
+        "/20190729",
+        "https://limits.{region}.oci.{secondLevelDomain}",
+        {"list_limit_values": "/limitValues"},
+    ),
+}
 """Services by the name `Session.call` knows them by. Paths and endpoints: OCI Python SDK 2.189."""
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, Final
 
 from circuitbreaker import CircuitBreakerError
@@ -27,14 +26,12 @@ from fss_exporter.oci.client.failures import broken, clock_skew, translate
 from fss_exporter.oci.client.service_clients import PLAIN_SERVICES, PlainClient
 from fss_exporter.oci.iam import statement
 
-_GENERATED_CLIENTS: Final = MappingProxyType(
-    {
-        "monitoring": ("fss_exporter.oci.client.service_clients", "MonitoringClient"),
-        "monitoring_ingestion": ("oci.monitoring", "MonitoringClient"),  # PostMetricData has a host of its own
-        "file_storage": ("oci.file_storage", "FileStorageClient"),
-        "identity": ("oci.identity", "IdentityClient"),
-    }
-)
+_GENERATED_CLIENTS: Final = {
+    "monitoring": ("fss_exporter.oci.client.service_clients", "MonitoringClient"),
+    "monitoring_ingestion": ("oci.monitoring", "MonitoringClient"),  # PostMetricData has a host of its own
+    "file_storage": ("oci.file_storage", "FileStorageClient"),
+    "identity": ("oci.identity", "IdentityClient"),
+}
 
 _ATTEMPTS: Final = 3
 _FIRST_PAUSE_SECONDS: Final = 1.0

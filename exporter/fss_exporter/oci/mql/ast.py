@@ -188,8 +188,7 @@ class Arithmetic:
     right: "Expression"
 
     def __str__(self) -> str:
-        mine = precedence(self)
-        return f"{_within(self.left, mine)} {self.operator} {_within(self.right, mine + 1)}"
+        return _binary(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +219,7 @@ class Join:
     right: "Expression"
 
     def __str__(self) -> str:
-        mine = precedence(self)
-        return f"{_within(self.left, mine)} {self.operator} {_within(self.right, mine + 1)}"
+        return _binary(self)
 
 
 Expression: TypeAlias = Constant | Query | Arithmetic | Comparison | Join
@@ -242,6 +240,11 @@ def precedence(node: Expression) -> int:
             return 5
         case _:
             return 6
+
+
+def _binary(node: Arithmetic | Join) -> str:
+    mine = precedence(node)
+    return f"{_within(node.left, mine)} {node.operator} {_within(node.right, mine + 1)}"
 
 
 def _within(node: Expression, least: int) -> str:

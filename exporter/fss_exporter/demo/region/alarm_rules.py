@@ -6,7 +6,6 @@ first clear minute. Overrides are tried in order, then the base rule. No minute 
 The internal reset period of silent streams (about 13 minutes) is not modelled: a silent stream is clear at once.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.monitoring_api import MonitoringApi, epoch, parsed_query
+from fss_exporter.oci.alarms.alarm_plan import iso_seconds
 from fss_exporter.oci.mql import is_trigger
 
 Alarm = Mapping[str, Any]
@@ -33,17 +33,13 @@ DEFAULTS: dict[str, Any] = {
 }
 """Values that the service fills in for fields that are not given, documented."""
 
-_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?)?", re.ASCII)
 _DAY = 1440
 
 
 def minutes_of(duration: str) -> int | None:
-    """Return whole minutes of an ISO 8601 duration of days, hours and minutes; None for any other text."""
-    found = _DURATION.fullmatch(duration)
-    if found is None or not any(found.groups()):
-        return None
-    days, hours, minutes = (int(part or 0) for part in found.groups())
-    return days * _DAY + hours * 60 + minutes
+    """Return the whole minutes of an ISO 8601 duration; None for any other text."""
+    seconds = iso_seconds(duration)
+    return seconds // 60 if seconds is not None and seconds % 60 == 0 else None
 
 
 def check_alarm(alarm: Alarm, tenancy: Tenancy) -> None:

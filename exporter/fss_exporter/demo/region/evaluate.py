@@ -7,7 +7,7 @@ How the dimensions of two joined queries are matched is not documented; here the
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TypeVar
 
@@ -124,8 +124,7 @@ def _evaluate(expression: Expression, source: Source, minutes: Sequence[int]) ->
 
 
 def _mapped(line: ResultStream, change: Callable[[float], float]) -> ResultStream:
-    points = {minute: change(value) for minute, value in line.points.items()}
-    return ResultStream(line.name, line.compartment_id, line.dimensions, line.metadata, points)
+    return replace(line, points={minute: change(value) for minute, value in line.points.items()})
 
 
 def _predicate(sign: str, bounds: tuple[float, ...]) -> Callable[[float], bool]:
@@ -152,7 +151,7 @@ def _arithmetic(node: Arithmetic, source: Source, minutes: Sequence[int]) -> lis
             for minute in shown.points
             if minute in one.points and minute in other.points and (other.points[minute] or node.operator not in "/%")
         }
-        results.append(ResultStream(shown.name, shown.compartment_id, shown.dimensions, shown.metadata, points))
+        results.append(replace(shown, points=points))
     return results
 
 
@@ -170,8 +169,7 @@ def _join(sign: str, left: list[ResultStream], right: list[ResultStream]) -> lis
         for minute in sorted({minute for line in present for minute in line.points}):
             held = sum(bool(line.points.get(minute)) for line in present)
             points[minute] = float(held >= 1 if sign == "||" else held == 2)
-        first = present[0]
-        joined.append(ResultStream(first.name, first.compartment_id, first.dimensions, first.metadata, points))
+        joined.append(replace(present[0], points=points))
     return joined
 
 
@@ -222,8 +220,7 @@ def _across(lines: list[ResultStream], stage: Stage) -> list[ResultStream]:
             value = _take(stage.statistic, observed)
             if value is not None:
                 points[minute] = value
-        first = members[0]
-        results.append(ResultStream(first.name, first.compartment_id, dimensions, first.metadata, points))
+        results.append(replace(members[0], dimensions=dimensions, points=points))
     return results
 
 

@@ -1,9 +1,10 @@
 """The small tenancy of the demo, read from `tenancy.yml`, and a tenancy of any size to measure with."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -13,6 +14,7 @@ from fss_exporter.demo.region.demo_tenancy import (
     DemoFileSystem,
     DemoMountTarget,
     DemoReplication,
+    DemoResource,
     Link,
     LustreFileSystem,
     Subnet,
@@ -25,6 +27,8 @@ from fss_exporter.demo.region.requests_per_second import RequestMix, RequestRate
 _DATA: Mapping[str, Any] = yaml.safe_load(files(__package__).joinpath("tenancy.yml").read_text())
 _REQUESTS = {name: RequestMix(tuple(RequestRate(*row) for row in rows)) for name, rows in _DATA["requests"].items()}
 REGION: str = _DATA["region"]
+_Place = tuple[str, str]  # OCID of the compartment, availability domain
+_Record = TypeVar("_Record", bound=DemoResource)
 
 
 class _Builder:
@@ -42,19 +46,18 @@ class _Builder:
     def subnet(self, compartment: DemoCompartment, name: str, cidr: str, label: str | None) -> Subnet:
         return Subnet(self.id("subnet", f"sn-{name}"), f"sn-{name}", compartment.id, self.id("vcn", "fss"), cidr, label)
 
-    def mount_target(
-        self, name: str, place: tuple[str, str], subnet: Subnet, *, shape: str = "standard", **row: Any
-    ) -> DemoMountTarget:
-        ids = {"export_set_id": self.id("exportset", name), "private_ip_id": self.id("privateip", name)}
-        given = {"host_label": name, "ceilings": _DATA["ceilings"][shape], **ids, **row}
-        return DemoMountTarget(self.id("mounttarget", name), name, *place, subnet.id, **given)
+    def resource(self, record: type[_Record], kind: str, name: str, place: _Place, **row: Any) -> _Record:
+        return record(self.id(kind, name), name, *place, **row)
 
-    def file_system(
-        self, name: str, place: tuple[str, str], used_bytes: int, *, quotas: bool = False
-    ) -> DemoFileSystem:
+    def mount_target(self, name: str, place: _Place, subnet: Subnet, *, shape: str = "standard", **row: Any) -> Any:
+        ids = {"export_set_id": self.id("exportset", name), "private_ip_id": self.id("privateip", name)}
+        given = {"host_label": name, "ceilings": _DATA["ceilings"][shape], "subnet_id": subnet.id, **ids, **row}
+        return self.resource(DemoMountTarget, "mounttarget", name, place, **given)
+
+    def file_system(self, name: str, place: _Place, used_bytes: int, *, quotas: bool = False) -> DemoFileSystem:
         """Return a file system, metered with snapshots and directory entries and so larger than its data."""
-        metered = used_bytes + used_bytes // 9
-        return DemoFileSystem(self.id("filesystem", name), name, *place, metered, used_bytes, quotas)
+        sizes = {"metered_bytes": used_bytes + used_bytes // 9, "used_bytes": used_bytes}
+        return self.resource(DemoFileSystem, "filesystem", name, place, quota_rules=quotas, **sizes)
 
     def link(self, target: DemoMountTarget, system: DemoFileSystem, path: str, requests: str) -> Link:
         return Link(self.id("export", f"{target.name}:{path}"), target.id, system.id, path, _REQUESTS[requests])
@@ -68,20 +71,34 @@ def small(region: str = REGION) -> Tenancy:
     zones = {zone: f"qIZq:{region.upper()}-{zone}" for zone in ("AD-1", "AD-2")}
     places = {name: (compartments[one].id, zones[zone]) for name, (one, zone) in _DATA["places"].items()}
     subnets = {name: build.subnet(compartments["network"], name, *row) for name, row in _DATA["subnets"].items()}
-    connector = DemoConnector(
-        build.id("outboundconnector", "ldap-corp"), "ldap-corp", *places["here"], "ldap.corp.example", 636, "cn=nfs"
-    )
+    ldap = {"hostname": "ldap.corp.example", "port": 636, "bind_dn": "cn=nfs"}
+    connector = build.resource(DemoConnector, "outboundconnector", "ldap-corp", places["here"], **ldap)
     targets = {}
-    for name, row in _DATA["mount_targets"].items():
-        rest = {key: value for key, value in row.items() if key not in ("place", "subnet", "connector")}
-        rest["connector_id"] = connector.id if "connector" in row else ""
-        targets[name] = build.mount_target(name, places[row["place"]], subnets[row["subnet"]], **rest)
+    for name, row in _rows("mount_targets", places):
+        row["connector_id"] = connector.id if row.pop("connector", None) else ""
+        targets[name] = build.mount_target(name, row.pop("place"), subnets[row.pop("subnet")], **row)
     systems = {
         name: build.file_system(name, places[place], terabytes * 10**12, quotas=quotas)
         for name, (place, terabytes, quotas) in _DATA["file_systems"].items()
     }
-    source, copy = systems["projects"].id, ocid("filesystem", "eu-zurich-1", "projects")
-    replication = build.id("replication", "projects"), "projects-to-zurich", *places["here"]
+    replication = build.resource(
+        DemoReplication,
+        "replication",
+        "projects",
+        places["here"],
+        file_system_id=systems["projects"].id,
+        target_id=ocid("filesystem", "eu-zurich-1", "projects"),
+        interval_minutes=60,
+        bytes_per_second=24_000_000,
+    )
+    lustre = [
+        build.resource(LustreFileSystem, "lustrefilesystem", name, subnet_id=subnets[row.pop("subnet")].id, **row)
+        for name, row in _rows("lustre", places)
+    ]
+    volumes = [
+        build.resource(Volume, "bootvolume" if row.get("boot") else "volume", name, **row)
+        for name, row in _rows("volumes", places)
+    ]
     return Tenancy(
         id=build.tenancy_id,
         name="fssdemo",
@@ -93,30 +110,19 @@ def small(region: str = REGION) -> Tenancy:
         mount_targets=tuple(targets.values()),
         file_systems=tuple(systems.values()),
         links=tuple(build.link(targets[one], systems[other], path, mix) for one, other, path, mix in _DATA["exports"]),
-        replications=(DemoReplication(*replication, source, copy, 60, 24_000_000),),
+        replications=(replace(replication, name="projects-to-zurich"),),
         connectors=(connector,),
         topics=(build.id("onstopic", "storage-oncall"),),
         streams=(build.id("stream", "alarms"),),
-        lustre_file_systems=tuple(_lustre(build, name, places, subnets, row) for name, row in _DATA["lustre"].items()),
-        volumes=tuple(_volume(build, name, places, row) for name, row in _DATA["volumes"].items()),
+        lustre_file_systems=tuple(lustre),
+        volumes=tuple(volumes),
     )
 
 
-def _lustre(
-    build: _Builder,
-    name: str,
-    places: Mapping[str, tuple[str, str]],
-    subnets: Mapping[str, Subnet],
-    row: dict[str, Any],
-) -> LustreFileSystem:
-    rest = {key: value for key, value in row.items() if key not in ("place", "subnet")}
-    where = (*places[row["place"]], subnets[row["subnet"]].id)
-    return LustreFileSystem(build.id("lustrefilesystem", name), name, *where, **rest)
-
-
-def _volume(build: _Builder, name: str, places: Mapping[str, tuple[str, str]], row: dict[str, Any]) -> Volume:
-    rest = {key: value for key, value in row.items() if key != "place"}
-    return Volume(build.id("bootvolume" if row.get("boot") else "volume", name), name, *places[row["place"]], **rest)
+def _rows(kind: str, places: Mapping[str, _Place]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and fields of each resource of a kind, with compartment and availability domain as `place`."""
+    for name, row in _DATA[kind].items():
+        yield name, {**row, "place": places[row["place"]]}
 
 
 def large(

@@ -41,7 +41,7 @@ _LEFT_ALONE: Final = frozenset(
 )
 """Fields of an alarm that OCI or other people set and that cannot silence it."""
 
-_ISO: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+_ISO: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,8 @@ def _meaning(name: str, value: Any) -> object:  # a JSON value
         except MqlError:
             return value
     if name.endswith("Duration") and isinstance(value, str):
-        return _seconds(value)
+        seconds = iso_seconds(value)
+        return value if seconds is None else seconds
     if name == "destinations":
         return frozenset(value or ())
     if name == "overrides":
@@ -190,9 +191,10 @@ def _meaning(name: str, value: Any) -> object:  # a JSON value
     return value
 
 
-def _seconds(text: str) -> int | str:
+def iso_seconds(text: str) -> int | None:
+    """Return the seconds of an ISO 8601 duration of days to seconds; None for any other text."""
     found = _ISO.fullmatch(text)
     if found is None or not any(found.groups()):
-        return text
+        return None
     days, hours, minutes, seconds = (int(group or 0) for group in found.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

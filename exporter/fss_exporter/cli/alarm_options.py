@@ -1,7 +1,7 @@
 """The flags all `alarms` commands share, and what is made of them: where alarms go and what they are fitted to."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import click
 
-from fss_exporter.cli.account_flags import credential_options
-from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account import account_settings, credential_options, credentials_of, sessions_of
+from fss_exporter.cli.flags import Command, with_options
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
@@ -77,16 +77,14 @@ _SCOPE: Final = (
 )
 
 
-def shared(command: Callable[..., Any]) -> Callable[..., Any]:
+def shared(command: Command) -> Command:
     """Add the flags to a command; it takes them as keywords, for `options_of`."""
-    for option in reversed(_SCOPE):
-        command = option(command)
-    return credential_options(command)
+    return credential_options(with_options(command, _SCOPE))
 
 
 def options_of(**flags: Any) -> AlarmFlags:
     """Return the flags as `shared` adds them."""
-    own = {field.name for field in fields(AlarmFlags)}
+    own = {one.name for one in fields(AlarmFlags)}
     account = {name: value for name, value in flags.items() if name not in own}
     return AlarmFlags(account=account, **{name: value for name, value in flags.items() if name in own})
 

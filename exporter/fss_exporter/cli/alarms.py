@@ -22,7 +22,7 @@ from fss_exporter.cli.alarm_options import (
     shared,
     stated_targets,
 )
-from fss_exporter.cli.command_group import CommandGroup
+from fss_exporter.cli.flags import CommandGroup
 from fss_exporter.cli.terminal import echo
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.alarms import render as rendering, saved as saving, show

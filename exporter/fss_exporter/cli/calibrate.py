@@ -28,8 +28,7 @@ from fss_exporter.calibrate.calibration_steps import (
 from fss_exporter.calibrate.nfs_requests import NfsRequests
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
-from fss_exporter.cli.account_flags import account_options
-from fss_exporter.cli.account_options import account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account import account_options, account_settings, credentials_of, sessions_of
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.procfs import OWN_PID, Procfs

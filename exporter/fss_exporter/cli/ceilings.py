@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from fss_exporter.cli.service_claims import services_of
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.storage_service import Ceilings
-from fss_exporter.nfs.mount_services import BY_NAME, MountKey, Services
+from fss_exporter.nfs.mount_services import BY_NAME, Claim, MountKey, Services
+
+if TYPE_CHECKING:
+    from fss_exporter.settings import Settings
 
 NO_SHAPE = "none"
 
@@ -67,4 +70,16 @@ def judge(shape: str, config_file: Path | None) -> Judge:
     }
     return Judge(
         shape, limits, by_address, dict(settings.address_map), services_of(settings), settings.cost_model.overrides
+    )
+
+
+def services_of(settings: "Settings | None") -> Services:
+    """Tells the service of a mount; by its name alone where there are no settings."""
+    if settings is None or not settings.services:
+        return BY_NAME
+    return Services(
+        [
+            Claim(one.service, one.type or "", one.capacity, one.address or "", one.server or "", one.export or "")
+            for one in settings.services
+        ]
     )

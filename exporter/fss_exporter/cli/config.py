@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from fss_exporter.cli.command_group import CommandGroup
+from fss_exporter.cli.flags import CommandGroup
 from fss_exporter.cli.terminal import echo
 from fss_exporter.settings import Settings, load
 

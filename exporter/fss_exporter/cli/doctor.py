@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fss_exporter import __version__, tables
-from fss_exporter.cli.account_flags import account_options
-from fss_exporter.cli.account_options import account_settings
-from fss_exporter.cli.ceilings import judge, shape_option
-from fss_exporter.cli.flags import duration
-from fss_exporter.cli.host_flags import PROCFS, kernel_options, procfs_options
-from fss_exporter.cli.service_claims import services_of
+from fss_exporter.cli.account import account_options, account_settings
+from fss_exporter.cli.ceilings import judge, services_of, shape_option
+from fss_exporter.cli.flags import PROCFS, duration, kernel_options, procfs_options, taken_from
 from fss_exporter.doctor import report
 from fss_exporter.doctor.client_probe import ClientProbe, tracefs_of
 from fss_exporter.doctor.exact import check_exact
@@ -97,12 +94,10 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
 
     Exit code 0 fine, 1 warnings, 2 problems, a mistake on the command line, or nothing checked.
     """
-    names = DoctorFlags.__dataclass_fields__
-    options = DoctorFlags(**{name: value for name, value in flags.items() if name in names})
-    given = {name: value for name, value in flags.items() if name not in names}
-    settings = account_settings(config_file, **given)
+    options = taken_from(DoctorFlags, flags)  # the flags that remain name the account
+    settings = account_settings(config_file, **flags)
     _check_flags(options)
-    regions, about_account = _account(options, settings, asked=config_file is not None or any(given.values()))
+    regions, about_account = _account(options, settings, asked=config_file is not None or any(flags.values()))
     if not options.client and not about_account:
         raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
     about_client: list[Finding] = []

@@ -16,8 +16,7 @@ from fss_exporter import tables
 from fss_exporter.cli import iostat_report
 from fss_exporter.cli.ceilings import Judge, judge, shape_option
 from fss_exporter.cli.exact_mode import Exact, exact
-from fss_exporter.cli.flags import config_option
-from fss_exporter.cli.host_flags import exact_options, procfs_options
+from fss_exporter.cli.flags import config_option, exact_options, procfs_options
 from fss_exporter.cli.iostat_report import MountPoints, Report, ReportOrder
 from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
 from fss_exporter.errors import SourceError, UsageError

@@ -15,7 +15,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from fss_exporter import __version__
 from fss_exporter.cli import terminal
-from fss_exporter.cli.command_group import CommandGroup
+from fss_exporter.cli.flags import CommandGroup
 from fss_exporter.errors import INSTALL_OCI, FssError, UsageError
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

@@ -12,11 +12,10 @@ from typing import Any
 import click
 
 from fss_exporter.catalogue.text import plain
-from fss_exporter.cli.flags import config_option
-from fss_exporter.cli.host_flags import procfs_options
+from fss_exporter.cli.ceilings import services_of
+from fss_exporter.cli.flags import config_option, procfs_options, taken_from
 from fss_exporter.cli.nfs_agent import wanted_mounts
 from fss_exporter.cli.nfs_flags import NfsFlags, filter_options
-from fss_exporter.cli.service_claims import services_of
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs import kept_state
@@ -47,7 +46,7 @@ def once(*, output: Path | None, config_file: Path | None, **flags: Any) -> None
 
     On standard output, counters start at each mount. With --output, counters continue from run to run, as with `serve`.
     """
-    nfs = NfsFlags.taken_from(flags)
+    nfs = taken_from(NfsFlags, flags)
     nfs.check()
     run = _Run(nfs, config_file)
     if output is None:

@@ -1,13 +1,12 @@
 """The flags of `plan`."""
 
-from collections.abc import Callable
-from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import click
+from click import option
 
 from fss_exporter import units
+from fss_exporter.cli.flags import Command, with_options
 from fss_exporter.cli.saved_files import seconds_option
 from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES
 from fss_exporter.model.thresholds import WARNING_RATIO
@@ -27,18 +26,14 @@ def _operations_of(_: click.Context, __: click.Parameter, values: tuple[str, ...
     return found
 
 
-def _option(*names: str, **attributes: Any) -> Callable[..., Any]:
-    return click.option(*names, **attributes)
-
-
 _WORKLOAD = (
-    _option("--reads", type=units.rate, metavar="RATE", help="Reads per second."),
-    _option("--read-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --reads, e.g. 500MB/s."),
-    _option("--read-size", type=units.size, metavar="SIZE", help="Bytes of a read.  [default: 1MiB]"),
-    _option("--writes", type=units.rate, metavar="RATE", help="Writes per second."),
-    _option("--write-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --writes."),
-    _option("--write-size", type=units.size, metavar="SIZE", help="Bytes of a write.  [default: 1MiB]"),
-    _option(
+    option("--reads", type=units.rate, metavar="RATE", help="Reads per second."),
+    option("--read-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --reads, e.g. 500MB/s."),
+    option("--read-size", type=units.size, metavar="SIZE", help="Bytes of a read.  [default: 1MiB]"),
+    option("--writes", type=units.rate, metavar="RATE", help="Writes per second."),
+    option("--write-bandwidth", type=units.bandwidth, metavar="RATE", help="In place of --writes."),
+    option("--write-size", type=units.size, metavar="SIZE", help="Bytes of a write.  [default: 1MiB]"),
+    option(
         "--operation",
         "operations",
         multiple=True,
@@ -46,14 +41,14 @@ _WORKLOAD = (
         metavar="NAME=RATE",
         help="Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100. Repeatable.",
     ),
-    _option("--mix", is_flag=True, help="The rates are proportions. --concurrency and --latency set the amount."),
-    _option(
+    option("--mix", is_flag=True, help="The rates are proportions. --concurrency and --latency set the amount."),
+    option(
         "--files",
         type=click.IntRange(1, MOST_REQUESTS),
         metavar="N",
         help="A job of N files: the rates are operations of one file. How long does the job take?",
     ),
-    _option(
+    option(
         "--bytes",
         "total_bytes",
         type=units.size,
@@ -62,35 +57,35 @@ _WORKLOAD = (
     ),
 )
 _RECORDED = (
-    _option(
+    option(
         "--mountstats",
         nargs=2,
         type=_PATH,
         metavar="BEFORE AFTER",
         help="A recorded load: /proc/1/mountstats or output of the tool mountstats, saved twice.",
     ),
-    _option("--nfsiostat", type=_PATH, metavar="FILE", help="Saved output of nfsiostat. Its last report counts."),
-    _option("--mountinfo", multiple=True, type=_PATH, help="The mountinfo saved with --mountstats."),
+    option("--nfsiostat", type=_PATH, metavar="FILE", help="Saved output of nfsiostat. Its last report counts."),
+    option("--mountinfo", multiple=True, type=_PATH, help="The mountinfo saved with --mountstats."),
     seconds_option,
-    _option("--scrapes", nargs=2, type=_PATH, metavar="BEFORE AFTER", help="/metrics of an agent, saved twice."),
-    _option(
+    option("--scrapes", nargs=2, type=_PATH, metavar="BEFORE AFTER", help="/metrics of an agent, saved twice."),
+    option(
         "--prometheus",
         metavar="URL",
         help="The busiest five minutes of the last week, of clients or else of mount targets.",
     ),
-    _option("--address", help="Of a recorded load: one mount target, or one file system or volume of --service."),
+    option("--address", help="Of a recorded load: one mount target, or one file system or volume of --service."),
 )
 _CLIENTS = (
-    _option(
+    option(
         "--concurrency", type=click.FloatRange(0, MOST_REQUESTS, min_open=True), help="Requests in flight, all clients."
     ),
-    _option("--latency", type=units.latency, metavar="TIME", help="Mean time of a request, e.g. 2ms."),
-    _option("--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that mount the mount target."),
-    _option("--nconnect", type=click.IntRange(1, 16), default=1, show_default=True, help="Connections of each host."),
-    _option("--tls", is_flag=True, help="The connections are encrypted in transit."),
-    _option("--client-bandwidth", type=units.bandwidth, metavar="RATE", help="Network of one host, e.g. 10Gbit/s."),
-    _option("--network-rtt", type=units.latency, metavar="TIME", help="Round trip of the network, e.g. 300us."),
-    _option(
+    option("--latency", type=units.latency, metavar="TIME", help="Mean time of a request, e.g. 2ms."),
+    option("--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that mount the mount target."),
+    option("--nconnect", type=click.IntRange(1, 16), default=1, show_default=True, help="Connections of each host."),
+    option("--tls", is_flag=True, help="The connections are encrypted in transit."),
+    option("--client-bandwidth", type=units.bandwidth, metavar="RATE", help="Network of one host, e.g. 10Gbit/s."),
+    option("--network-rtt", type=units.latency, metavar="TIME", help="Round trip of the network, e.g. 300us."),
+    option(
         "--tcp-window",
         type=units.size,
         default=str(DEFAULT_WINDOW_BYTES),
@@ -99,26 +94,26 @@ _CLIENTS = (
     ),
 )
 _SERVER = (
-    _option(
+    option(
         "--mount-targets",
         type=click.IntRange(1, MOST_MOUNT_TARGETS),
         metavar="N",
         help="Spread the load over N mount targets, and show what 1, 2, 4 and 8 give.",
     ),
-    _option(
+    option(
         "--target",
         type=click.FloatRange(0, 1, min_open=True),
         default=WARNING_RATIO,
         show_default=True,
         help="Share of every ceiling to stay at or below.",
     ),
-    _option("--what-if", "changes", multiple=True, metavar="NAME=VALUE", help="Answer again with one thing changed."),
-    _option("--volumes", type=click.IntRange(1, 1000), help="Block volumes in one self-managed storage server."),
-    _option("--server-network", type=units.bandwidth, metavar="RATE", help="Network of this server to the clients."),
+    option("--what-if", "changes", multiple=True, metavar="NAME=VALUE", help="Answer again with one thing changed."),
+    option("--volumes", type=click.IntRange(1, 1000), help="Block volumes in one self-managed storage server."),
+    option("--server-network", type=units.bandwidth, metavar="RATE", help="Network of this server to the clients."),
 )
 
 
-def plan_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def plan_options(command: Command) -> Command:
     """Adds all flags that only `plan` has."""
     options = (*_WORKLOAD, *_RECORDED, *_CLIENTS, *_SERVER)
-    return reduce(lambda decorated, option: option(decorated), reversed(options), command)
+    return with_options(command, options)

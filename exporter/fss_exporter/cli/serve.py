@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fss_exporter.cli import logs, runtime
-from fss_exporter.cli.account_flags import account_options, account_places
+from fss_exporter.cli.account import account_options, account_places
 from fss_exporter.cli.cost_model import cost_model_part, overrides_of
-from fss_exporter.cli.flags import CONFIGURATION, duration
+from fss_exporter.cli.flags import CONFIGURATION, duration, taken_from
 from fss_exporter.cli.nfs_flags import NfsFlags, agent_options
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import INSTALL_OCI, UsageError
@@ -88,7 +88,7 @@ def serve(*, log_level: str, log_format: str, poll_interval: float | None, publi
     """Serve metrics for Prometheus until stopped."""
     logs.configure(log_level, log_format)
     given = {"oci.poll_interval": poll_interval, "oci.publish": publish or None}
-    nfs = NfsFlags.taken_from(flags)
+    nfs = taken_from(NfsFlags, flags)
     own = {name: value for name, value in flags.items() if name in _OWN}
     run(ServeFlags(**own, nfs=nfs, oci={**account_places(flags), **given}))
 
@@ -152,8 +152,8 @@ def _settings(options: ServeFlags) -> "Settings | None":
 
 
 def _nfs(options: ServeFlags, settings: "Settings | None") -> Part:
+    from fss_exporter.cli.ceilings import services_of  # noqa: PLC0415
     from fss_exporter.cli.nfs_agent import NfsAgent, objectives_of  # noqa: PLC0415  # a poller does not need it
-    from fss_exporter.cli.service_claims import services_of  # noqa: PLC0415
 
     address_map = settings.address_map if settings else {}
     stated = settings.services if settings else ()

@@ -1,12 +1,9 @@
 """The flags that name another storage service than OCI File Storage."""
 
-from collections.abc import Callable
-from functools import reduce
-from typing import Any
-
 import click
 
 from fss_exporter import units
+from fss_exporter.cli.flags import Command, with_options
 from fss_exporter.errors import UsageError
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES
 from fss_exporter.model.storage_service import ServiceChoice
@@ -14,14 +11,14 @@ from fss_exporter.model.storage_service import ServiceChoice
 _OFFERED = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
 
 
-def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def service_options(command: Command) -> Command:
     """Adds --service, --type and --capacity."""
     options = (
         click.option("--service", type=click.Choice(_OFFERED), help="Another storage service than OCI File Storage."),
         click.option("--type", "kind", metavar="TYPE", help="Type of the service. docs/services.md lists the types."),
         click.option("--capacity", type=units.size, metavar="SIZE", help="Capacity of the service, e.g. 10TiB."),
     )
-    return reduce(lambda decorated, option: option(decorated), reversed(options), command)
+    return with_options(command, options)
 
 
 def service_choice(service: str | None, kind: str | None, capacity_bytes: float | None) -> ServiceChoice | None:

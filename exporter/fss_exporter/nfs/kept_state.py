@@ -18,19 +18,12 @@ _VERSION = 2
 
 
 class LastRun(NamedTuple):
-    """State at the end of a run.
+    """State at the end of a run."""
 
-    Attributes:
-        boot_id: boot of the kernel, from `/proc/sys/kernel/random/boot_id`.
-        at: seconds of the monotonic clock of the boot.
-        texts: texts of the kernel's files.
-        totals: totals by mount.
-    """
-
-    boot_id: str
-    at: float
-    texts: RawTexts
-    totals: dict[SeriesKey, MountTotals]
+    boot_id: str  # boot of the kernel, from `/proc/sys/kernel/random/boot_id`
+    at: float  # seconds of the monotonic clock of the boot
+    texts: RawTexts  # texts of the kernel's files
+    totals: dict[SeriesKey, MountTotals]  # totals by mount
     addresses: dict[str, AddressTotals]
     network: NetworkTotals
 

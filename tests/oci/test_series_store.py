@@ -7,11 +7,11 @@ from weakref import WeakKeyDictionary
 import pytest
 from hypothesis import given, strategies as st
 
+from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.labels import RegionLabels
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
 from fss_exporter.oci.series_store import AnswerSummary, MinuteStamps, SeriesStore
-from fss_exporter.oci.streams import decode_streams
 from fss_exporter.oci.window import MINUTE
 
 NOON = 1_795_003_200

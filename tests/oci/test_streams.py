@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.oci.streams import Point, Stream, decode_streams
+from fss_exporter.oci.client.service_clients import decode_streams
+from fss_exporter.oci.cloud_client import Point, Stream
 
 POINT = {"timestamp": "2026-11-20T12:00:00.000Z", "value": 7}
 GOOD = {"name": "MountTargetIOPS", "dimensions": {"resourceId": "a", "more": None}, "aggregatedDatapoints": [POINT]}

@@ -6,7 +6,7 @@ import click
 
 from fss_exporter.cli.ceilings import Judge
 from fss_exporter.errors import UsageError
-from fss_exporter.nfs.escapes import decode
+from fss_exporter.nfs.records import decode
 from fss_exporter.nfs.saved_readings import SavedInterval, between, read_saved
 
 _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte

@@ -12,8 +12,7 @@ from prometheus_client.registry import Collector
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.address_totals import AddressTotals, NetworkTotals
-from fss_exporter.nfs.mount_info import MountInfo
-from fss_exporter.nfs.mount_series import MountSeries, shape_of
+from fss_exporter.nfs.mount_series import MountInfo, MountSeries, shape_of
 from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.service_families import service_families
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock

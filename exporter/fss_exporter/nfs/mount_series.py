@@ -18,7 +18,7 @@ from fss_exporter.model.operations import (
     class_of,
 )
 from fss_exporter.nfs.mount_totals import MountTotals, OperationTotals
-from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 
 
 class _ClassTotals(NamedTuple):
@@ -137,3 +137,47 @@ def _family(name: str, series: list[Series], values: Sequence[_Value]) -> Family
     if len(known) == len(series):
         return Family(CATALOGUE[name], series, [value for _, value in known])
     return Family(CATALOGUE[name], [one for one, _ in known], [value for _, value in known])
+
+
+_INFO = CATALOGUE["fss_client_mount_info"]
+
+
+class MountInfo:
+    """The info series of mount points. The class makes the series again only after a change."""
+
+    def __init__(self) -> None:
+        self._shown: Sequence[tuple[object, ...]] = ()
+        self._series: list[Series] = []
+
+    def family(self, superblocks: Sequence[Superblock]) -> Family:
+        """Return one series for each mount point, with the negotiated options.
+
+        Args:
+            superblocks: superblocks of the last reading.
+        """
+        shown = [(one.key, one.record.options, one.mounts, one.encrypted) for one in superblocks]
+        if shown != self._shown:  # mostly the very same objects, so this is soon decided
+            rows = sorted({labels for superblock in superblocks for labels in _labels(superblock)})
+            self._shown, self._series = shown, [Series(_INFO, labels) for labels in rows]
+        return Family(_INFO, self._series, [1.0] * len(self._series))
+
+
+def _labels(superblock: Superblock) -> Iterator[tuple[str, ...]]:
+    record = superblock.record
+    for mount in superblock.mounts:
+        options = {**record.options, **mount.options}
+        yield (
+            *superblock.key,
+            mount.mount_point,
+            options.get("vers", ""),
+            options.get("proto", ""),
+            options.get("nconnect", "1"),
+            options.get("rsize", ""),
+            options.get("wsize", ""),
+            "false" if {"soft", "softerr"} & options.keys() else "true",
+            options.get("timeo", ""),
+            options.get("retrans", ""),
+            options.get("sec", ""),
+            options.get("local_lock", ""),
+            "true" if superblock.encrypted else "false",
+        )

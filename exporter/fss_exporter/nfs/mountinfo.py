@@ -7,8 +7,7 @@ import re
 from typing import Final
 
 from fss_exporter.errors import RecordError
-from fss_exporter.nfs.escapes import options, unescape
-from fss_exporter.nfs.records import Mountinfo, NfsMount
+from fss_exporter.nfs.records import Mountinfo, NfsMount, options, unescape
 
 NFS_TYPES = frozenset(("nfs", "nfs4"))
 _DEVICE_NUMBER = re.compile(r"[0-9]{1,10}:[0-9]{1,10}")

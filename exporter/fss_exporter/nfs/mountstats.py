@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.escapes import options, unescape
 from fss_exporter.nfs.mountinfo import NFS_TYPES
-from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, Transport
+from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, Transport, options, unescape
 
 _SENDS_FIELD = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
 # Where `sends` stands among the numbers of an xprt line; `recvs` is next to it, and three before it `connect_count` of

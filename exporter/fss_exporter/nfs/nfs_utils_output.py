@@ -14,10 +14,9 @@ from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
-from fss_exporter.nfs.escapes import options
 from fss_exporter.nfs.estimated_costs import WEIGHTS
 from fss_exporter.nfs.mountinfo import split_device
-from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters
+from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, options
 from fss_exporter.nfs.superblocks import SeriesKey
 
 RECORD_INSTEAD: Final = "copy /proc/self/mountstats twice, some time apart"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fss_exporter.errors import SourceError
-from fss_exporter.nfs.escapes import decode
 from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import MountstatsParser
+from fss_exporter.nfs.records import decode
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, MountTable, Reading
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from msgspec import Struct, field
+
 from fss_exporter.oci.oci_inventory import Export, ExportSet, Resource, ServiceResource
 from fss_exporter.oci.selection import Scope
-from fss_exporter.oci.streams import Stream
 
 Listed = TypeVar("Listed", bound=Resource | Export | ExportSet)
 
@@ -38,6 +39,21 @@ class PrivateIp:
     id: str
     address: str
     host_label: str
+
+
+class Point(Struct, frozen=True, gc=False):
+    """One aggregated data point: an RFC 3339 time stamp, and a value in the metric's unit."""
+
+    timestamp: str
+    value: float
+
+
+class Stream(Struct, frozen=True):
+    """One metric stream: dimension values by name, and its points."""
+
+    dimensions: dict[str, Any]
+    points: list[Point] = field(name="aggregatedDatapoints")
+    broken_points: int = 0
 
 
 @dataclass(frozen=True, slots=True)

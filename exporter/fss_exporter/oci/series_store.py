@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.catalogue.metric import Metric, Series
+from fss_exporter.oci.cloud_client import Stream
 from fss_exporter.oci.labels import Key, LabelledStream, RegionLabels
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.oci_metric import OciMetric
 from fss_exporter.oci.snapshot import SeriesColumn, SharedSeries
-from fss_exporter.oci.streams import Stream
 from fss_exporter.oci.window import MINUTE, Minutes, Points
 
 SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")

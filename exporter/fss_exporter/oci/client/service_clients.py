@@ -3,6 +3,9 @@
 Monitoring keeps the generated client, apart from the one answer that is large: the caller decodes that answer. Services with
 few operations use the SDK's base client. The generated clients bring every model of their service: 21 MiB resident (SDK
 2.189) for two GETs of Networking. Tests compare the addresses of the requests with those of the generated clients.
+
+A large tenancy's poll brings 60 MB of JSON, and most of the JSON repeats the query. `decode_streams` reads two fields of each
+stream into records, in a quarter of the time and with less memory than dictionaries.
 """
 
 import json
@@ -12,8 +15,12 @@ from functools import partial
 from typing import Any, Final
 
 import oci.monitoring
+from msgspec import DecodeError, ValidationError, convert
+from msgspec.json import Decoder
 from oci.base_client import BYTES_RESPONSE_TYPE, BaseClient
 from oci.response import Response
+
+from fss_exporter.oci.cloud_client import Point, Stream
 
 
 class MonitoringClient(oci.monitoring.MonitoringClient):  # type: ignore[misc]  # the SDK has no types
@@ -130,3 +137,51 @@ class PlainClient:
 def _camel(name: str) -> str:
     first, *others = name.split("_")
     return first + "".join(part.capitalize() for part in others)
+
+
+_ALL_GOOD: Final = Decoder(list[Stream])
+
+
+def decode_streams(content: bytes) -> list[Stream | None]:
+    """Return the streams of an answer.
+
+    Args:
+        content: JSON.
+
+    Returns:
+        The streams in the answer's order; None for one that is not as documented.
+
+    Raises:
+        ValueError: it is not JSON, or not a list.
+    """
+    try:
+        return [*_ALL_GOOD.decode(content)]
+    except DecodeError:  # one bad stream is no reason to lose the others
+        rows = json.loads(content)
+    if not isinstance(rows, list):
+        raise ValueError("not a list")  # noqa: TRY004  # as of anything else that is no answer
+    return [_converted(row) for row in rows]
+
+
+def _converted(row: object) -> Stream | None:
+    """Return the stream without its broken points; None where anything else is not as documented."""
+    try:
+        return convert(row, Stream)
+    except ValidationError:
+        pass
+    if not isinstance(row, dict) or not isinstance(row.get("aggregatedDatapoints"), list):
+        return None
+    points = list(filter(None, map(_point, row["aggregatedDatapoints"])))
+    broken = len(row["aggregatedDatapoints"]) - len(points)
+    try:
+        dimensions = convert(row.get("dimensions"), dict[str, Any])
+    except ValidationError:
+        return None
+    return Stream(dimensions, points, broken)
+
+
+def _point(row: object) -> Point | None:
+    try:
+        return convert(row, Point)
+    except ValidationError:
+        return None

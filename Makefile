@@ -100,7 +100,7 @@ golden: .venv/dev ## write the golden measured scrape, after an intended change
 
 bench: bench-agent bench-oci bench-rules ## what everything costs; docs/performance.md explains the tables
 
-attacks: .venv/dev ## hostile HTTP clients against the agent: memory, waiting scrapes, SIGTERM (docs/security.md; two minutes)
+attacks: .venv/dev ## hostile HTTP clients against agents and a poller: memory, waiting scrapes, SIGTERM (docs/security.md; eight minutes; ARGS="--mounts 10 --mount-targets" for one)
 	@$(RUN) -m tools.attacks $(ARGS)
 
 bench-agent: .venv/dev ## a scrape of a client, side by side with node_exporter
@@ -139,7 +139,7 @@ dependencies: .venv/dev ## write docs/dependencies.md: versions and licences of 
 	@$(RUN) -m tools.dependencies
 
 advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the locked versions (needs a network)
-	@.venv-audit/bin/pip-audit --disable-pip --require-hashes -r requirements/poller.txt $(ARGS)
+	@.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/poller.txt $(ARGS)
 
 architecture: .venv/dev ## draw the picture of rooms and imports into docs/architecture.md
 	@$(RUN) tools/architecture.py

@@ -91,10 +91,13 @@ def _ask(connection: HTTPConnection, headers: dict[str, str]) -> None:
         raise HTTPException(answer.status)
 
 
-def attack(server: "subprocess.Popen[bytes]", target: Target, attacker: Attacker, seconds: float) -> Outcome:
-    """Run one attack for that long, scrape every 0.1 s meanwhile, and end the server under attack."""
+def attack(
+    server: "subprocess.Popen[bytes]", target: Target, attacker: Attacker, seconds: float, *, end: bool = True
+) -> Outcome:
+    """Run one attack for that long, scrape every 0.1 s meanwhile, and end the server under attack unless `end` is False."""
     with closing(Scraper(target)) as scraper:
         scraper.scrape()
+        Path(f"/proc/{server.pid}/clear_refs").write_text("5")  # forget the highest memory so far (proc(5))
         outcome = Outcome(peak_mib(server.pid))
         attacking = multiprocessing.get_context("fork").Process(target=attacker, args=(target,), daemon=True)
         attacking.start()
@@ -109,7 +112,7 @@ def attack(server: "subprocess.Popen[bytes]", target: Target, attacker: Attacker
                     outcome.lost += 1
                 time.sleep(0.1)
             outcome.peak_mib = peak_mib(server.pid)
-            outcome.stop_seconds = _stop(server)
+            outcome.stop_seconds = _stop(server) if end else 0.0
         finally:
             attacking.kill()
             attacking.join()

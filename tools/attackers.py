@@ -259,5 +259,7 @@ ATTACKS: tuple[Attacker, ...] = (
     filters,
     pages,
 )
+LARGE_ATTACKS: tuple[Attacker, ...] = (non_readers, gzip_non_readers, resets, filters, pages, pipelining)
+"""Against servers with large answers: agents with many mounts, and pollers."""
 TLS_ATTACKS: tuple[Attacker, ...] = (silent, resets, non_readers, guesses, guesses_elsewhere)
 """Against a server with TLS and users; the guesses are no attack on any other."""

@@ -11,15 +11,22 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.table import Table
 from tools.attacked import Outcome, attack, serving
-from tools.attackers import ATTACKS, TLS_ATTACKS, Attacker, Target
+from tools.attackers import ATTACKS, LARGE_ATTACKS, TLS_ATTACKS, Attacker, Target
 from tools.bench import Host, free_port
+from tools.bench_oci import start, watch
 from tools.secured import secure
 
+from fss_exporter.demo.region import Region, large
+
 HEADINGS = ("attack", "before MiB", "peak MiB", "median s", "worst s", "answered", "lost", "SIGTERM s")
+
+FEW_MOUNTS = 10
+"""Up to here all attacks; with more mounts those whose memory grows with the answer."""
 
 
 def agent(host: Host, flags: str = "") -> str:
@@ -50,10 +57,40 @@ def run(title: str, command: str, target: Target, attackers: Sequence[Attacker],
     Console(width=110).print(table)
 
 
+def run_poller(mount_targets: int, attackers: Sequence[Attacker], seconds: float) -> None:
+    """Print one row for each attack on one poller, between its polls."""
+    table = Table(*HEADINGS, title=f"poller, {mount_targets} mount targets")
+    with tempfile.TemporaryDirectory() as folder, Region(large(mount_targets, 4)) as region:
+        polling = start(region, Path(folder))
+        try:
+            for _ in range(2):
+                watch(region, polling, lambda _: None)
+            target = Target(int(urlsplit(polling.url).port or 0))
+            for attacker in attackers:
+                last = attacker is attackers[-1]
+                table.add_row(*row(attacker, attack(polling.process, target, attacker, seconds, end=last)))
+        finally:
+            polling.process.kill()
+            polling.process.wait()
+    Console(width=110).print(table)
+
+
+def run_agent(mounts: int, attackers: Sequence[Attacker], tls_attackers: Sequence[Attacker], seconds: float) -> None:
+    """Attack an agent with so many mounts, plain and with TLS and users."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        command = agent(Host(folder / "proc", mounts))
+        run(f"agent, {mounts} mounts", command, Target(free_port()), attackers, seconds)
+        if tls_attackers:
+            target, flag = secure(folder, free_port())
+            run(f"agent with TLS and users, {mounts} mounts", f"{command} {flag}", target, tls_attackers, seconds)
+
+
 def main() -> None:
-    """Attack the agent, plain and with TLS and users, or another server."""
+    """Attack agents, pollers or another server."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mounts", type=int, nargs="*", default=[10])
+    parser.add_argument("--mounts", type=int, nargs="*", default=[10, 100, 1000, 5000])
+    parser.add_argument("--mount-targets", type=int, nargs="*", default=[1000], help="attack pollers of so many")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--command", default="", help="another server; {port} is replaced")
     parser.add_argument("--attacks", nargs="*", default=(), help="by name; all if none is given")
@@ -67,13 +104,12 @@ def main() -> None:
         run(options.command, options.command, Target(free_port()), chosen(ATTACKS), options.seconds)
         return
     for mounts in options.mounts:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            command = agent(Host(folder / "proc", mounts))
-            run(f"agent, {mounts} mounts", command, Target(free_port()), chosen(ATTACKS), options.seconds)
-            secured, flag = secure(folder, free_port())
-            title = f"agent with TLS and users, {mounts} mounts"
-            run(title, f"{command} {flag}", secured, chosen(TLS_ATTACKS), options.seconds)
+        few = mounts <= FEW_MOUNTS
+        run_agent(
+            mounts, chosen(ATTACKS if few else LARGE_ATTACKS), chosen(TLS_ATTACKS if few else ()), options.seconds
+        )
+    for mount_targets in options.mount_targets:
+        run_poller(mount_targets, chosen(LARGE_ATTACKS), options.seconds)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ hold nothing else from PyPI.
 {copyleft}
 
 `make advisories` looks up each locked version in the advisory database of PyPI with pip-audit. The target needs a network.
+The target fails if a version is not in the database.
 
 | distribution | version | licence | installed with |
 |---|---|---|---|

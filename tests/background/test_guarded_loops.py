@@ -118,6 +118,11 @@ def test_an_unexpected_error_while_the_web_configuration_is_read_costs_that_roun
     assert web_config._in_force.configuration.http_server_config.headers == {"X-Frame-Options": "deny"}
 
 
+def test_an_inventory_that_never_ends_is_no_success_from_the_start_on() -> None:
+    # FssCollectorFailing fires after ten minutes of this, however long the polls and the inventory share the calls.
+    assert success_of(loop_of(cloud(), "oci_inventory")) == 0
+
+
 ROUNDS = {
     "oci": (MetricPoller, "run_round"),
     "oci_inventory": (InventoryLoop, "run_round"),

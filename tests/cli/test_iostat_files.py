@@ -64,7 +64,7 @@ def test_whatever_became_of_a_file_it_is_read_or_refused(data: st.DataObject) ->
 def test_a_file_without_nfs_mounts_is_refused(tmp_path: Path, content: str) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text(content)
-    assert "no NFS mounts in it; give a copy of /proc/1/mountstats" in refused(compare(MIXED / "before.txt", empty))
+    assert "no NFS mounts in it. Give a copy of /proc/1/mountstats" in refused(compare(MIXED / "before.txt", empty))
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
@@ -81,11 +81,11 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_files_of_two_hosts_are_refused(tmp_path: Path) -> None:
     other = edited(MIXED / "after.txt", tmp_path, lambda text: text.replace("/export/a", "/export/z"))
-    assert "no mount in common; are they of one host?" in refused(compare(MIXED / "before.txt", other))
+    assert "no mount in common. Give two readings of one host" in refused(compare(MIXED / "before.txt", other))
 
 
 def test_the_same_look_twice_needs_the_time_between() -> None:
-    assert "same second; give the time between with --seconds" in refused(
+    assert "same second. Give the time between with --seconds" in refused(
         compare(MIXED / "before.txt", MIXED / "before.txt")
     )
 

@@ -121,7 +121,7 @@ def test_a_taken_port_is_told_and_nothing_is_started(tmp_path: Path) -> None:
 
     assert refused.returncode == 2
     expected = (
-        f"fss-exporter: --web.listen-address={address}: another process listens there; stop it or give another port\n"
+        f"fss-exporter: --web.listen-address={address}: another process listens there. Stop it or give another port\n"
     )
     assert refused.stderr == expected
 

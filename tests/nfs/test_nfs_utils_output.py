@@ -43,8 +43,8 @@ def test_nfsiostat_output_that_tells_too_little_is_refused(text: str, why: str) 
 @pytest.mark.parametrize(
     ("cut", "why"),
     [
-        (r"NFS byte counts:(.*\n)+?RPC", "run mountstats without --rpc, or copy /proc/self/mountstats twice"),
-        (r"RPC statistics:(.*\n)+", "run mountstats without --nfs, or copy /proc/self/mountstats twice"),
+        (r"NFS byte counts:(.*\n)+?RPC", "Run mountstats without --rpc, or copy /proc/self/mountstats twice"),
+        (r"RPC statistics:(.*\n)+", "Run mountstats without --nfs, or copy /proc/self/mountstats twice"),
         (r"NFS mount age.*\n", "no NFS byte counts"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,28 @@ class TestRotatedKey:
         world.pass_minutes()
         world.poll()
         assert world.polling.account._held is not held
+
+    def test_a_key_exchanged_in_oci_fails_polls_until_the_files_hold_the_new_key(
+        self, worlds: Callable[..., World], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        world = worlds()
+        world.poll()
+        world.pass_minutes()
+        world.poll()
+        before = world.value("fss_mount_target_read_bytes_total", mount_target="mt-home") or 0
+
+        world.region.account = replace(world.region.account, key=Account.generate(world.region.tenancy.id).key)
+        world.pass_minutes()
+        world.poll()
+        assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
+        assert "HTTP 401 NotAuthenticated" in caplog.text
+        assert world.value("fss_mount_target_read_bytes_total", mount_target="mt-home") == before
+
+        world.region.account.write_config(tmp_path, world.region.tenancy.region)
+        world.pass_minutes()
+        world.poll()
+        assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
+        assert (world.value("fss_mount_target_read_bytes_total", mount_target="mt-home") or 0) > before
 
     def test_a_reload_reads_the_credentials_again(self, worlds: Callable[..., World]) -> None:
         world = worlds()

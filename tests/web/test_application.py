@@ -103,7 +103,7 @@ def test_a_bug_in_a_page_is_a_500_that_tells_no_more_than_the_log(caplog: pytest
 
     answer = ask(application(page=page), "/")
 
-    assert (answer.status, answer.body) == (500, b"internal error; the exporter's log says more\n")
+    assert (answer.status, answer.body) == (500, b"internal error. The exporter's log says more\n")
     assert "a bug" in caplog.text
 
 

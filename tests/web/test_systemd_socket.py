@@ -43,14 +43,14 @@ def refusal(*sockets: socket.socket) -> str:
     ids=["nothing said", "meant for another process", "none", "negative", "not a number"],
 )  # fmt: skip
 def test_without_a_socket_from_systemd_it_says_what_to_do(environment: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match=r"^--web\.systemd-socket: systemd passed no socket; .*\.socket unit$"):
+    with pytest.raises(UsageError, match=r"^--web\.systemd-socket: systemd passed no socket\. .*\.socket unit$"):
         passed(environment)
 
 
 def test_a_socket_that_does_not_listen_is_refused() -> None:
     with socket.socket() as idle:
         idle.bind(("127.0.0.1", 0))
-        assert "descriptor 3 is no TCP listener; give ListenStream=PORT" in refusal(idle)
+        assert "descriptor 3 is no TCP listener. Give ListenStream=PORT" in refusal(idle)
 
 
 def test_a_local_socket_is_refused(tmp_path: Path) -> None:

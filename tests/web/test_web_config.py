@@ -104,12 +104,12 @@ def test_a_blank_header_is_not_sent(tmp_path: Path) -> None:
         (
             "tls_server_config: {cert_file: a, key_file: b, client_auth_type: RequireAnyClientCert}",
             "client_auth_type",
-            "use RequireAndVerifyClientCert",
+            "Use RequireAndVerifyClientCert",
         ),
         ("tls_server_config: {client_auth_type: Always}", "client_auth_type", "RequireAndVerifyClientCert"),
         ("tls_server_config: {min_version: SSL3}", "min_version", "TLS12"),
-        ("tls_server_config: {min_version: TLS10}", "min_version", "use TLS12"),
-        ("tls_server_config: {max_version: TLS11}", "max_version", "use TLS12"),
+        ("tls_server_config: {min_version: TLS10}", "min_version", "Use TLS12"),
+        ("tls_server_config: {max_version: TLS11}", "max_version", "Use TLS12"),
         ("", "", "the file is empty"),
         ("# only a comment\n", "", "the file is empty"),
         (

@@ -187,7 +187,7 @@ def test_tls_cannot_go_away_by_an_edit(tmp_path: Path, caplog: pytest.LogCapture
 
     look_twice(web_config)
     assert web_config.tls() is not None
-    assert "TLS cannot come or go while running; restart" in caplog.text
+    assert "TLS cannot come or go while running. Restart the exporter" in caplog.text
 
 
 def test_a_certificate_that_comes_after_its_configuration_is_not_missed(tmp_path: Path) -> None:

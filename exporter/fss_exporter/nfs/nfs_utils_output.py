@@ -76,9 +76,9 @@ def _record(source: str, text: str) -> NfsRecord:
     payload = {kind: int(number) for kind, number in _PAYLOAD.findall(text)}
     found = re.search(r"NFS mount options: (\S+)", text)
     if mounted is None or age is None or found is None or payload.keys() != {"read", "wrote"}:
-        raise UsageError(f"{source}: no NFS byte counts; run mountstats without --rpc, or {RECORD_INSTEAD}")
+        raise UsageError(f"{source}: no NFS byte counts. Run mountstats without --rpc, or {RECORD_INSTEAD}")
     if "RPC statistics" not in text:
-        raise UsageError(f"{source}: no RPC statistics; run mountstats without --nfs, or {RECORD_INSTEAD}")
+        raise UsageError(f"{source}: no RPC statistics. Run mountstats without --nfs, or {RECORD_INSTEAD}")
     known = options(found[1])
     days, hours, minutes, seconds = (int(part or 0) for part in age.groups())
     is_v3 = known.get("vers", "3").startswith("3")
@@ -139,7 +139,7 @@ def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
     for address, rate in unnamed.items():
         if rate > 0:
             notes.append(
-                f"{address}: {rate:,.0f} operations/s are in no row (nfsiostat -a and -d show some of them); they cost 0 to 8 IOPS "
+                f"{address}: {rate:,.0f} operations/s are in no row (nfsiostat -a and -d show some of them). They cost 0 to 8 IOPS "
                 f"each, {8 * rate:,.0f} IOPS at most, which are not included"
             )
     if len(traffic) > len({(key.address, str(one)) for key, one in traffic.items()}):
@@ -154,7 +154,7 @@ def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
     rows = {name.upper(): (unit, values) for name, unit, values in _ROW.findall(text)}
     if mounted is None or every is None or not {READ, WRITE} <= rows.keys():
         raise UsageError(
-            f"{source}: no rows read: and write: of a mount; run nfsiostat without -s, or {RECORD_INSTEAD}"
+            f"{source}: no rows read: and write: of a mount. Run nfsiostat without -s, or {RECORD_INSTEAD}"
         )
     server, export = split_device(mounted[1])
     operations, payload = {}, {}

@@ -73,14 +73,16 @@ def read_saved(
         mounts = _mounts_of(counters)
         notes.append(
             "no mountinfo: addresses are taken from the device names, and a sub-directory mounted a second time counts"
-            " twice; give --mountinfo"
+            " twice. Give --mountinfo"
         )
     else:
         mounts = parse_mountinfo(mountinfo)
     reading = join(counters, mounts, address_map, services)
     strangers = reading.skipped.count(UNMATCHED)
     if not reading.superblocks:
-        raise UsageError(f"{source}: none of its mounts are in the mountinfo; is it of the same host and moment?")
+        raise UsageError(
+            f"{source}: none of its mounts are in the mountinfo. Give the mountinfo of the same host and moment"
+        )
     if strangers:
         notes.append(f"{source}: {strangers} records left out: their mounts are not in the mountinfo")
     return SavedReading(source, reading, tuple(notes))
@@ -91,10 +93,10 @@ def _counters(source: str, text: str) -> Mountstats:
         raise UsageError(f"{source}: output of nfsiostat is one report and has rates: give it alone, with --to")
     found = parse_mountstats_output(source, text) if is_mountstats_output(text) else parse_mountstats(text)
     if "truncated" in found.skipped:
-        raise UsageError(f"{source}: cut off in the middle of a record; copy the whole file")
+        raise UsageError(f"{source}: cut off in the middle of a record. Copy the whole file")
     if not found.records:
         why = "no record of its NFS mounts can be read" if found.skipped else "no NFS mounts in it"
-        raise UsageError(f"{source}: {why}; give a copy of /proc/1/mountstats")
+        raise UsageError(f"{source}: {why}. Give a copy of /proc/1/mountstats")
     return found
 
 
@@ -116,7 +118,7 @@ def between(
     pairs = [(old[now.number], now) for now in after.reading.superblocks if now.number in old]
     pairs = [(then, now) for then, now in pairs if then.record.device == now.record.device]
     if not pairs:
-        raise UsageError(f"{before.source} and {after.source} have no mount in common; are they of one host?")
+        raise UsageError(f"{before.source} and {after.source} have no mount in common. Give two readings of one host")
     elapsed = _elapsed(before, after, pairs, seconds)
     aged = _aged(pairs) or elapsed
     for then, now in pairs:
@@ -150,7 +152,7 @@ def _elapsed(
     if any(now.record.age_s < then.record.age_s for then, now in pairs):
         then, now = pairs[0]
         raise UsageError(f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}")
-    raise UsageError(f"{before.source} and {after.source} are of the same second; give the time between with --seconds")
+    raise UsageError(f"{before.source} and {after.source} are of the same second. Give the time between with --seconds")
 
 
 def _aged(pairs: list[tuple[Superblock, Superblock]]) -> float:
@@ -188,7 +190,7 @@ def _notes(
     notes = [*before.notes, *(note for note in after.notes if note not in before.notes)]
     for then, now in pairs:
         if now.record.age_s < then.record.age_s:
-            notes.append(f"{_mount(now)}: mounted again in between; what the old mount did last is lost")
+            notes.append(f"{_mount(now)}: mounted again in between. The last operations of the old mount are lost")
     for superblock in after.reading.superblocks:
         if superblock.number not in common:
             born = superblock.record.age_s <= elapsed + _AGE_SLACK_S
@@ -196,7 +198,7 @@ def _notes(
             notes.append(f"{_mount(superblock)}: {what}")
     numbers = {superblock.number for superblock in after.reading.superblocks}
     notes.extend(
-        f"{_mount(superblock)}: unmounted in between; what it did last is lost"
+        f"{_mount(superblock)}: unmounted in between. Its last operations are lost"
         for superblock in before.reading.superblocks
         if superblock.number not in numbers
     )

@@ -80,7 +80,7 @@ def read_scrape(source: str, text: str) -> Scraped:
     except (ValueError, KeyError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not any(name.startswith("fss_client_") for name in names):
-        raise SourceError(f"{source}: no fss_client_ metrics; is it the exporter of an NFS client, its path included?")
+        raise SourceError(f"{source}: no fss_client_ metrics. Give the URL of an agent, with its path")
     return Scraped(dict(counters), points, sum(estimated) if estimated else math.nan)
 
 

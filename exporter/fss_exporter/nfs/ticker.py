@@ -75,7 +75,7 @@ class Ticker:
         """
         self.loop.start()
         if not self._first_round.wait(_FIRST_READING_SECONDS):
-            _LOG.warning("the first reading of the NFS counters takes long; the exporter starts without it")
+            _LOG.warning("the first reading of the NFS counters takes long. The exporter starts without it")
 
     def stop(self) -> None:
         """Stop ticking. Return when the thread has ended, at most a second later."""

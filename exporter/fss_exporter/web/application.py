@@ -45,15 +45,15 @@ class Router:
         """Return the response of the route, or a refusal with the reason."""
         route = self._routes.get(request.path)
         if route is None:
-            return text(404, "not found; see / for what there is")
+            return text(404, "not found. The page / has all links")
         if request.method not in route.methods:
             allowed = ", ".join(sorted(route.methods))
-            return text(405, f"{request.method} is not for {request.path}; use {allowed}", ("Allow", allowed))
+            return text(405, f"{request.method} is not for {request.path}. Use {allowed}", ("Allow", allowed))
         try:
             return await route.handler(request)
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", request.method, request.path)
-            return text(500, "internal error; the exporter's log says more")
+            return text(500, "internal error. The exporter's log says more")
 
 
 def build(

@@ -52,7 +52,7 @@ class Asgi:
             response = request if isinstance(request, Response) else await self._application(request)
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", scope["method"], scope["path"])
-            response = text(500, "internal error; the exporter's log says more")
+            response = text(500, "internal error. The exporter's log says more")
         await send({"type": "http.response.start", "status": response.status, "headers": _headers(response)})
         body = response.body
         for start in range(0, len(body), _PIECE_BYTES):  # each piece waits until the client has taken the one before

@@ -49,7 +49,7 @@ def passed(environment: Mapping[str, str] = os.environ) -> list[socket.socket]:
     count = environment.get("LISTEN_FDS", "")
     if environment.get("LISTEN_PID") != str(os.getpid()) or not count.isascii() or not count.isdigit() or count == "0":
         raise UsageError(
-            "--web.systemd-socket: systemd passed no socket; start this from a service with a .socket unit"
+            "--web.systemd-socket: systemd passed no socket. Start this from a service with a .socket unit"
         )
     return [_take_over(number) for number in range(_FIRST_PASSED, _FIRST_PASSED + int(count))]
 
@@ -62,7 +62,7 @@ def _take_over(number: int) -> socket.socket:
         raise UsageError(f"--web.systemd-socket: descriptor {number}: {_explain(failure)}") from failure
     if not listens or listening.family not in {socket.AF_INET, socket.AF_INET6}:
         raise UsageError(
-            f"--web.systemd-socket: descriptor {number} is no TCP listener; give ListenStream=PORT in the .socket unit"
+            f"--web.systemd-socket: descriptor {number} is no TCP listener. Give ListenStream=PORT in the .socket unit"
         )
     listening.set_inheritable(False)
     listening.setblocking(False)  # noqa: FBT003  # socket's own signature
@@ -100,9 +100,9 @@ def _bind_everywhere(port: int) -> socket.socket:
 
 def _explain(failure: OSError) -> str:
     if failure.errno == errno.EADDRINUSE:
-        return "another process listens there; stop it or give another port"
+        return "another process listens there. Stop it or give another port"
     if failure.errno in {errno.EACCES, errno.EPERM}:
-        return "not permitted; give a port above 1023"
+        return "not permitted. Give a port above 1023"
     if failure.errno == errno.EADDRNOTAVAIL:
         return "not an address of this host"
     return os.strerror(failure.errno) if failure.errno and failure.errno > 0 else str(failure)

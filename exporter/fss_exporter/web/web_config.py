@@ -54,21 +54,21 @@ CIPHER_SUITES = {
 def _known_cipher(name: str) -> str:
     if name not in CIPHER_SUITES:
         raise ValueError(
-            "unknown cipher suite; use the names of Go's crypto/tls, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 say"
+            "unknown cipher suite. Use the names of Go's crypto/tls, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 say"
         )
     return name
 
 
 def _version(value: object) -> object:
     if value == "TLS10" or value == "TLS11":  # noqa: PLR1714  # a list has no hash
-        raise ValueError(f"{value} is broken, and OpenSSL refuses it; use TLS12 or TLS13")
+        raise ValueError(f"{value} is broken, and OpenSSL refuses it. Use TLS12 or TLS13")
     return value
 
 
 def _client_auth(value: object) -> object:
     if isinstance(value, str) and value in {"RequireAnyClientCert", "RequireClientCert"}:
         raise ValueError(
-            f"{value} accepts any certificate, and Python's ssl cannot do so; use RequireAndVerifyClientCert"
+            f"{value} accepts any certificate, and Python's ssl cannot do so. Use RequireAndVerifyClientCert"
         )
     return "NoClientCert" if value is None or value == "" else value
 
@@ -137,7 +137,7 @@ class TlsServer(_WebConfigSection):
 def _headers(value: dict[str, str]) -> dict[str, str]:
     for name, content in value.items():
         if name not in _HEADER_VALUES:
-            raise ValueError(f"{name} cannot be set; the headers are {', '.join(_HEADER_VALUES)}")
+            raise ValueError(f"{name} cannot be set. The headers are {', '.join(_HEADER_VALUES)}")
         allowed = _HEADER_VALUES[name]
         if content and allowed and content not in allowed:
             raise ValueError(f"{name} must be {' or '.join(allowed)}")
@@ -199,7 +199,7 @@ def _protection_gone(content: Mapping[str, object], before: WebConfiguration, af
         ),
     }
     return [
-        f"{key} is gone, and the old one stays; write `{key.rpartition('.')[2]}: {nothing}` to take it away"
+        f"{key} is gone, and the old one stays. Write `{key.rpartition('.')[2]}: {nothing}` to take it away"
         for key, (was_there, is_gone, nothing) in gone.items()
         if was_there and is_gone
     ]
@@ -218,7 +218,7 @@ def load(path: Path, before: WebConfiguration | None = None) -> WebConfiguration
     """
     document = read_document(path)
     if document.is_empty:
-        raise ConfigError(document.source, ("the file is empty; write {} for plain HTTP without users",))
+        raise ConfigError(document.source, ("the file is empty. Write {} for plain HTTP without users",))
     try:
         read = WebConfiguration.model_validate(document.content)
     except ValidationError as error:

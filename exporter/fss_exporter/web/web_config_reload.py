@@ -112,7 +112,9 @@ class WebConfigReload:
         files = tuple(Path(name) for name in (server.cert_file, server.key_file, server.client_ca_file) if name)
         self._watched, self._seen = (*self._watched, *files), (*self._seen, *map(_state, files))
         if before is not None and (before.tls is not None) != server.enabled:
-            raise ConfigError(str(self._path), ("tls_server_config: TLS cannot come or go while running; restart",))
+            raise ConfigError(
+                str(self._path), ("tls_server_config: TLS cannot come or go while running. Restart the exporter",)
+            )
         return _InForce(
             configuration,
             secure(str(self._path), server) if server.enabled else None,

@@ -175,7 +175,7 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
             TriggerSession(tracefs, 2048)
     elif not (tracefs / "events" / "nfs").exists():
-        with pytest.raises(NotYet, match="counting begins with the first NFS mount"):
+        with pytest.raises(NotYet, match="Counting begins with the first NFS mount"):
             TriggerSession(tracefs, 2048)
     else:
         session = TriggerSession(tracefs, 2048)

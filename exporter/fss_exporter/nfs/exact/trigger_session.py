@@ -160,12 +160,12 @@ def source_of(root: Path, files: Files = FILES) -> SizeEvents:
     except OSError as error:
         raise advice(error, root) from error
     if not loaded:
-        raise NotYet(f"{root}: the NFS client is not loaded; counting begins with the first NFS mount")
+        raise NotYet(f"{root}: the NFS client is not loaded. Counting begins with the first NFS mount")
     for source in SIZE_EVENTS:
         known = [fields(root, event, files) for event in source.events.values()]
         if all(one.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= one.keys() for one in known):
             return source
-    raise Unavailable(f"{root}/events/nfs: no event has the sizes of READ and WRITE; this kernel is too old or too new")
+    raise Unavailable(f"{root}/events/nfs: no event has the sizes of READ and WRITE. This kernel is too old or too new")
 
 
 def _set_up(root: Path, source: SizeEvents, form: Form, rows: int, files: Files) -> Instance:

@@ -127,5 +127,5 @@ def _problems(samples: Samples) -> tuple[str, ...]:
             )
     for (region, operation), success in sorted(samples.by("fss_oci_inventory_success", "region", "operation").items()):
         if not success:
-            found.append(f"{operation} failed in {region}; the log says why and what to allow.")
+            found.append(f"{operation} failed in {region}. The log says why and what to allow.")
     return tuple(found)

@@ -1,15 +1,26 @@
 """Every exported metric, declared once.
 
-A metric is a row with name, type, labels, unit, HELP and origin of the number. Collectors build families only through
-`family()`. The tests compare rules, dashboards, alarms and documents with the rows, in both directions.
+A metric is a table in a `*.toml` of this folder, with type, labels, unit, HELP and origin of the number. Collectors build
+families only through `family()`. The tests compare rules, dashboards, alarms and documents with the tables, in both directions.
 """
 
-from fss_exporter.catalogue.client import CLIENT
-from fss_exporter.catalogue.exact_mode_metrics import EXACT
-from fss_exporter.catalogue.exporter import EXPORTER
-from fss_exporter.catalogue.metric import Family, Kind, Metric, Series, family
-from fss_exporter.catalogue.oci_metrics import CLOUD
+import tomllib
+from importlib.resources import files
 
+from fss_exporter.catalogue.metric import Family, Kind, Metric, Series, family
+
+
+def _declared(*names: str) -> tuple[Metric, ...]:
+    """Return the metrics of some files, in the order of the files."""
+    texts = (files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8") for name in names)
+    rows = (row for text in texts for row in tomllib.loads(text).items())
+    return tuple(Metric(name, **{**row, "labels": tuple(row["labels"])}) for name, row in rows)
+
+
+CLIENT = _declared("client")
+EXACT = _declared("exact_mode")
+CLOUD = _declared("inventory", "mount_targets", "file_systems", "other_services", "poller")
+EXPORTER = _declared("exporter")
 CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXACT, *CLOUD, *EXPORTER)}
 
 __all__ = ["CATALOGUE", "CLIENT", "CLOUD", "EXACT", "EXPORTER", "Family", "Kind", "Metric", "Series", "family"]

@@ -9,7 +9,7 @@ from typing import Final
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from fss_exporter.catalogue.client import MOUNT
+from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
@@ -35,6 +35,7 @@ _FIGURES: Final[Mapping[str, str]] = {
 }
 _READ_BYTES: Final = "fss_client_read_bytes_total"
 _WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
+_MOUNT: Final = CATALOGUE[_READ_BYTES].labels  # label names of a mount
 _LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
 COUNTERS: Final = frozenset(
     (_OPERATIONS, _REQUESTS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS)
@@ -90,7 +91,7 @@ def _take(
     if sample.name not in COUNTERS and sample.name != _INFO:
         return
     labels = sample.labels
-    key = SeriesKey(*(labels[name] for name in MOUNT))
+    key = SeriesKey(*(labels[name] for name in _MOUNT))
     if sample.name == _INFO:
         points[key] = (*points.get(key, ()), labels["mount_point"])
         return

@@ -11,7 +11,7 @@ PAGE = ROOT / "docs/architecture.md"
 PACKAGE = "fss_exporter"
 MARKS = ("<!-- picture: written by make architecture -->\n", "<!-- end of picture -->")
 
-CONFIGURATION = ("settings", "yaml_lines")
+CONFIGURATION = ("settings", "setting_types", "yaml_lines")
 """Single modules that read the configuration file: one box in the picture. All further single modules are the ground."""
 
 

@@ -4,102 +4,35 @@ The module opens no connection and does not import the OCI SDK. A file contains 
 certificates. A duration is a number of seconds, or text like 500ms, 90s or 1m30s.
 """
 
-import ipaddress
-import re
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fss_exporter.auth_kinds import AUTH_KINDS
-from fss_exporter.durations import parse_duration
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
-from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
+from fss_exporter.setting_types import (
+    Address,
+    Auth,
+    Capacity,
+    Endpoint,
+    Latency,
+    Limit,
+    Name,
+    Ocid,
+    Region,
+    Seconds,
+    Service,
+    Shape,
+    Share,
+    SizeBucket,
+)
 from fss_exporter.yaml_lines import Document, mistakes_of, read_document
-
-
-def _seconds(value: object) -> object:
-    return parse_duration(value.strip()) if isinstance(value, str) else value
-
-
-def _latency(value: object) -> object:
-    """Return the seconds of a latency. A unit is required, because a bare 8 more often means milliseconds than seconds."""
-    if isinstance(value, int | float) and value > 0:
-        raise ValueError(f"{value:g} has no unit; write it like {value:g}ms or {value:g}s")
-    return _seconds(value)
-
-
-def _address(value: str) -> str:
-    try:
-        return str(ipaddress.ip_address(value))
-    except ValueError:
-        raise ValueError("must be an IP address") from None
-
-
-def _shape(value: str) -> str:
-    if value not in SHAPES and not re.fullmatch(r"hpmt-[1-9]\d*", value):
-        raise ValueError(f"must be a shape: {', '.join(SHAPES)}")
-    return value
-
-
-def _ocid(value: str) -> str:
-    if not re.fullmatch(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", value):
-        raise ValueError("must be an OCID (ocid1.<type>....)")
-    return value
-
-
-def _capacity(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([GTP])(i?)B", value.strip())
-    if found is None:
-        raise ValueError(f"{value!r} is not a capacity; write it like 800GB, 40TB or 10TiB")
-    power = "GTP".index(found[2]) + 3
-    return float(found[1]) * (1024 if found[3] else 1000) ** power
-
-
-def _size_bucket(value: str) -> str:
-    if value not in SIZE_BUCKETS:
-        raise ValueError(f"must be a size as OCI Monitoring has it: {', '.join(SIZE_BUCKETS)}")
-    return value
-
-
-def _service(value: str) -> str:
-    if value not in SERVICES:
-        raise ValueError(f"must be a service: {', '.join(SERVICES)}")
-    return value
-
-
-def _auth(value: str) -> str:
-    if value not in AUTH_KINDS:
-        raise ValueError(f"must be one of {', '.join(AUTH_KINDS)}")
-    return value
-
-
-def _endpoint(value: str) -> str:
-    if not re.fullmatch(r"https?://[A-Za-z0-9.{}_-]+(:\d+)?/?", value) or value.replace("{region}", "").count("{"):
-        raise ValueError("must be a URL without path, as in https://telemetry.{region}.oci.example.com")
-    return value.rstrip("/")
-
-
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
-Latency = Annotated[float, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
-Address = Annotated[str, AfterValidator(_address)]
-Ocid = Annotated[str, AfterValidator(_ocid)]
-Auth = Annotated[str, AfterValidator(_auth)]
-Endpoint = Annotated[str, AfterValidator(_endpoint)]
-Region = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-Name = Annotated[str, Field(min_length=1)]
-Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
-Share = Annotated[float, Field(gt=0, lt=1)]
-SizeBucket = Annotated[str, AfterValidator(_size_bucket)]
 
 
 class _Section(BaseModel):
@@ -175,7 +108,7 @@ class LimitOverrides(_Section):
 class LimitSettings(_Section):
     """Limits by shape, and by mount target (OCID or display name). The limit of a mount target wins."""
 
-    shapes: dict[Annotated[str, AfterValidator(_shape)], LimitOverrides] = Field(default_factory=dict)
+    shapes: dict[Shape, LimitOverrides] = Field(default_factory=dict)
     mount_targets: dict[Name, LimitOverrides] = Field(default_factory=dict)
 
 
@@ -230,12 +163,12 @@ class SloSettings(SloObjectives):
 class ServiceSettings(_Section):
     """The storage service of some mounts, matched by address, server or export. `*` matches any text."""
 
-    service: Annotated[str, AfterValidator(_service)]
+    service: Service
     address: Name | None = None
     server: Name | None = None
     export: Name | None = None
     type: Name | None = None
-    capacity: Annotated[float, BeforeValidator(_capacity), Field(gt=0, allow_inf_nan=False)] | None = None
+    capacity: Capacity | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

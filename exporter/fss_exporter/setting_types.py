@@ -1,0 +1,85 @@
+"""Types of single settings. Each refuses a wrong value with a sentence that names the right form."""
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from fss_exporter.auth_kinds import AUTH_KINDS
+from fss_exporter.durations import parse_duration
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.server_estimate import SIZE_BUCKETS
+from fss_exporter.model.service_table import SERVICES
+
+
+def _seconds(value: object) -> object:
+    return parse_duration(value.strip()) if isinstance(value, str) else value
+
+
+def _latency(value: object) -> object:
+    """Return the seconds of a latency. A unit is required, because a bare 8 more often means milliseconds than seconds."""
+    if isinstance(value, int | float) and value > 0:
+        raise ValueError(f"{value:g} has no unit; write it like {value:g}ms or {value:g}s")
+    return _seconds(value)
+
+
+def _address(value: str) -> str:
+    try:
+        return str(ipaddress.ip_address(value))
+    except ValueError:
+        raise ValueError("must be an IP address") from None
+
+
+def _one_of(allowed: Iterable[str], what: str = "one of") -> AfterValidator:
+    def check(value: str) -> str:
+        if value not in allowed:
+            raise ValueError(f"must be {what} {', '.join(allowed)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _shape(value: str) -> str:
+    if value not in SHAPES and not re.fullmatch(r"hpmt-[1-9]\d*", value):
+        raise ValueError(f"must be a shape: {', '.join(SHAPES)}")
+    return value
+
+
+def _ocid(value: str) -> str:
+    if not re.fullmatch(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", value):
+        raise ValueError("must be an OCID (ocid1.<type>....)")
+    return value
+
+
+def _capacity(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([GTP])(i?)B", value.strip())
+    if found is None:
+        raise ValueError(f"{value!r} is not a capacity; write it like 800GB, 40TB or 10TiB")
+    power = "GTP".index(found[2]) + 3
+    return float(found[1]) * (1024 if found[3] else 1000) ** power
+
+
+def _endpoint(value: str) -> str:
+    if not re.fullmatch(r"https?://[A-Za-z0-9.{}_-]+(:\d+)?/?", value) or value.replace("{region}", "").count("{"):
+        raise ValueError("must be a URL without path, as in https://telemetry.{region}.oci.example.com")
+    return value.rstrip("/")
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
+Latency = Annotated[float, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
+Address = Annotated[str, AfterValidator(_address)]
+Ocid = Annotated[str, AfterValidator(_ocid)]
+Auth = Annotated[str, _one_of(AUTH_KINDS)]
+Endpoint = Annotated[str, AfterValidator(_endpoint)]
+Region = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Name = Annotated[str, Field(min_length=1)]
+Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+Share = Annotated[float, Field(gt=0, lt=1)]
+SizeBucket = Annotated[str, _one_of(SIZE_BUCKETS, "a size as OCI Monitoring has it:")]
+Service = Annotated[str, _one_of(SERVICES, "a service:")]
+Shape = Annotated[str, AfterValidator(_shape)]
+Capacity = Annotated[float, BeforeValidator(_capacity), Field(gt=0, allow_inf_nan=False)]

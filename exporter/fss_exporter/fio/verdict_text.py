@@ -17,17 +17,11 @@ _TAILS = (50.0, 99.0, 99.9)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Jobs that ran together, with their verdict.
+    """Jobs that ran together, with their verdict."""
 
-    Attributes:
-        name: name of the group, or of the directory if directories are mount targets.
-        jobs: the jobs.
-        verdict: verdict on all jobs.
-    """
-
-    name: str
-    jobs: Sequence[Job]
-    verdict: BenchmarkVerdict
+    name: str  # name of the group, or of the directory if directories are mount targets
+    jobs: Sequence[Job]  # the jobs
+    verdict: BenchmarkVerdict  # verdict on all jobs
 
 
 _COLUMNS = (

@@ -19,24 +19,14 @@ class SizeShare(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A workload.
+    """A workload."""
 
-    Attributes:
-        source: where the workload comes from, for people.
-        traffic: operations and bytes per second; of the whole job where `is_job`.
-        sizes: classes of READs and WRITEs by operation, where exact mode counted them.
-        shape: shape of the recorded mount target; empty where the shape is not known.
-        connections: connections of the recorded mount target; None where they were not counted.
-        remark: quality of the IOPS figure; with a remark, the operations are not split.
-        is_job: whether the traffic is a number of files or bytes and not a rate.
-        follows_latency: whether latency and concurrency state the rate, so that the load changes with them.
-    """
-
-    source: str
-    traffic: Traffic
+    source: str  # where the workload comes from, for people
+    traffic: Traffic  # operations and bytes per second; of the whole job where `is_job`
+    # classes of READs and WRITEs by operation, where exact mode counted them
     sizes: Mapping[str, tuple[SizeShare, ...]] = field(default_factory=dict)
-    shape: str = ""
-    connections: float | None = None
-    remark: str = ""
-    is_job: bool = False
-    follows_latency: bool = False
+    shape: str = ""  # shape of the recorded mount target; empty where the shape is not known
+    connections: float | None = None  # connections of the recorded mount target; None where they were not counted
+    remark: str = ""  # quality of the IOPS figure; with a remark, the operations are not split
+    is_job: bool = False  # whether the traffic is a number of files or bytes and not a rate
+    follows_latency: bool = False  # whether latency and concurrency state the rate, so that the load changes with them

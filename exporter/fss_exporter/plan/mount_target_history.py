@@ -1,6 +1,5 @@
 """The busiest five minutes of a week of mount targets: from clients, or from a poller where no client is scraped."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
@@ -80,11 +79,7 @@ def _target(labels: Mapping[str, str]) -> Target:
 
 def _histories(prometheus: Prometheus) -> dict[Target, dict[float, dict[str, float]]]:
     """Figures by mount target and end of the five minutes, as far as ceilings are about them and bandwidth is known."""
-    figures: dict[Target, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-    for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN):
-        for labels, values in prometheus.week(_mean(name)):
-            for moment, value in values:
-                figures[_target(labels)][moment][name] = value
+    figures = prometheus.figures({name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}, _target)
     whole = {
         target: {moment: one for moment, one in moments.items() if {_READ, _WRITTEN} <= one.keys()}
         for target, moments in figures.items()

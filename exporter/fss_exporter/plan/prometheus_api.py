@@ -3,11 +3,14 @@
 import json
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from fss_exporter.errors import SourceError
+
+_Key = TypeVar("_Key")
 
 WEEK_S = 7 * 86400
 STEP_S = 300
@@ -42,6 +45,21 @@ class Prometheus:
         for series in _result(self._get(f"/api/v1/query_range?{urlencode(span)}")):
             values = ((float(moment), _number(value)) for moment, value in series["values"])
             yield WeekSeries(series["metric"], tuple(values))
+
+    def figures(
+        self, queries: Mapping[str, str], key: Callable[[Mapping[str, str]], _Key]
+    ) -> dict[_Key, dict[float, dict[str, float]]]:
+        """Return the values of several queries over the week, by key of the labels, moment and name of the query.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        found: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        for name, query in queries.items():
+            for labels, values in self.week(query):
+                for moment, value in values:
+                    found[key(labels)][moment][name] = value
+        return found
 
     def at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], float]]:
         """Labels and values at a moment, epoch seconds.

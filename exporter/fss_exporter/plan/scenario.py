@@ -22,23 +22,14 @@ MOST_MOUNT_TARGETS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A workload, and what it runs on.
+    """A workload, and what it runs on."""
 
-    Attributes:
-        load: the whole workload.
-        shape: name of the shape of the mount targets.
-        limits: ceilings of one mount target.
-        clients: the hosts.
-        target: share of a ceiling to stay at or below.
-        mount_targets: how many share the load evenly; None where the answer says how many it needs.
-    """
-
-    load: Load
-    shape: str
-    limits: Limits
-    clients: ClientHosts
-    target: float
-    mount_targets: int | None = None
+    load: Load  # the whole workload
+    shape: str  # name of the shape of the mount targets
+    limits: Limits  # ceilings of one mount target
+    clients: ClientHosts  # the hosts
+    target: float  # share of a ceiling to stay at or below
+    mount_targets: int | None = None  # how many share the load evenly; None where the answer says how many it needs
 
     def answer(self) -> CapacityAnswer:
         """What the workload needs."""
@@ -58,17 +49,11 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One workload with its answer.
+    """One workload with its answer."""
 
-    Attributes:
-        address: of the recorded mount target; empty for a stated workload.
-        scenario: the workload and what it runs on.
-        changed: what-if scenarios by the change, as the operator wrote it.
-    """
-
-    address: str
-    scenario: Scenario
-    changed: tuple[tuple[str, Scenario], ...]
+    address: str  # of the recorded mount target; empty for a stated workload
+    scenario: Scenario  # the workload and what it runs on
+    changed: tuple[tuple[str, Scenario], ...]  # what-if scenarios by the change, as the operator wrote it
 
 
 def _whole(text: str, most: int = MOST_CLIENTS) -> int:

@@ -29,25 +29,15 @@ def service_title(choice: ServiceChoice) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServiceCase:
-    """A load, a service, and all the load runs on.
+    """A load, a service, and all the load runs on."""
 
-    Attributes:
-        choice: the service.
-        name: address or resource of a recorded load; empty for a stated load.
-        load: the workload.
-        clients: the hosts, with the stated or recorded latency.
-        target: share of a ceiling to stay at or below.
-        volumes: block volumes of one self-managed server; None where there is no such server.
-        server_network: network of this server towards the clients, bytes per second.
-    """
-
-    choice: ServiceChoice
-    name: str
-    load: Load
-    clients: ClientHosts
-    target: float
-    volumes: int | None
-    server_network: float | None
+    choice: ServiceChoice  # the service
+    name: str  # address or resource of a recorded load; empty for a stated load
+    load: Load  # the workload
+    clients: ClientHosts  # the hosts, with the stated or recorded latency
+    target: float  # share of a ceiling to stay at or below
+    volumes: int | None  # block volumes of one self-managed server; None where there is no such server
+    server_network: float | None  # network of this server towards the clients, bytes per second
 
     @property
     def wanted(self) -> ServiceLoad:

@@ -1,6 +1,5 @@
 """The busiest five minutes of file systems and volumes of another storage service, from a Prometheus that scrapes a poller."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
@@ -76,12 +75,9 @@ def _limits(prometheus: Prometheus, service: str) -> dict[Resource, Ceilings]:
 
 def _histories(prometheus: Prometheus, service: str) -> dict[Resource, dict[float, Traffic]]:
     """Traffic of each five minutes in which all four rates are known."""
-    figures: dict[Resource, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-    for name in _RATES:
-        query = f"max {_RESOURCE} (avg_over_time({name}{selector('service', service)}[5m]))"
-        for labels, values in prometheus.week(query):
-            for moment, value in values:
-                figures[_resource(labels)][moment][name] = value
+    of = selector("service", service)
+    queries = {name: f"max {_RESOURCE} (avg_over_time({name}{of}[5m]))" for name in _RATES}
+    figures = prometheus.figures(queries, _resource)
     whole = {
         resource: {at: _traffic(one) for at, one in moments.items() if len(one) == len(_RATES)}
         for resource, moments in figures.items()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from fss_exporter.catalogue import CLIENT, CLOUD, EXACT, EXPORTER, Metric
+from fss_exporter.catalogue import CLIENT, CLOUD, EXACT, EXPORTER, PROCESSES, Metric
 
 PAGE = Path(__file__).parent.parent / "docs" / "metrics.md"
 
@@ -13,6 +13,11 @@ ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
         "Client in exact mode",
         "With `--nfs.exact`, from tables of the kernel in tracefs. [cost-model.md](cost-model.md#exact-mode) says when to use exact mode.",
         EXACT,
+    ),
+    (
+        "Client by process",
+        "With `--nfs.exact.processes=N`, from tables of the kernel in tracefs. Each address has at most N + 1 series of a metric, and twice as many of bytes. [cost-model.md](cost-model.md#load-by-process) says how the load is given to processes.",
+        PROCESSES,
     ),
     ("Cloud", "From OCI's inventory and Monitoring, by the poller.", CLOUD),
     ("The exporter about itself", "Beside these there are the usual `process_` metrics.", EXPORTER),

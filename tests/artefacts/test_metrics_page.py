@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from tools.metrics_page import PAGE, page
 
-from fss_exporter.catalogue import CATALOGUE, CLIENT, CLOUD, EXACT, EXPORTER, Metric
+from fss_exporter.catalogue import CATALOGUE, CLIENT, CLOUD, EXACT, EXPORTER, PROCESSES, Metric
 
 ROWS = [pytest.param(metric, id=name) for name, metric in CATALOGUE.items()]
 
@@ -17,7 +17,9 @@ def test_the_page_is_up_to_date() -> None:
 
 def test_no_metric_is_declared_twice() -> None:
     assert [
-        name for name, times in Counter(row.name for row in (*CLIENT, *EXACT, *CLOUD, *EXPORTER)).items() if times > 1
+        name
+        for name, times in Counter(row.name for row in (*CLIENT, *EXACT, *PROCESSES, *CLOUD, *EXPORTER)).items()
+        if times > 1
     ] == []
 
 

@@ -73,6 +73,12 @@ def url_of(running: subprocess.Popen[bytes], log: Path) -> str:
         (["--log.level=chatty"], "'--log.level': 'chatty' is not one of"),
         (["--nfs.exact=maybe"], "'--nfs.exact': 'maybe' is not one of"),
         (["--no-collector.nfs", "--collector.oci", "--nfs.exact=on"], "--nfs.exact=on: there is nothing to count"),
+        (
+            ["--nfs.exact.processes=5"],
+            "--nfs.exact.processes=5: the kernel counts in exact mode only; add --nfs.exact=auto",
+        ),
+        (["--nfs.exact.processes=-1"], "'--nfs.exact.processes': -1 is not in the range"),
+        (["--nfs.exact.writers"], "--nfs.exact.writers: no process is counted; add --nfs.exact.processes=10"),
         (["--no-collector.nfs"], "nothing to collect: leave out --no-collector.nfs or give --collector.oci"),
     ],
 )

@@ -19,8 +19,21 @@ def _declared(*names: str) -> tuple[Metric, ...]:
 
 CLIENT = _declared("client")
 EXACT = _declared("exact_mode")
+PROCESSES = _declared("processes")
 CLOUD = _declared("inventory", "mount_targets", "file_systems", "other_services", "poller")
 EXPORTER = _declared("exporter")
-CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXACT, *CLOUD, *EXPORTER)}
+CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXACT, *PROCESSES, *CLOUD, *EXPORTER)}
 
-__all__ = ["CATALOGUE", "CLIENT", "CLOUD", "EXACT", "EXPORTER", "Family", "Kind", "Metric", "Series", "family"]
+__all__ = [
+    "CATALOGUE",
+    "CLIENT",
+    "CLOUD",
+    "EXACT",
+    "EXPORTER",
+    "PROCESSES",
+    "Family",
+    "Kind",
+    "Metric",
+    "Series",
+    "family",
+]

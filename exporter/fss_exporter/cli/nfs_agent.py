@@ -17,6 +17,8 @@ from fss_exporter.nfs.ticker import Ticker
 
 if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
+    from fss_exporter.nfs.processes.reader import ProcessReader
+    from fss_exporter.nfs.superblocks import Reading
     from fss_exporter.settings import Settings
 
 
@@ -48,6 +50,9 @@ class NfsAgent:
         if self._exact is not None:
             self._exact.reader.interval_s = lambda: self.ticker.wanted_interval_s
             self.loops.append(self._exact.reader.loop)
+        self._processes = self._process_reader(flags, address_map, overrides) if flags.processes else None
+        if self._processes is not None:
+            self.loops.append(self._processes.loop)
         self.network = InstanceNetwork(metadata_url(flags), flags.network_bandwidth)
         self.collector = NfsCollector(
             self.ticker,
@@ -55,7 +60,19 @@ class NfsAgent:
             zero_answers=flags.scrapers,
             about_host=self.network.families,
             latency_objectives=latency_objectives,
+            by_process=self._processes,
         )
+
+    def _process_reader(
+        self, flags: NfsFlags, address_map: Mapping[str, str], overrides: CostOverrides
+    ) -> "ProcessReader":
+        from fss_exporter.cli.load_by_process import process_reader  # noqa: PLC0415  # only where it is asked for
+
+        return process_reader(flags, self._last_reading, address_map, overrides)
+
+    def _last_reading(self) -> "Reading | None":
+        with self.ticker.lock:
+            return self.ticker.reading
 
     def start(self) -> None:
         """Set up what counts, and tick."""
@@ -63,12 +80,16 @@ class NfsAgent:
             self._exact.open()
         self.ticker.start()
         self.network.start()
+        if self._processes is not None:
+            self._processes.start()
 
     def stop(self) -> None:
         """Stop ticking and take down what counts."""
         self.ticker.stop()
         if self._exact is not None:
             self._exact.reader.close()
+        if self._processes is not None:
+            self._processes.stop()
 
 
 def metadata_url(flags: NfsFlags) -> str:

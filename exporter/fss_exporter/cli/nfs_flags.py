@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import click
@@ -12,6 +13,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url
 
 MAX_MOUNTS: Final = 2000
+MOST_PROCESSES: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,26 @@ class NfsFlags(HostFlags):
         type=click.IntRange(min=1),
     )
 
+    processes: int = flag(
+        "--nfs.exact.processes",
+        "Show the load of the N processes that cost each mount target most. Names and pods become visible. 0: off.",
+        0,
+        type=click.IntRange(min=0, max=MOST_PROCESSES),
+        metavar="N",
+    )
+    writers: bool = flag(
+        "--nfs.exact.writers",
+        "Give delayed write-back to the process that wrote. Each dirtied page of any file system costs a little more.",
+        default=False,
+        is_flag=True,
+    )
+    pod_logs: Path = flag(
+        "--path.pod-logs",
+        "Folder of pod logs on a Kubernetes node, for the names of pods.",
+        Path("/var/log/pods"),
+        type=click.Path(path_type=Path),
+    )
+
     def check(self) -> None:
         """Check what can be checked before anything runs.
 
@@ -82,6 +104,12 @@ class NfsFlags(HostFlags):
                 re.compile(text or "")
             except re.error as wrong:
                 raise UsageError(f"--nfs.mounts-{which}={text}: not a regular expression: {wrong}") from wrong
+        if self.processes and self.exact == "off":
+            raise UsageError(
+                f"--nfs.exact.processes={self.processes}: the kernel counts in exact mode only; add --nfs.exact=auto"
+            )
+        if self.writers and not self.processes:
+            raise UsageError("--nfs.exact.writers: no process is counted; add --nfs.exact.processes=10")
         if self.metadata_url:
             check_url("--nfs.metadata-url", self.metadata_url)
 
@@ -90,4 +118,5 @@ _FILTERS: Final = ("mounts_include", "mounts_exclude", "operations", "max_mounts
 _SERVED: Final = ("tick_s", "series_retention_s", "scrapers", "metadata_url", "network_bandwidth")
 
 filter_options = flags_of(NfsFlags, *_FILTERS)
-agent_options = flags_of(NfsFlags, "procfs", "pid", *_SERVED, *_FILTERS, "exact", "tracefs", "sysfs")
+_EXACT: Final = ("exact", "processes", "writers", "tracefs", "sysfs", "pod_logs")
+agent_options = flags_of(NfsFlags, "procfs", "pid", *_SERVED, *_FILTERS, *_EXACT)

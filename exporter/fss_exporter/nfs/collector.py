@@ -5,7 +5,7 @@ numbers. Lines of one operation or class are neighbours, because such text compr
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from prometheus_client.registry import Collector
 
@@ -26,6 +26,13 @@ _ADDRESS_VALUES: Final[dict[str, Callable[[Accounts], dict[str, int] | dict[str,
 }
 
 
+class HasFamilies(Protocol):
+    """A source of families whose new series begin at zero."""
+
+    def families(self, *, is_answer: bool) -> Iterable[Family]:
+        """Return the families. `is_answer` says whether a Prometheus server gets them."""
+
+
 class NfsCollector(Collector):
     """The client metrics of `/metrics`. Collecting copies the totals of the ticks and reads no file.
 
@@ -38,6 +45,7 @@ class NfsCollector(Collector):
         zero_answers: answers that show a new mount at zero, as many as servers scrape this agent.
         about_host: further families of this host, collected for each answer.
         latency_objectives: stated seconds by class. A class without an objective has no series.
+        by_process: the load by process; None where it is off.
     """
 
     name = "nfs"
@@ -50,8 +58,10 @@ class NfsCollector(Collector):
         zero_answers: int = 1,
         about_host: Callable[[], Iterable[Family]] = tuple,
         latency_objectives: Mapping[str, float] = NO_OBJECTIVES,
+        by_process: HasFamilies | None = None,
     ) -> None:
         self._ticker = ticker
+        self._by_process = by_process
         self._about_host = about_host
         self._latency_objectives = latency_objectives
         self._by_operation = by_operation
@@ -84,7 +94,8 @@ class NfsCollector(Collector):
             new = {key for key, mount in mounts.items() if mount.answers < self._zero_answers}
             for key in new:
                 mounts[key].answers += 1
-            return self._families(self._layout_of(mounts, new), self._addresses_shown())
+            families = self._families(self._layout_of(mounts, new), self._addresses_shown())
+            return [*families, *self._processes(is_answer=True)]
 
     def for_readers(self) -> "ReadersView":
         """Return the same families for the status page and other local readers. New mounts show their counts."""
@@ -93,7 +104,14 @@ class NfsCollector(Collector):
     def families_now(self) -> list[Family]:
         """Return every client family with the present totals."""
         with self._ticker.lock:
-            return self._families(self._layout_of(self._ticker.accounts.mounts), self._ticker.accounts.addresses)
+            accounts = self._ticker.accounts
+            return [
+                *self._families(self._layout_of(accounts.mounts), accounts.addresses),
+                *self._processes(is_answer=False),
+            ]
+
+    def _processes(self, *, is_answer: bool) -> Iterable[Family]:
+        return () if self._by_process is None else self._by_process.families(is_answer=is_answer)
 
     def _addresses_shown(self) -> dict[str, AddressTotals]:
         """Totals by address as an answer shows them: a new address shows zeros."""

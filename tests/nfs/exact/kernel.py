@@ -6,6 +6,7 @@ instance cannot be removed while one of its files is open; what is not understoo
 """
 
 import errno
+import fnmatch
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -32,7 +33,23 @@ BEFORE_5_6: Mapping[str, Mapping[str, int]] = {
     "sched/sched_switch": {"prev_pid": 4},
 }
 
-_TRIGGER = re.compile(r"hist:keys=([\w.=,]+?)(?::vals=(\w+))?:size=(\d+)(?: if (.+))?")
+BY_PROCESS: Mapping[str, Mapping[str, int]] = {
+    "nfs/nfs_initiate_read": {"dev": 4, "fileid": 8, "count": 4},
+    "nfs/nfs_initiate_write": {"dev": 4, "fileid": 8, "count": 4},
+    "nfs/nfs_rename_enter": {"dev": 4},
+    "nfs/nfs_atomic_open_enter": {"dev": 4},
+    "sunrpc/rpc_stats_latency": {"client_id": 4, "version": 4, "progname": 4, "procname": 4},
+    "sunrpc/rpc_clnt_new": {"client_id": 4, "addr": 4, "program": 4},
+    "writeback/writeback_dirty_folio": {"name": 32, "ino": 8},
+    "sched/sched_switch": {"prev_pid": 4},
+}
+"""Events of the tables by thread. Each event also has the thread that it happened in: `common_pid` and `comm`."""
+
+_TRIGGER = re.compile(
+    r"hist:keys=([\w.=,]+?)(?::vals=(\w+))?((?::\w+=\w+(?:,\w+=\w+)*)?(?::onmatch\([\w.]+\)\.trace\([\w,$]+\))?):size=(\d+)"
+    r"(?: if (.+))?"
+)
+_OF_ANY_EVENT = frozenset(("common_pid", "comm"))
 
 Event = Mapping[str, int | str]
 
@@ -43,9 +60,11 @@ class Trigger:
     value: str
     size: int
     condition: str
+    action: str = ""
     rows: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     dropped: int = 0
     paused: bool = False
+    last: dict[int | str, int] = field(default_factory=dict)
 
     def see(self, event: Event) -> None:
         if self.paused or not _holds(self.condition, event):
@@ -59,6 +78,7 @@ class Trigger:
         row = self.rows[key]
         row[0] = (row[0] + 1) % 2**64
         row[1] = (row[1] + int(event[self.value] if self.value else 0)) % 2**64
+        self.last[event.get("ino", event.get("fileid", 0))] = int(event.get("common_pid", 0))
 
     @property
     def text(self) -> str:
@@ -68,7 +88,7 @@ class Trigger:
         rows = sorted(self.rows.items(), key=lambda row: row[1][0])
         return (
             "# event histogram\n#\n"
-            f"# trigger info: hist:keys={','.join(self.keys)}:vals={values}:sort=hitcount:size={self.size}{condition} "
+            f"# trigger info: hist:keys={','.join(self.keys)}:vals={values}:sort=hitcount:size={self.size}{self.action}{condition} "
             f"[{state}]\n#\n\n"
             + "".join(self._line(key, row) for key, row in rows)
             + f"\nTotals:\n    Hits: {sum(row[0] for _, row in rows)}\n    Entries: {len(rows)}\n"
@@ -84,6 +104,8 @@ class Trigger:
 def _shown(name: str, event: Event) -> str:
     """A key as the kernel prints it: numbers padded on the left, strings on the right."""
     plain, _, width = name.partition(".buckets=")
+    if name == "common_pid.execname":
+        return f"{event['comm']:<16}[{event['common_pid']:10}]"
     value = event[plain]
     if isinstance(value, str):
         return f"{value:<50}"
@@ -96,15 +118,18 @@ def _shown(name: str, event: Event) -> str:
 def _holds(condition: str, event: Event) -> bool:
     if not condition:
         return True
+    if " && " in condition:
+        return all(_holds(part, event) for part in condition.split(" && "))
     if " || " in condition:
         return any(_holds(part, event) for part in condition.split(" || "))
     if condition.startswith("!("):
         return not _holds(condition[2:-1], event)
     name, sign, right = condition.split(" ", 2)
     value = event[name]
-    if sign == "&":
-        return bool(int(value) & int(right))
-    return value == (right.strip('"') if right.startswith('"') else int(right))
+    text = right.strip('"')
+    if sign == "~":
+        return fnmatch.fnmatchcase(str(value), text)
+    return bool(int(value) & int(text)) if sign == "&" else str(value) == text
 
 
 class Kernel(Files):
@@ -134,9 +159,21 @@ class Kernel(Files):
     # -- what happens to it
 
     def fire(self, event: str, **values: int | str) -> None:
-        for triggers in self.instances.values():
+        for name, triggers in list(self.instances.items()):
             for trigger in triggers.get(event, []):
                 trigger.see(values)
+                if trigger.action and _holds(trigger.condition, values):
+                    self._join(name, trigger.action, values)
+
+    def _join(self, instance: str, action: str, values: Event) -> None:
+        """`onmatch(a.b).trace(joint,fileid,$wpid,$c,$d)` of a WRITE."""
+        found = re.search(r"onmatch\((\w+)\.(\w+)\)\.trace\((\w+),", action)
+        if found is None:
+            return
+        for dirtied in self.instances[instance].get(f"{found[1]}/{found[2]}", []):
+            if values["fileid"] in dirtied.last:
+                joined = {"pid": dirtied.last[values["fileid"]], "cnt": values["count"], "dv": values["dev"]}
+                self.fire(f"synthetic/{found[3]}", ino=values["fileid"], **joined)
 
     def triggers(self, event: str) -> list[Trigger]:
         (instance,) = self.instances.values()
@@ -201,20 +238,40 @@ class Kernel(Files):
             self._instance(path)["/".join(_below(path)[3:5])] = []
         self.settings[path.name] = text
 
+    def clear(self, path: Path) -> None:
+        self._may(path)
+        self._instance(path)["/".join(_below(path)[3:5])] = []
+
     def append(self, path: Path, text: str) -> None:
         self._may(path)
+        if path.name == "dynamic_events":
+            self._define(path, text)
+            return
         event = "/".join(_below(path)[3:5])
         match = _TRIGGER.fullmatch(text)
         if event not in self.events:
             raise _error(errno.ENOENT, path)
-        if match is None or (".buckets" in match[1] and not self._buckets) or not 128 <= int(match[3]) <= 131072:
+        if match is None or (".buckets" in match[1] and not self._buckets) or not 128 <= int(match[4]) <= 131072:
             raise _error(errno.EINVAL, path)
         keys = tuple(match[1].split(","))
         used = {name.partition(".")[0] for name in keys} | ({match[2]} if match[2] else set())
-        if not used <= self.events[event].keys():
+        if not used <= self.events[event].keys() | _OF_ANY_EVENT:
             raise _error(errno.EINVAL, path)
-        trigger = Trigger(keys, match[2] or "", int(match[3]), match[4] or "")
+        trigger = Trigger(keys, match[2] or "", int(match[4]), match[5] or "", match[3])
         self._instance(path).setdefault(event, []).append(trigger)
+
+    def _define(self, path: Path, text: str) -> None:
+        """A synthetic event: `s:name type field; ...` makes one, `-:name` removes one."""
+        name = f"synthetic/{text.partition(':')[2].split()[0]}"
+        if text.startswith("-:"):
+            if any(instance.get(name) for instance in self.instances.values()):
+                raise _error(errno.EBUSY, path)
+            del self.events[name]
+        elif name in self.events:
+            raise _error(errno.EEXIST, path)
+        else:
+            fields = [part.split()[-1] for part in text.partition(" ")[2].split(";")]
+            self.events[name] = dict.fromkeys(fields, 4)
 
     def open(self, path: Path) -> int:
         self._may(path)

@@ -41,6 +41,10 @@ class Files:
         """Add a trigger. Opened with truncation, the file would lose those it has."""
         _write(path, text, os.O_WRONLY | os.O_APPEND)
 
+    def clear(self, path: Path) -> None:
+        """Remove all triggers of an event, unless another trigger needs their variables."""
+        os.close(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC))
+
     def open(self, path: Path) -> int:
         """A file to be read again and again."""
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -17,8 +17,10 @@ from fss_exporter.nfs.exact.files import FILES, Files
 OF_SIZES: Final = "fss-exporter"
 OF_LATENCY: Final = "fss-exporter-latency"
 OF_PROCESSES: Final = "fss-exporter-processes"
+OF_WRITERS: Final = "fss-exporter-writers"
 OF_IOSTAT: Final = "fss-exporter-iostat"
-INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_IOSTAT)
+OF_IOSTAT_WRITERS: Final = "fss-exporter-iostat-writers"
+INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_WRITERS, OF_IOSTAT)
 """Names of the instances. Each is fixed, so that one left behind by a killed program is found."""
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
@@ -180,7 +182,20 @@ class Instance:
         Raises:
             OSError: the event is gone.
         """
-        return self._files.read(self._open[event]).decode("utf-8", "replace")
+        return self.raw(event).decode("utf-8", "replace")
+
+    def raw(self, event: str) -> bytes:
+        """The tables of an event as the kernel prints them: names of threads are any bytes.
+
+        Raises:
+            OSError: the event is gone.
+        """
+        return self._files.read(self._open[event])
+
+    def clear(self, event: str) -> None:
+        """Remove the triggers of an event, so that another event loses the reference to their variables."""
+        with suppress(OSError):
+            self._files.clear(self.path / "events" / event / "trigger")
 
     def remove(self) -> None:
         """Close everything and remove the instance with its triggers; nothing happens if it is gone."""

@@ -74,9 +74,12 @@ class Places:
         return self._by_address.get((address, version))
 
     @property
-    def addresses(self) -> frozenset[str]:
-        """Of every mount."""
-        return frozenset(address for address, _ in self._by_address)
+    def priced(self) -> dict[str, bool]:
+        """The address of every mount, and whether a service there publishes what operations cost."""
+        found: dict[str, bool] = {}
+        for (address, _), place in self._by_address.items():
+            found[address] = found.get(address, False) or place.rule != "unknown"
+        return found
 
 
 @dataclass(slots=True)

@@ -1,0 +1,196 @@
+"""Loads by process, look after look: triggers, places, attribution and identities put together."""
+
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from fss_exporter.log_once import LogOnce
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.nfs.exact.client_addresses import ClientAddresses
+from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.tracefs import PLACES, NotYet, Unavailable, find, signals_held
+from fss_exporter.nfs.processes.attribution import Attribution
+from fss_exporter.nfs.processes.event_tables import FULL
+from fss_exporter.nfs.processes.identities import Identities, Identity, Seen
+from fss_exporter.nfs.processes.loads import Load, Place, Places
+from fss_exporter.nfs.processes.pods import Pods
+from fss_exporter.nfs.processes.session import PARTS, PARTS_WITHOUT_JOIN, REFUSED, Names, ProcessSession
+from fss_exporter.nfs.processes.top import NOTHING, Amount
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
+
+_LOG = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 60.0
+"""Time between two tries to set the triggers."""
+
+INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"
+"""Parts beside those of the session."""
+
+UNREADABLE_PROC, WAITS, RENEWED = "unreadable", "waits", "renewed"
+
+_FEWEST_ROWS, _MOST_ROWS = 4096, 16384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where the kernel's files are.
+
+    Attributes:
+        tracefs: where tracefs may be mounted.
+        sysfs: where sysfs is mounted.
+        procfs: where procfs is mounted, with the processes of the host.
+        pod_logs: folder that the kubelet makes for the logs of pods.
+    """
+
+    tracefs: tuple[Path, ...] = PLACES
+    sysfs: Path = Path("/sys")
+    procfs: Path = Path("/proc")
+    pod_logs: Path = Path("/var/log/pods")
+
+
+class ProcessLoad(NamedTuple):
+    """Load of one thread on one address."""
+
+    address: str
+    seen: Seen
+    amount: Amount
+
+
+class ProcessCounting:
+    """Counts by thread from the first look until the end.
+
+    Args:
+        names: in tracefs, of this program.
+        writers: whether delayed write-back is given back to the writer.
+        sources: where the kernel's files are.
+        address_map: mount-target address by TLS forwarder address.
+        overrides: measured costs in place of the white paper's table.
+        clock: a monotonic clock, seconds.
+        files: how the kernel's files are reached.
+
+    Attributes:
+        parts: everything that can fail for itself.
+        failures: how often a part told nothing, by part and reason.
+        active: parts that counted at the last look.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        *,
+        writers: bool,
+        sources: Sources,
+        address_map: Mapping[str, str] = NO_ADDRESSES,
+        overrides: CostOverrides = NO_OVERRIDES,
+        clock: Callable[[], float] = time.monotonic,
+        files: Files = FILES,
+    ) -> None:
+        self.failures: Counter[tuple[str, str]] = Counter()
+        self.active: frozenset[str] = frozenset()
+        self.parts = (INSTANCE, *(PARTS if writers else PARTS_WITHOUT_JOIN), IDENTITIES, POD_NAMES)
+        self._names = names
+        self._writers = writers
+        self._sources = sources
+        self._addresses = ClientAddresses(sources.sysfs, address_map)
+        self._pods = Pods(sources.pod_logs)
+        self._identities = Identities(sources.procfs, self._pods)
+        self._overrides = overrides
+        self._clock = clock
+        self._files = files
+        self._session: ProcessSession | None = None
+        self._attribution = Attribution()
+        self._size = _FEWEST_ROWS
+        self._next_try = self._next_renewal = 0.0
+        self._log_once = LogOnce(_LOG)
+
+    def open(self) -> None:
+        """Set the triggers.
+
+        Raises:
+            NotYet: the NFS client is not loaded.
+            Unavailable: this kernel cannot, or this process may not.
+        """
+        with signals_held():
+            self._session = ProcessSession(
+                find(self._sources.tracefs, self._files),
+                self._names,
+                self._size,
+                writers=self._writers,
+                addresses=self._addresses,
+                files=self._files,
+            )
+        for part, reason in self._session.refused.items():
+            self.failures[part, REFUSED] += 1
+            self._log_once.failed(part, f"load by process without {part}: {reason}")
+
+    def close(self) -> None:
+        """Remove the triggers."""
+        if self._session is not None:
+            with signals_held():
+                self._session.end()
+            self._session = None
+
+    def look(self, reading: Reading) -> list[ProcessLoad]:
+        """Loads since the last look, empty while the triggers cannot be set.
+
+        Args:
+            reading: of mountstats, for the addresses of the mounts.
+        """
+        session = self._session or self._try_to_open()
+        if session is None:
+            self.active = frozenset()
+            return []
+        loads = self._attribution.loads(session.look(Places(reading.superblocks)))
+        seen = self._identities.look({thread for _, thread in loads})
+        self._note(session)
+        if session.is_worn and self._clock() >= self._next_renewal:
+            # The look above was the last of these tables.
+            self.failures[INSTANCE, RENEWED] += 1
+            self._next_renewal = self._clock() + RETRY_SECONDS
+            if FULL in session.troubles.values():
+                self._size = min(2 * self._size, _MOST_ROWS)
+            self.close()
+            self._try_to_open()
+        return [
+            ProcessLoad(place.address, seen[thread], self._amount(place, load))
+            for (place, thread), load in loads.items()
+        ]
+
+    def _try_to_open(self) -> ProcessSession | None:
+        if self._clock() < self._next_try:
+            return None
+        try:
+            self.open()
+        except Unavailable as reason:
+            self._next_try = self._clock() + RETRY_SECONDS
+            waits = isinstance(reason, NotYet)
+            self.failures[INSTANCE, WAITS if waits else REFUSED] += 1
+            level = logging.INFO if waits else logging.WARNING
+            self._log_once.failed(INSTANCE, f"no load by process: {reason}", level=level)
+        return self._session
+
+    def _note(self, session: ProcessSession) -> None:
+        """Keep what failed at this look."""
+        failed = dict(session.troubles)
+        if not self._identities.is_readable:
+            failed[IDENTITIES] = UNREADABLE_PROC
+        if not self._pods.is_readable:
+            failed[POD_NAMES] = UNREADABLE_PROC
+        self.failures.update(failed.items())
+        self.active = frozenset({INSTANCE, IDENTITIES, POD_NAMES} | session.active) - failed.keys()
+
+    def _amount(self, place: Place, load: Load) -> Amount:
+        cost = load.cost(place.rule, self._overrides)
+        return Amount(load.operations, cost or 0.0, load.reads.payload_bytes, load.writes.payload_bytes)
+
+
+def by_address(loads: Iterable[ProcessLoad]) -> dict[str, dict[Identity, Amount]]:
+    """Loads of all threads of a process together, by address."""
+    result: dict[str, dict[Identity, Amount]] = defaultdict(dict)
+    for address, seen, amount in loads:
+        result[address][seen.identity] = result[address].get(seen.identity, NOTHING).plus(amount)
+    return result

@@ -1,0 +1,102 @@
+"""The loop that counts the load of each process, and its metric families."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from fss_exporter.background import Worker
+from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.nfs.processes.counting import ProcessCounting, by_address
+from fss_exporter.nfs.processes.loads import Places
+from fss_exporter.nfs.processes.top import NOTHING, OTHER, TopProcesses
+from fss_exporter.nfs.superblocks import Reading
+
+LOOK_SECONDS: Final = 10.0
+"""Time between two looks at the tables."""
+
+
+class ProcessReader:
+    """Counts in a loop of its own. A failure costs a look and nothing else of the agent.
+
+    Args:
+        counting: the tables.
+        most: processes of each address with series of their own.
+        reading: the last reading of mountstats; None while mountstats cannot be read.
+        zero_answers: answers in which a new process shows zeros, as many as servers scrape this agent.
+        clock: a monotonic clock, seconds.
+
+    Attributes:
+        loop: the background loop, for its heartbeat.
+    """
+
+    def __init__(
+        self,
+        counting: ProcessCounting,
+        most: int,
+        reading: Callable[[], Reading | None],
+        zero_answers: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._counting = counting
+        self._reading = reading
+        self._zero_answers = zero_answers
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._round_lock = threading.Lock()
+        self._stopped = False
+        self._top = TopProcesses(most)
+        self.loop = Worker("nfs_processes", self._round, interval=lambda: LOOK_SECONDS)
+
+    def start(self) -> None:
+        """Set the triggers, and look every ten seconds."""
+        self.loop.start()
+
+    def stop(self) -> None:
+        """Stop looking and remove the triggers. A look that is under way sets none again."""
+        self.loop.stop()
+        with self._round_lock:
+            self._stopped = True
+            self._counting.close()
+
+    def _round(self) -> None:
+        with self._round_lock:
+            reading = self._reading()
+            if self._stopped or reading is None or not reading.superblocks:
+                return
+            loads = self._counting.look(reading)
+        with self._lock:
+            self._top.add(by_address(loads), Places(reading.superblocks).priced, self._clock())
+
+    def families(self, *, is_answer: bool) -> Iterator[Family]:
+        """The families.
+
+        Args:
+            is_answer: whether a server gets them. A new process shows zeros in its first answers.
+        """
+        operations, costs, carried = (
+            family(CATALOGUE[f"fss_client_process_{name}_total"]) for name in ("operations", "io_operations", "bytes")
+        )
+        with self._lock:
+            for address, one in self._top.addresses.items():
+                for who, row in (*one.rows.items(), (OTHER, None)):
+                    total = one.other if row is None else row.total
+                    if row is not None and row.answers < self._zero_answers:
+                        total = NOTHING if is_answer else total
+                        row.answers += is_answer
+                    operations.add_metric((address, *who), total.operations)
+                    if one.priced:
+                        costs.add_metric((address, *who), total.io_operations)
+                    carried.add_metric((address, *who, "read"), total.read_bytes)
+                    carried.add_metric((address, *who, "write"), total.written_bytes)
+        yield from (operations, costs, carried, *self._about_parts())
+
+    def _about_parts(self) -> Iterator[Family]:
+        active = family(CATALOGUE["fss_nfs_process_part_active"])
+        for part in self._counting.parts:
+            active.add_metric((part,), float(part in self._counting.active))
+        yield active
+        failures = family(CATALOGUE["fss_nfs_process_part_failures_total"])
+        for (part, reason), count in sorted(dict(self._counting.failures).items()):
+            failures.add_metric((part, reason), count)
+        yield failures

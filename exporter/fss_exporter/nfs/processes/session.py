@@ -1,0 +1,235 @@
+"""One set-up of the triggers that count by thread, and looks at their tables. Each part fails for itself."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from fss_exporter.errors import RecordError
+from fss_exporter.nfs.exact.client_addresses import ClientAddresses
+from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.hist_tables import Table
+from fss_exporter.nfs.exact.tracefs import (
+    OF_IOSTAT,
+    OF_IOSTAT_WRITERS,
+    OF_PROCESSES,
+    OF_WRITERS,
+    Instance,
+    NotYet,
+    Unavailable,
+    advice,
+    check_hist,
+)
+from fss_exporter.nfs.processes import rows, triggers
+from fss_exporter.nfs.processes.attribution import CallsBy, Counted, TransfersBy
+from fss_exporter.nfs.processes.event_tables import FULL, GONE, UNREADABLE, Added, EventTables, Trouble
+from fss_exporter.nfs.processes.loads import Place, Places
+from fss_exporter.nfs.processes.write_back import WriteBackJoin
+
+_LOG = logging.getLogger(__name__)
+
+READS, WRITES, CALLS, CLIENTS, DIRTIERS, WRITERS = "reads", "writes", "calls", "clients", "dirtiers", "writers"
+PARTS_WITHOUT_JOIN: Final = (READS, WRITES, CALLS, *triggers.CLAIMED_BY, CLIENTS)
+PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
+"""Where one part fails, the others go on. A part with the name of a call gives this call back to the process."""
+
+REFUSED: Final = "refused"
+FULL_SHARE: Final = 0.8
+"""The kernel never frees a row, so tables are made anew from this share of their size on."""
+
+_ROWS_OF_CLIENTS = 512
+_LOOKS_AT_FILES = 6
+
+Found = TypeVar("Found")
+
+
+class Names(NamedTuple):
+    """Names in tracefs that belong to one program.
+
+    Attributes:
+        instance: for the tables of each look.
+        writers: the instance of the join.
+        joint: the synthetic event of the join.
+    """
+
+    instance: str
+    writers: str
+    joint: str
+
+
+OF_AGENT: Final = Names(OF_PROCESSES, OF_WRITERS, "nfswho")
+OF_COMMAND: Final = Names(OF_IOSTAT, OF_IOSTAT_WRITERS, "nfswho_iostat")
+
+
+class ProcessSession:
+    """Triggers in place.
+
+    Args:
+        root: where tracefs is mounted.
+        names: of this program.
+        size: rows of each table.
+        writers: whether the join is wanted.
+        addresses: of RPC clients.
+        files: how the kernel's files are reached.
+
+    Attributes:
+        refused: parts that the kernel refused, with the reason.
+        troubles: parts that told nothing at the last look, with the reason.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+
+    def __init__(
+        self, root: Path, names: Names, size: int, *, writers: bool, addresses: ClientAddresses, files: Files = FILES
+    ) -> None:
+        _check(root, files)
+        self.refused: dict[str, str] = {}
+        self.troubles: dict[str, str] = {}
+        self._addresses = addresses
+        self._join: WriteBackJoin | None = None
+        self._looks = 0
+        self._tables: dict[str, EventTables] = {}
+        self._instance = Instance(root, names.instance, files)
+        try:
+            self._set_up(size)
+            if writers:
+                self._set_up_join(root, names, size, files)
+            addresses.learn_all()
+        except BaseException:
+            self.end()
+            raise
+
+    def _set_up(self, size: int) -> None:
+        self._add(READS, triggers.READS, triggers.by_size(size))
+        self._add(WRITES, triggers.WRITES, triggers.by_size(size))
+        self._add(CALLS, triggers.CALLS, triggers.calls(size))
+        self._add(CLIENTS, triggers.BIRTHS, triggers.births(_ROWS_OF_CLIENTS))
+        for procedure, event in triggers.CLAIMED_BY.items():
+            self._add(procedure, event, triggers.claims(size))
+        if not self._tables.keys() & {READS, WRITES, CALLS}:
+            raise Unavailable(f"the kernel refuses every trigger: {self.refused[READS]}")
+
+    def _add(self, part: str, event: str, by_condition: Mapping[str, str]) -> None:
+        try:
+            self._tables[part] = EventTables(self._instance, event, by_condition)
+        except OSError as error:
+            self.refused[part] = str(advice(error, self._instance.path))
+
+    def _set_up_join(self, root: Path, names: Names, size: int, files: Files) -> None:
+        try:
+            self._join = WriteBackJoin(root, names.writers, names.joint, size, files)
+            self._add(DIRTIERS, self._join.dirtied, triggers.dirtiers(size))
+        except Unavailable as error:
+            self.refused[WRITERS] = str(error)
+        except OSError as error:
+            self.refused[WRITERS] = str(advice(error, root))
+        if self._join is not None and DIRTIERS in self._tables:
+            self._tables[WRITERS] = self._join.tables
+        elif self._join is not None:
+            self.refused[WRITERS] = self.refused[DIRTIERS]
+
+    def look(self, places: Places) -> Counted:
+        """What was counted since the last look. Claims are read before the work, so that no work lacks a claim.
+
+        Args:
+            places: of the mounts.
+        """
+        self.troubles = {}
+        device = places.by_device.get
+        counted = Counted(joined=self._try(WRITERS, lambda tables: self._joined(tables, device)) or {})
+        for procedure in triggers.CLAIMED_BY:
+            counted.claims.update(self._try(procedure, partial(_claims, procedure, device)) or {})
+        counted.reads = self._try(READS, partial(_sent, device)) or {}
+        counted.writes = self._try(WRITES, partial(_sent, device)) or {}
+        self._try(CLIENTS, self._learn)
+        counted.calls.update(self._try(CALLS, lambda tables: self._calls(tables, places)) or {})
+        self._looks += 1
+        return counted
+
+    def _try(self, part: str, read: Callable[[EventTables], Found]) -> Found | None:
+        """What a part tells; None with an entry in `troubles` where it tells nothing."""
+        tables = self._tables.get(part)
+        if tables is None:
+            return None
+        try:
+            found = read(tables)
+        except (Trouble, RecordError) as error:
+            self.troubles[part] = error.reason if isinstance(error, Trouble) else UNREADABLE
+            _LOG.warning("load by process: %s: %s", part, error)
+            return None
+        if tables.dropped:
+            self.troubles[part] = FULL
+        return found
+
+    def _joined(self, tables: EventTables, device: rows.PlaceOf) -> TransfersBy:
+        added = _by_size(tables, "cnt")
+        self._try(DIRTIERS, EventTables.added)
+        return rows.joined(added, rows.dirtiers(self._tables[DIRTIERS].rows(triggers.NOT_A_DISK)), device)
+
+    def _learn(self, tables: EventTables) -> None:
+        tables.added()
+        self._addresses.learn(Table(triggers.BORN, running=True, rows=tables.rows(triggers.BORN), dropped=0))
+
+    def _calls(self, tables: EventTables, places: Places) -> CallsBy:
+        found: CallsBy = Counter()
+        added = tables.added()
+        for version, condition in triggers.VERSIONS.items():
+            found.update(rows.calls(added[condition], partial(self._place, places, version)))
+        return found
+
+    def _place(self, places: Places, version: int, client: int) -> Place | None:
+        return places.of(self._addresses.of(str(client)), version)
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether the triggers have to be set again: a table is nearly full, or another program has removed a trigger."""
+        if any(one.dropped or one.fullness >= FULL_SHARE for one in self._tables.values()):
+            return True
+        return GONE in self.troubles.values() or self._has_too_many_files()
+
+    def _has_too_many_files(self) -> bool:
+        """Reads the large tables of the join, so not at every look."""
+        if self._join is None or self._looks % _LOOKS_AT_FILES:
+            return False
+        try:
+            return self._join.is_full(FULL_SHARE)
+        except Trouble:
+            return True
+
+    @property
+    def active(self) -> frozenset[str]:
+        """Parts that count."""
+        return frozenset(self._tables.keys() - self.troubles.keys())
+
+    def end(self) -> None:
+        """Take everything down."""
+        if self._join is not None:
+            self._join.end()
+        self._instance.remove()
+
+
+def _sent(device: rows.PlaceOf, tables: EventTables) -> TransfersBy:
+    return rows.sent(_by_size(tables, "count"), device)
+
+
+def _claims(procedure: str, device: rows.PlaceOf, tables: EventTables) -> CallsBy:
+    return rows.claims(tables.added()[""], procedure, device)
+
+
+def _by_size(tables: EventTables, size: str) -> dict[bool, Added]:
+    added = tables.added()
+    return {whole: added[condition] for whole, condition in triggers.conditions(size).items()}
+
+
+def _check(root: Path, files: Files) -> None:
+    check_hist(root, files)
+    try:
+        loaded = files.is_there(root / "events" / "nfs")
+    except OSError as error:
+        raise advice(error, root) from error
+    if not loaded:
+        raise NotYet(f"{root}: the NFS client is not loaded; counting begins with the first NFS mount")

@@ -1,0 +1,118 @@
+"""The loop and its series: what a server sees of a process."""
+
+from pathlib import Path
+
+import pytest
+from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
+
+from fss_exporter.nfs.processes.reader import ProcessReader
+
+COST = "fss_client_process_io_operations_total"
+CALLS = "fss_client_process_operations_total"
+BYTES = "fss_client_process_bytes_total"
+ACTIVE = "fss_nfs_process_part_active"
+FAILURES = "fss_nfs_process_part_failures_total"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> BusyHost:
+    found = BusyHost(tmp_path)
+    found.process(7, "dd")
+    return found
+
+
+def _reader(host: BusyHost, most: int = 2, zero_answers: int = 1) -> ProcessReader:
+    reader = ProcessReader(host.counting, most, host.reading, zero_answers, clock=lambda: host.now)
+    reader.loop.run_once()
+    return reader
+
+
+def _again(host: BusyHost, reader: ProcessReader) -> None:
+    host.now += 10
+    reader.loop.run_once()
+    assert reader.loop.heartbeat.success
+
+
+def _values(reader: ProcessReader, name: str, *, is_answer: bool = False) -> dict[tuple[str, ...], float]:
+    (found,) = (one for one in reader.families(is_answer=is_answer) if one.metric.name == name)
+    return {tuple(sample.labels.values()): sample.value for sample in found.samples}
+
+
+def test_each_process_has_its_cost_calls_and_bytes_under_its_unit(host: BusyHost) -> None:
+    reader = _reader(host)
+    host.read(7, "dd", 1024 * KIB)
+    host.write(7, "dd", 4 * KIB)
+    _again(host, reader)
+
+    dd, other = (HERE, "dd", "", "", "backup.service"), (HERE, "other", "", "", "")
+    assert _values(reader, COST) == {dd: 33 + 4, other: 0}
+    assert _values(reader, CALLS) == {dd: 2, other: 0}
+    assert _values(reader, BYTES) == {
+        (*dd, "read"): 1024 * KIB,
+        (*dd, "write"): 4 * KIB,
+        (*other, "read"): 0,
+        (*other, "write"): 0,
+    }
+
+
+def test_a_new_process_shows_zero_in_as_many_answers_as_servers_scrape(host: BusyHost) -> None:
+    reader = _reader(host, zero_answers=2)
+    host.read(7, "dd", 4 * KIB)
+    _again(host, reader)
+    dd = (HERE, "dd", "", "", "backup.service")
+
+    assert _values(reader, COST)[dd] == 2
+    assert [_values(reader, COST, is_answer=True)[dd] for _ in range(3)] == [0, 0, 2]
+
+
+def test_an_address_has_at_most_n_series_and_other(host: BusyHost) -> None:
+    reader = _reader(host, most=3)
+    for number in range(100, 150):
+        host.process(number, f"p{number}")
+        host.read(number, f"p{number}", 4 * KIB)
+    _again(host, reader)
+
+    assert len(_values(reader, COST)) == 4
+    assert sum(_values(reader, COST).values()) == 50 * 2
+
+
+def test_where_the_service_publishes_no_cost_there_are_calls_and_bytes(tmp_path: Path) -> None:
+    host = BusyHost(tmp_path, fstype="nfs4")
+    reader = _reader(host)
+    host.read(7, "dd", 4 * KIB)
+    _again(host, reader)
+
+    assert _values(reader, COST) == {}
+    assert _values(reader, CALLS)[HERE, "dd", "", "", ""] == 1
+
+
+def test_a_part_that_fails_shows_that_with_a_reason(host: BusyHost) -> None:
+    reader = _reader(host)
+    host.kernel.instances["fss-exporter-processes"]["nfs/nfs_initiate_read"] = []
+    _again(host, reader)
+
+    active = _values(reader, ACTIVE)
+    assert (active["reads",], active["writes",]) == (0, 1)
+    assert _values(reader, FAILURES) == {("instance", "renewed"): 1, ("reads", "gone"): 1}
+
+
+def test_an_unexpected_error_costs_one_round(host: BusyHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = _reader(host)
+    host.read(7, "dd", 4 * KIB)
+    with monkeypatch.context() as patch:
+        patch.setattr(host.counting, "_amount", None)
+        reader.loop.run_once()
+    assert reader.loop.heartbeat.errors == 1
+
+    host.read(7, "dd", 4 * KIB)
+    _again(host, reader)
+
+    assert _values(reader, CALLS)[HERE, "dd", "", "", "backup.service"] == 1
+
+
+def test_stopping_removes_the_triggers_and_a_late_look_sets_none(host: BusyHost) -> None:
+    reader = _reader(host)
+    reader.stop()
+    _again(host, reader)
+
+    assert host.kernel.instances == {}

@@ -21,7 +21,7 @@ test: .venv/dev tools-present ## all tests, with a real prometheus and promtool 
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
 	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py $(ARGS)
 
-test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders (half an hour)
+test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders and phases (an hour)
 	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)
 
 check: .venv/dev format lint types contracts deploy-check dashboard-check test ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests

@@ -5,10 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tests.rules import trial
-from tests.rules.incidents import INCIDENTS, Incident
+from tests.rules.incidents import Incident
 from tests.rules.notifications import Notification, notifications
+from tests.rules.orders import Order, file_order
 from tests.rules.pack import ROOT
 from tests.rules.simulator import START
+from tests.rules.variants import INCIDENTS
 
 PAGE = ROOT / "docs" / "alerts-tried.md"
 HEAD = """# Alerts tried
@@ -74,11 +76,11 @@ class Verdict:
 
 
 def tried(
-    incident: Incident, promtool: str, seed: int | None = None, slack: int = 0, *, all_rules: bool = False
+    incident: Incident, promtool: str, order: Order = file_order, slack: int = 0, *, all_rules: bool = False
 ) -> Verdict:
-    """Run one incident; with a seed, the groups in another order; with `all_rules`, also rules that can have no result."""
+    """Run one incident with the groups in an order; with `all_rules`, also rules that can have no result."""
     world = incident.build()
-    groups = None if seed is None else trial.shuffled(seed)
+    groups = order(trial.groups_in_order())
     sent = notifications(trial.firing(world, promtool, groups, eval_minutes=world.step, all_rules=all_rules))
     return Verdict(incident, tuple(sent), slack)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import re
 import subprocess
 import tempfile
@@ -116,12 +115,3 @@ def _labels(sample: str) -> Labels:
 def _minute(text: str) -> int:
     units = {"w": 10_080, "d": 1440, "h": 60, "m": 1, "s": 0}
     return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+)([wdhms])", text))
-
-
-def shuffled(seed: int) -> list[Group]:
-    """All groups in another order: -1 is reversed, other numbers are permutations."""
-    groups = groups_in_order()
-    if seed < 0:
-        return groups[::-1]
-    random.Random(seed).shuffle(groups)
-    return groups

@@ -151,7 +151,7 @@ class Names:
         if name in {"vector", "absent"}:
             return Series(frozenset())
         first = self.series(next(part for part in node.args if not isinstance(part, promql_parser.NumberLiteral)))
-        if name in {"histogram_quantile", "count_over_time"}:
+        if name in {"histogram_quantile", "count_over_time", "changes"}:
             dimension = dimension_of_unit("seconds") if name == "histogram_quantile" else ()
             return Series(first.labels - {"le"}, dimension)
         if name in {"rate", "irate"}:

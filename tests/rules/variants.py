@@ -29,7 +29,10 @@ def node_client(world: World, name: str, hangs: bool = False, address: str = "10
         "protocol": "tcp",
         "mountaddr": address,
     }
-    done = after(0, 50) if hangs else (lambda _: 50)
+
+    def done(minute: int) -> float:
+        return 0 if hangs and minute >= START else 50
+
     for operation in ("GETATTR", "READ", "WRITE"):
         labels = {**node, "operation": operation}
         world.count("node_mountstats_nfs_operations_requests_total", labels, done)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import click
 
+from fss_exporter import RUNBOOK
 from fss_exporter.cli.account import account_settings, credential_options, credentials_of, sessions_of
 from fss_exporter.cli.flags import Command, with_options
 from fss_exporter.cli.oci_polling import mount_target_settings
@@ -16,7 +17,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target
-from fss_exporter.oci.alarms.pack import RUNBOOK, Alarm, load as load_pack
+from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
 from fss_exporter.oci.oci_inventory import MountTarget

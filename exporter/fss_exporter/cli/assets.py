@@ -9,11 +9,9 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from fss_exporter import RUNBOOK
 from fss_exporter.cli.terminal import echo
 from fss_exporter.errors import UsageError
-
-RUNBOOK = "docs/runbook.md"
-"""How the shipped files name the runbook. Nothing is published under a URL that the project could know."""
 
 
 def shipped(runbook_url: str = RUNBOOK) -> dict[PurePosixPath, bytes]:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from fss_exporter import DEFAULT_PORT
 from fss_exporter.cli import logs
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.serve import ServeFlags, run
@@ -46,7 +47,7 @@ runs: POST {{"fault": "..."}} to /control/faults of the region.
     "--web.listen-address",
     "--listen-address",
     "listen_address",
-    default="127.0.0.1:10949",
+    default=f"127.0.0.1:{DEFAULT_PORT}",
     show_default=True,
     metavar="HOST:PORT",
     help="Where the metrics are served.",

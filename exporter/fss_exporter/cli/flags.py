@@ -74,7 +74,7 @@ def flags_of(record: type, *names: str) -> Callable[[Command], Command]:
         attributes = dict(declared[name].metadata)
         default = attributes.pop("written", declared[name].default)
         shown = {} if default is None else {"default": default, "show_default": True}
-        options.append(click.option(attributes.pop("name"), name, **shown, **attributes))
+        options.append(click.option(attributes.pop("name"), name, **{**shown, **attributes}))
     return lambda command: with_options(command, options)
 
 

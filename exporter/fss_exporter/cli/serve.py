@@ -1,16 +1,17 @@
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fss_exporter import DEFAULT_PORT
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.account import account_options, account_places
 from fss_exporter.cli.cost_model import cost_model_part, overrides_of
-from fss_exporter.cli.flags import CONFIGURATION, duration, taken_from
+from fss_exporter.cli.flags import CONFIGURATION, duration, flag, flags_of, taken_from
 from fss_exporter.cli.nfs_flags import NfsFlags, agent_options
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import INSTALL_OCI, UsageError
@@ -23,57 +24,38 @@ if TYPE_CHECKING:
 class ServeFlags:
     """The flags of `serve`."""
 
-    listen_addresses: tuple[str, ...] = (":10949",)
-    telemetry_path: str = "/metrics"
-    web_config_file: Path | None = None
-    systemd_socket: bool = False
+    listen_addresses: tuple[str, ...] = flag(
+        "--web.listen-address",
+        "Where to listen. Repeatable. An empty HOST means all addresses.",
+        (f":{DEFAULT_PORT}",),
+        multiple=True,
+        metavar="HOST:PORT",
+    )
+    systemd_socket: bool = flag(
+        "--web.systemd-socket",
+        "Listen on the sockets of a systemd .socket unit instead.",
+        default=False,
+        is_flag=True,
+        show_default=False,
+    )
+    telemetry_path: str = flag("--web.telemetry-path", "Path of the metrics.", "/metrics")
+    web_config_file: Path | None = flag(
+        "--web.config.file",
+        "TLS, users, headers and rate limit, in the format all Prometheus exporters share.",
+        type=CONFIGURATION,
+    )
+    collect_nfs: bool = flag("--collector.nfs/--no-collector.nfs", "Read this host's NFS counters.", default=True)
+    collect_oci: bool = flag("--collector.oci/--no-collector.oci", "Poll OCI Monitoring.", default=False)
     nfs: NfsFlags = field(default_factory=NfsFlags)  # the flags of the agent
-    collect_nfs: bool = True
-    collect_oci: bool = False
     config_file: Path | None = None
     # what the `--oci.*` flags put on top of the configuration file: value by dotted place, None if not given
     oci: Mapping[str, object] = field(default_factory=dict)
 
 
-_OWN = {one.name for one in fields(ServeFlags)}
-
-
 @click.command()
-@click.option(
-    "--web.listen-address",
-    "listen_addresses",
-    multiple=True,
-    default=(":10949",),
-    show_default=True,
-    metavar="HOST:PORT",
-    help="Where to listen. Repeatable. An empty HOST means all addresses.",
-)
-@click.option(
-    "--web.systemd-socket",
-    "systemd_socket",
-    is_flag=True,
-    help="Listen on the sockets of a systemd .socket unit instead.",
-)
-@click.option(
-    "--web.telemetry-path", "telemetry_path", default="/metrics", show_default=True, help="Path of the metrics."
-)
-@click.option(
-    "--web.config.file",
-    "web_config_file",
-    type=CONFIGURATION,
-    help="TLS, users, headers and rate limit, in the format all Prometheus exporters share.",
-)
-@click.option(
-    "--collector.nfs/--no-collector.nfs",
-    "collect_nfs",
-    default=True,
-    show_default=True,
-    help="Read this host's NFS counters.",
-)
+@flags_of(ServeFlags, "listen_addresses", "systemd_socket", "telemetry_path", "web_config_file", "collect_nfs")
 @agent_options
-@click.option(
-    "--collector.oci/--no-collector.oci", "collect_oci", default=False, show_default=True, help="Poll OCI Monitoring."
-)
+@flags_of(ServeFlags, "collect_oci")
 @account_options
 @click.option("--oci.poll-interval", "poll_interval", type=duration, metavar="DURATION", help="[default: 60s]")
 @click.option(
@@ -89,8 +71,8 @@ def serve(*, log_level: str, log_format: str, poll_interval: float | None, publi
     logs.configure(log_level, log_format)
     given = {"oci.poll_interval": poll_interval, "oci.publish": publish or None}
     nfs = taken_from(NfsFlags, flags)
-    own = {name: value for name, value in flags.items() if name in _OWN}
-    run(ServeFlags(**own, nfs=nfs, oci={**account_places(flags), **given}))
+    oci = {**account_places(flags), **given}
+    run(replace(taken_from(ServeFlags, flags), nfs=nfs, oci=oci))
 
 
 def run(options: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lambda _: None) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from fss_exporter.doctor import exact, probes
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
-from fss_exporter.doctor.network import LARGE_DIRECTORY, NFS_PORT
+from fss_exporter.doctor.network import LARGE_DIRECTORY
 from fss_exporter.errors import SourceError
 from fss_exporter.instance_metadata import read_instance_metadata
+from fss_exporter.model.limits import NFS_PORT
 from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading, is_forwarder

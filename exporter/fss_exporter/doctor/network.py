@@ -6,10 +6,9 @@ from typing import Final
 from fss_exporter.doctor.client_facts import ClientFacts
 from fss_exporter.doctor.findings import APSARA, KERNEL, PROJECT, WHITE_PAPER, Finding, Severity
 from fss_exporter.model.distance import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
-from fss_exporter.model.limits import Limits
+from fss_exporter.model.limits import NFS_PORT, Limits
 from fss_exporter.model.service_table import OCI_FSS
 
-NFS_PORT: Final = 2049
 LARGE_DIRECTORY: Final = 10_000
 """A directory with fewer entries lists well over NFS (white paper, version 2.0, August 2023)."""
 

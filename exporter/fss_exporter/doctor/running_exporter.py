@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from fss_exporter import DEFAULT_PORT
 from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.errors import SourceError
 from fss_exporter.fetch import get
 
-METRICS_URL = "http://127.0.0.1:10949/metrics"
+METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
 
 _SUCCESS = "fss_collector_success"
 _LAST = "fss_collector_last_success_timestamp_seconds"

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+NFS_PORT = 2049  # of every mount target
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fss_exporter.model.limits import Limits, shape_of
+from fss_exporter.model.limits import NFS_PORT, Limits, shape_of
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Inventory, MountTarget
 
-NFS_PORT: Final = 2049
 ACTIVE: Final = "ACTIVE"
 
 

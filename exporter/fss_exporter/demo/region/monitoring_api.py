@@ -15,7 +15,7 @@ from fss_exporter.demo.region.point_store import ArrivedPoints, Definition, Poin
 from fss_exporter.demo.region.resource_bodies import rfc3339
 from fss_exporter.demo.region.wire import paged
 from fss_exporter.errors import MqlError
-from fss_exporter.oci.mql import Expression, QueriedMetric, Selector, metrics, parse
+from fss_exporter.oci.mql import Duration, Expression, QueriedMetric, Selector, metrics, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,6 @@ HISTORY_DAYS = ((60, 90), (5, 30), (1, 7))
 """Days of history by least resolution in minutes. Documented: MetricData, counted back from now."""
 
 _RESOLUTION = re.compile(r"([1-9]|[1-5][0-9]|60)m|([1-9]|1[0-9]|2[0-4])h|1d")
-_MINUTES = {"m": 1, "h": 60, "d": 1440}
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ class MonitoringApi:
         if details.resolution is not None and not _RESOLUTION.fullmatch(details.resolution):
             raise refusal.invalid(f"field resolution: {details.resolution!r} is not 1m to 60m, 1h to 24h or 1d")
         given = details.resolution
-        step = shortest if given is None else int(given[:-1]) * _MINUTES[given[-1]]
+        step = shortest if given is None else Duration(int(given[:-1]), given[-1]).minutes
         if step > shortest:
             raise refusal.invalid(f"field resolution: {given} is longer than the interval of the query")
         now = self.now()

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+from fss_exporter import RUNBOOK
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import figures
 from fss_exporter.oci.alarms.figures import CEILING_ALARMS, MOST_IDS, REPLICATION, SERVICE_CEILING_ALARMS, Figures
-from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, RUNBOOK, Alarm, fill
+from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm, fill
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.oci_inventory import ServiceResource

@@ -6,6 +6,7 @@ from functools import reduce
 from typing import Final, Literal
 
 from fss_exporter.model.limits import Limits
+from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
@@ -25,7 +26,7 @@ Figures = Mapping[str, str]
 WINDOW_MINUTES: Final = 5
 REPLICATION: Final = "replication-age"
 _LEAST_REQUESTS: Final = 1.0  # a second; a mean of fewer requests says nothing
-_SIZES: Final = {"0B_to_8KiB": "up to 8 KiB", "8KiB_to_64KiB": "of 8 to 64 KiB", "64KiB_to_1MiB": "of 64 KiB to 1 MiB"}
+_SIZES: Final = {one.name: one.text if one.text.startswith("up to") else f"of {one.text}" for one in BUCKETS}
 _LATENCY_AND_REQUESTS: Final = {
     "read": ("FileSystemReadAverageLatencybySize", "FileSystemReadRequestsbySize"),
     "write": ("FileSystemWriteAverageLatencybySize", "FileSystemWriteRequestsbySize"),

@@ -29,8 +29,6 @@ from fss_exporter.oci.utilization_publisher import UTILIZATION
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
 
-RUNBOOK: Final = "docs/runbook.md"
-"""How the texts of the templates name the runbook."""
 
 _EXAMPLE: Final = {
     "WARNING": "1",

@@ -90,7 +90,7 @@ def _use_deadlines(manager: Any) -> None:
 class _Bounded:
     """Mixed into an adapter of requests: reads the whole answer before the SDK sees it."""
 
-    answer_seconds = 30.0
+    answer_seconds: float  # for a whole answer; set for each client
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         super().init_poolmanager(*arguments, **options)  # type: ignore[misc]  # of the class it is mixed into

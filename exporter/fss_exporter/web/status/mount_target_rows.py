@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
+from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO
 from fss_exporter.web.status.rows import ESTIMATED_FROM_OCI, MEASURED, MountTargetRow, Quantity, Usage
 from fss_exporter.web.status.samples import Labels, Samples
@@ -29,7 +30,7 @@ _LATENCIES = (
     ("write", "size", "fss_file_system_write_latency_seconds", "FileSystemWriteAverageLatencybySize"),
     ("metadata", "operation", "fss_file_system_metadata_latency_seconds", "MetadataRequestAverageLatency"),
 )
-_SIZES = {"0B_to_8KiB": "up to 8 KiB", "8KiB_to_64KiB": "8 to 64 KiB", "64KiB_to_1MiB": "64 KiB to 1 MiB"}
+_SIZES = {bucket.name: bucket.text for bucket in BUCKETS}
 
 
 def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tuple[MountTargetRow, ...]:

@@ -7,17 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class AddressTotals:
-    """Counters of one address.
+    """Counters of one address."""
 
-    Attributes:
-        requests: NFS operations completed.
-        io_operations: estimated mount-target I/O operations; None where no mount has a known cost.
-        answers: scrapes that have shown the address.
-    """
-
-    requests: int = 0
-    io_operations: float | None = None
-    answers: int = 0
+    requests: int = 0  # NFS operations completed
+    io_operations: float | None = None  # estimated mount-target I/O operations; None where no mount has a known cost
+    answers: int = 0  # scrapes that have shown the address
 
     @property
     def at_zero(self) -> "AddressTotals":

@@ -8,17 +8,17 @@ from fss_exporter.doctor.discovered import check_discovered
 from fss_exporter.doctor.findings import PROJECT, WHITE_PAPER, Finding, Severity
 
 _SKEW_REFUSED: Final = 300.0
-"""Seconds after which OCI refuses a signature."""
+"""Age of a signature in seconds from which OCI refuses the signature."""
 
 _SKEW_NOTED: Final = 60.0
 _LATE: Final = 300.0
-"""Age of a newest point, seconds, from which on ingestion is late: OCI's own alarms wait three minutes."""
+"""Age of a newest point in seconds from which ingestion is late. OCI's own alarms wait three minutes."""
 
 _PARTS: Final = (
     "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLustreFileSystems ListVolumes ListBootVolumes"
 )
 _LESSER: Final = dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
-"""Without these some metrics or names are missing, or only a check is; without the others there is nothing."""
+"""Calls whose failure costs some metrics, names or a check. A failure of any other call costs everything."""
 
 _NAMED: Final = 3
 _SUBSCRIBED: Final = "OCI API, ListRegionSubscriptions"
@@ -176,7 +176,7 @@ def _measured(region: str, lags: tuple[Lag, ...]) -> Iterator[Finding]:
 
 
 def _span(seconds: Collection[tuple[float, str]]) -> str:
-    """Return the least and the most seconds, each with its metric."""
+    """Return the least and the most seconds, each with the metric."""
     least, most = min(seconds), max(seconds)
     return f"{least[0]:.0f} s ({least[1]})" + (f" to {most[0]:.0f} s ({most[1]})" if most != least else "")
 

@@ -1,4 +1,4 @@
-"""The answers of an account, which the checks judge."""
+"""The answers of an account, as input of the checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ class CallOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One API operation; of several calls the first that did not end well."""
+    """One API operation with the first failure of several calls."""
 
     outcome: CallOutcome  # how it ended
     error: str = ""  # the whole message, with the missing policy statement where one is known; empty where it went well
 
     @classmethod
     def of(cls, error: Exception | None) -> Self:
-        """Return the outcome of a call that raised this error; None for a call that was answered."""
+        """Return the outcome of a call with this error. None stands for an answer."""
         if error is None:
             return cls(CallOutcome.OK)
         if isinstance(error, NotAuthorized):
@@ -37,7 +37,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """One region of a tenancy: name (`eu-frankfurt-1`), key (`FRA`) and status, `READY` where it can be used."""
+    """One region of a tenancy: name (`eu-frankfurt-1`), key (`FRA`) and status, `READY` for a usable region."""
 
     region: str
     key: str
@@ -52,14 +52,14 @@ class Subscriptions:
     found: tuple[Subscription, ...] | None = None  # the regions; None if no call was answered
 
     def of(self, region: str) -> Subscription | None:
-        """Return the subscription to a region, by name or key; None without a subscription."""
+        """Return the subscription to a region, by name or key. None without a subscription."""
         name = region.lower()
         return next((one for one in self.found or () if name in {one.region.lower(), one.key.lower()}), None)
 
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """One metric as the tenancy has it."""
+    """One metric of the tenancy."""
 
     spelling: str  # as ListMetrics gave it
     documented: str  # the documented name it goes by; empty for one that is not documented
@@ -84,7 +84,7 @@ class MetricFacts:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How long after its end a minute of a metric could be read, seconds."""
+    """Seconds from the end of a minute to the first successful read of the minute's point."""
 
     metric: str  # as ListMetrics spells it
     at_least: float  # when it could not yet be read

@@ -22,7 +22,7 @@ _LOOK_UPS_OF_MANY = 10
 
 @dataclass(eq=False, repr=False)
 class Probe:
-    """Asks one region."""
+    """Call the operations of one region."""
 
     session: Session  # where to ask
     compartments: tuple[str, ...]  # OCIDs or names; empty for all
@@ -36,10 +36,10 @@ class Probe:
     _tried: dict[str, Tried] = field(default_factory=dict, init=False)
 
     def ask(self, already: Mapping[str, Tried]) -> RegionFacts:
-        """Return the answers to all calls. A failed call is part of the facts, so no error of OCI is raised.
+        """Return the answers to all calls. The facts include a failed call, so no error of OCI is raised.
 
         Args:
-            already: operations that were called before.
+            already: operations with an earlier call.
         """
         self._tried.update(already)
         ahead = self._clock()
@@ -70,7 +70,7 @@ class Probe:
             self._tried[operation] = Tried.of(error)
 
     def _clock(self) -> float | None:
-        """Return the seconds that this host's clock is ahead, from the Date header of an answer, which has whole seconds."""
+        """Return the seconds that this host's clock is ahead, by the whole seconds of an answer's Date header."""
         operation = "ListAvailabilityDomains"
         try:
             answer = self.session.call("identity", "list_availability_domains", compartment_id=self.session.tenancy_id)
@@ -96,7 +96,7 @@ class Probe:
         return survey.state.inventory, survey.state.scopes or (Scope(self.session.tenancy_id, subtree=True),)
 
     def _follow(self, refresh: InventoryRefresh) -> None:
-        """Make the inventory; where there are many mount targets, look up the addresses of a few of them."""
+        """Make the inventory. With many mount targets, look up the addresses of a few."""
         shown = False
 
         def look_ups() -> int:

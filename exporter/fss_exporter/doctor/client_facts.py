@@ -1,4 +1,4 @@
-"""The facts that the probes read on this client, which the checks judge."""
+"""The facts of this client, as input of the checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Connect:
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """A directory that was counted."""
+    """A directory with its number of entries."""
 
     path: str  # as the operator named it
     entries: int | None  # how many there are, counted up to `limit`; None if it could not be counted

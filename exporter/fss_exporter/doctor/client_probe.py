@@ -1,4 +1,4 @@
-"""Read the NFS mounts and settings of this client, connect to its mount targets, and count directories."""
+"""Read the NFS mounts and settings of this client, connect to the mount targets, and count directories."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ class ClientProbe:
     deadline_s: float  # for each probe, seconds
 
     def ask(self, availability_domains: Mapping[str, str]) -> ClientFacts:
-        """Read the facts. A fact that cannot be read is left out or carries its error.
+        """Read the facts. An unreadable fact is left out or carries the error.
 
         Args:
-            availability_domains: of mount targets, by address, as far as the account knows them.
+            availability_domains: availability domain by address of a mount target, as far as the account knows.
         """
         reading, error = None, ""
         try:
@@ -60,14 +60,16 @@ class ClientProbe:
 
 
 def tracefs_of(stated: Path | None, *, own_host: bool) -> tuple[Path, ...]:
-    """Return the folders to look for tracefs in; none with the procfs of another host, whose kernel this is not."""
+    """Return the folders to look for tracefs in. Empty with another host's procfs, because the kernel is another
+    kernel.
+    """
     if stated is not None:
         return (stated,)
     return PLACES if own_host else ()
 
 
 def _servers(reading: Reading) -> tuple[tuple[str, int], ...]:
-    """Return address and port of each server, without TLS forwarders, which run on this host."""
+    """Return address and port of each server. TLS forwarders are left out, because a forwarder runs on this host."""
     found = {
         (mount.address, int(port) if (port := mount.options.get("port", "")).isdigit() else NFS_PORT)
         for superblock in reading.superblocks

@@ -8,11 +8,12 @@ from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.record import holds_names
 
 _YOUNG: Final = 55.0
-"""Seconds after its stamp; a point stamped with the start of its minute could not be there yet. Five are for clocks."""
+"""Most seconds after the stamp of a point that is stamped with the start of the minute, with five seconds for clocks.
+"""
 
 
 def check_discovered(facts: RegionFacts) -> Iterator[Finding]:
-    """Yield dimension values and undocumented behaviour of one region. `--record` has all of them."""
+    """Yield dimension values and undocumented behaviour of one region. `--record` saves all of them."""
     values: dict[str, set[str]] = {}
     for metric in facts.metrics:
         for name, found in metric.dimensions.items():

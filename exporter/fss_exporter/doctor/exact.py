@@ -14,11 +14,11 @@ _COST = "about 1,300 instructions for each READ or WRITE"
 
 
 def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
-    """Read what exact mode needs on this host.
+    """Read the requirements of exact mode on this host.
 
     Args:
-        places: where tracefs may be mounted.
-        sysfs: where sysfs is mounted.
+        places: possible mount points of tracefs.
+        sysfs: mount point of sysfs.
     """
     lockdown = read_text(sysfs / "kernel/security/lockdown").partition("[")[2].partition("]")[0]
     selinux = read_text(sysfs / "fs/selinux/enforce").strip() == "1"
@@ -36,7 +36,7 @@ def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
 
 
 def check_exact(facts: ClientFacts) -> Iterator[Finding]:
-    """Yield what exact mode needs on this client, or how to turn it on."""
+    """Yield missing requirements of exact mode on this client, or the way to turn exact mode on."""
     known = facts.exactness
     if known is None:
         return

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Severity(IntEnum):
-    """How bad a finding is. Advice is about what could be better; nothing is wrong."""
+    """Severity of a finding. Advice names a possible improvement and no defect."""
 
     OK = 0
     ADVICE = 1
@@ -16,7 +16,7 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing a check found."""
+    """One result of a check."""
 
     check: str  # name of the check, stable, e.g. `soft-mount`
     severity: Severity  # how bad it is

@@ -7,7 +7,7 @@ from fss_exporter.doctor.account_facts import Lag
 from fss_exporter.errors import CloudError
 
 EVERY_SECONDS: Final = 5.0
-"""Time between two queries of a metric, which is the accuracy of the lag. Five metrics cost a call a second."""
+"""Seconds between two queries of a metric, and so the accuracy of the lag. Five metrics cost one call per second."""
 
 
 def measure(
@@ -18,17 +18,17 @@ def measure(
     now: Callable[[], float],
     pause: Callable[[float], None],
 ) -> tuple[Lag, ...]:
-    """Query metrics until each has a new minute, for `wait_seconds` at most or until Ctrl-C.
+    """Query metrics until each has a new minute, at most for `wait_seconds` or until Ctrl-C.
 
     Args:
-        names: metrics that are sent every minute.
-        minutes_of: timestamps of the points of a metric that can be read now, epoch seconds.
-        wait_seconds: how long to look.
-        now: epoch seconds.
-        pause: waits so many seconds.
+        names: metrics with a point every minute.
+        minutes_of: returns timestamps of the readable points of a metric, epoch seconds.
+        wait_seconds: time limit.
+        now: returns epoch seconds.
+        pause: waits this number of seconds.
 
     Returns:
-        What is known of each metric, in the order of the names; a metric that could never be read is left out.
+        The lag of each metric, in the order of the names. A metric that was never readable is left out.
     """
     watches = {name: _Watch() for name in names}
     until = now() + wait_seconds
@@ -51,7 +51,7 @@ def measure(
 
 
 class _Watch:
-    """One metric: its newest minute in the first query, the time of the last query, and the measured lag."""
+    """One metric: the newest minute in the first query, the time of the last query, and the measured lag."""
 
     def __init__(self) -> None:
         self.newest = 0.0

@@ -1,4 +1,4 @@
-"""Query every metric once, and try behaviour of Monitoring that no document describes."""
+"""Query every metric once, and try undocumented behaviour of Monitoring."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ _READS, _WRITES = "MountTargetReadThroughput", "MountTargetWriteThroughput"
 
 @dataclass(eq=False, repr=False)
 class MetricProbe:
-    """Asks the metrics of one region."""
+    """Query the metrics of one region."""
 
     session: RawCalls  # where to ask
     scopes: tuple[Scope, ...]  # what to ask of
@@ -41,7 +41,7 @@ class MetricProbe:
         return tuple(self._metric(spelling) for spelling in sorted(names))
 
     def minutes(self, spelling: str) -> set[float]:
-        """Return timestamps of the points of one metric that can be read now, epoch seconds.
+        """Return timestamps of the readable points of one metric, epoch seconds.
 
         Raises:
             CloudError: a query failed.
@@ -55,7 +55,7 @@ class MetricProbe:
         }
 
     def ignores_case(self, metrics: Iterable[MetricFacts]) -> bool | None:
-        """Return whether MQL accepts a metric name in lower case; None where no metric has points to try."""
+        """Return whether MQL accepts a metric name in lower case. None if no metric has points to try."""
         known = next((one for one in metrics if one.streams and one.documented == _READS), None)
         if known is None:
             return None
@@ -65,7 +65,7 @@ class MetricProbe:
             return False
 
     def adds_up(self, metrics: Iterable[MetricFacts]) -> str:
-        """Return the result of adding two metrics in one query; empty where no metric has points to try."""
+        """Return the result of adding two metrics in one query. Empty if no metric has points to try."""
         spellings = {one.documented: one.spelling for one in metrics if one.streams}
         if not {_READS, _WRITES} <= spellings.keys():
             return ""
@@ -123,7 +123,7 @@ class MetricProbe:
         )
 
     def _streams(self, spelling: str, scope: Scope, now: float, *, merged: bool) -> list[dict[str, Any]]:
-        """Return the streams of a metric; one of all resources merged where there may be too many for one answer."""
+        """Return the streams of a metric, or a single merged stream if the number may be too large for an answer."""
         try:
             return self._summarized(_merged(spelling) if merged else _query(spelling), scope, now)
         except TooMuchData:

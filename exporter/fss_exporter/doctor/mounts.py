@@ -1,4 +1,4 @@
-"""Checks of the mounts: found, readable, and mounted as OCI File Storage wants them. Pure."""
+"""Check the mounts: found, readable, and mounted with the recommended options. Pure."""
 
 import re
 from collections import Counter
@@ -34,7 +34,8 @@ _SLOTS: Final = 128
 # Slots that make 128 requests in flight possible. Apsara NAS takes so many at a time, and states 10 ms of a 4 KiB write.
 
 _MUCH_QUEUEING: Final = 0.2
-"""Share of the time on the wire that a request may wait before it is sent. Assumption of this project, November 2026."""
+"""Share of the round-trip time that a request may wait before transmission. Assumption of this project, November 2026.
+"""
 
 
 def check_mounts(facts: ClientFacts) -> Iterator[Finding]:
@@ -166,7 +167,7 @@ def _forwarder(superblock: Superblock, subject: str, facts: ClientFacts) -> Iter
 
 
 def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
-    """Few slots show in the time that requests wait for a slot."""
+    """Check the slot table, because requests wait for a slot if the table is small."""
     first = facts.sysctls.get(_FIRST_SLOTS)
     operations = superblock.record.operations.values()
     queue, rtt = sum(one.queue_ms for one in operations), sum(one.rtt_ms for one in operations)
@@ -181,12 +182,12 @@ def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator
 
 
 def _most_slots(facts: ClientFacts, first: int) -> int:
-    """Entries that a slot table has at most. Linux lets the table grow by itself from the first to the second setting."""
+    """Return the most entries of a slot table. Linux lets the table grow from the first to the second setting."""
     return max(first, facts.sysctls.get("sunrpc.tcp_max_slot_table_entries", first))
 
 
 def _nas_slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
-    """On Apsara NAS a client with two requests in flight does a few MB/s. A table that grows by itself is fine."""
+    """Check the slot table for Apsara NAS, where a client with two requests in flight reaches a few MB/s."""
     first = facts.sysctls.get(_FIRST_SLOTS)
     if superblock.known.service is not APSARA_NAS or first is None or _most_slots(facts, first) >= _NAS_IN_FLIGHT:
         return
@@ -201,7 +202,7 @@ def _nas_slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iter
 
 
 def _nas_listing(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
-    """READDIRPLUS asks for the attributes of every name, which a large directory on Apsara NAS makes slow."""
+    """Check READDIRPLUS for Apsara NAS, because listing a large directory with attributes is slow there."""
     if superblock.known.service is not APSARA_NAS or "nordirplus" in superblock.record.options:
         return
     many = superblock.record.operations.get("READDIRPLUS")

@@ -17,11 +17,11 @@ _MB: Final = 1e6
 
 
 def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
-    """Reachability, distance, bandwidth-delay product and availability domain of each mount target.
+    """Check reachability, distance, bandwidth-delay product and availability domain of each mount target.
 
     Args:
-        facts: this client.
-        limits: ceilings of a mount target; its read bandwidth is what one client could want.
+        facts: facts of this client.
+        limits: ceilings of a mount target. A client can want the whole read bandwidth.
     """
     connections = _connections(facts)
     superblocks = facts.reading.superblocks if facts.reading else ()
@@ -41,7 +41,7 @@ def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
 
 
 def _own_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
-    """Check the network of the instance, because no client moves more than its own card."""
+    """Check the network of the instance, because a client moves no more than the network card."""
     own = facts.instance.network_bytes_per_second if facts.instance else None
     if own is None:
         return
@@ -72,7 +72,7 @@ def _distance(subject: str, seconds: float) -> Finding:
 
 
 def _window(subject: str, seconds: float, connections: int, facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
-    """Compare the bandwidth-delay product: the bytes that the connections can have in flight in one round trip."""
+    """Compare the bandwidth-delay product with the bytes that the connections can have in flight in one round trip."""
     buffer = facts.sysctls.get("net.ipv4.tcp_rmem")
     wanted = limits.read_bytes_per_second
     if not buffer or not wanted or seconds <= 0:
@@ -109,7 +109,7 @@ def _availability_domains(facts: ClientFacts) -> Iterator[Finding]:
 
 
 def _bare(domain: str) -> str:
-    """Return a domain without the prefix that differs between tenancies."""
+    """Return a domain without the prefix, because the prefix differs between tenancies."""
     return domain.rpartition(":")[2].lower()
 
 

@@ -26,9 +26,9 @@ print(count)
 
 
 def connect(address: str, port: int, deadline_s: float) -> Connect:
-    """Open a TCP connection and close it, thrice: the shortest handshake is one round trip. No call is sent.
+    """Open and close a TCP connection three times. The shortest handshake is one round trip. No call is sent.
 
-    A first failure ends it: a server that does not answer costs the deadline once.
+    The first failure ends the probe, so that a silent server costs the deadline once.
     """
     shortest = deadline_s
     for _ in range(_HANDSHAKES):
@@ -44,9 +44,9 @@ def connect(address: str, port: int, deadline_s: float) -> Connect:
 
 
 def count_entries(path: str, limit: int, deadline_s: float) -> Directory:
-    """Count a directory up to `limit` and one, in a child process, because a dead server hangs the process that lists.
+    """Count a directory up to `limit` plus 1, in a child process, because a dead server hangs the listing process.
 
-    A child that cannot even be killed is left behind; it goes when the server comes back.
+    A child that even SIGKILL does not end is left behind. The child ends when the server comes back.
     """
     child = subprocess.Popen(  # noqa: S603  # our own interpreter and text; the path is an argument
         [sys.executable, "-I", "-S", "-c", _COUNTER, path, str(limit)],
@@ -80,7 +80,7 @@ def read_sysctls(procfs: Path) -> dict[str, int]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a small file of this host; empty if it cannot be read."""
+    """Return the text of a small file of this host. Empty for an unreadable file."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

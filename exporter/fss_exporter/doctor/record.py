@@ -19,7 +19,7 @@ def holds_names(dimension: str, values: Iterable[str]) -> bool:
 
 
 def record(version: str, regions: Iterable[RegionFacts]) -> str:
-    """Return the facts as JSON, scrubbed. The same OCID or name has the same stand-in throughout."""
+    """Return the facts as JSON, scrubbed. An OCID or name has the same stand-in everywhere."""
     scrub = _Scrubber()
     document = {"fss_exporter": version, "regions": [_region(facts, scrub) for facts in regions]}
     return json.dumps(scrub.everything(document), indent=2, ensure_ascii=False) + "\n"

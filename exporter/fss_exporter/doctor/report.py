@@ -15,7 +15,7 @@ _STYLES = {Severity.OK: "green", Severity.ADVICE: "cyan", Severity.WARNING: "yel
 
 
 def show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
-    """Print the findings, the worst of each subject first, and how many there are of each kind."""
+    """Print the findings, the worst of each subject first, and the number of each kind."""
     for about in dict.fromkeys(about for about, _ in findings):
         tables.say(out, f"{about.capitalize()}", "bold")
         own = [finding for where, finding in findings if where == about]
@@ -41,16 +41,16 @@ def _more(finding: Finding) -> Iterator[str]:
 
 
 SCHEMA_VERSION: Final = 1
-"""Version of the JSON. It grows when a field is taken away or changes its meaning, not when one is added."""
+"""Version of the JSON. A removed or changed field increases the version, and an added field does not."""
 
 
 def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -> dict[str, Any]:
-    """Return all findings for programs, as docs/schemas/doctor.json describes them.
+    """Return all findings as a JSON document with the schema docs/schemas/doctor.json.
 
     Args:
-        version: of fss-exporter.
+        version: version of fss-exporter.
         code: exit code of the command.
-        findings: with what each is about: `client`, `exporter` or `account`.
+        findings: findings by subject: `client`, `exporter` or `account`.
     """
     listed = [_document(about, finding) for about, finding in findings]
     return {"schema_version": SCHEMA_VERSION, "fss_exporter": version, "exit_code": code, "findings": listed}

@@ -1,4 +1,4 @@
-"""Check the exporter on this host: its background loops by `/metrics`, and `/-/healthy`."""
+"""Check the exporter on this host by `/metrics` and `/-/healthy`."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _CHECK = "exporter"
 
 
 def check_running(url: str) -> Iterator[Finding]:
-    """Yield one finding for each background loop of the exporter at a URL; one if no exporter answers there."""
+    """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer."""
     try:
         text = get(url, "text/plain")
     except SourceError as error:
@@ -55,7 +55,7 @@ def _is_not_connected(error: SourceError) -> bool:
 
 
 def _collectors(text: str) -> dict[str, dict[str, float]]:
-    """Return the figures of each background loop, by its label `collector` and the name of the metric."""
+    """Return the figures of each background loop, by the label `collector` and the name of the metric."""
     found: dict[str, dict[str, float]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

@@ -1,4 +1,6 @@
-"""Which regions the tenancy is subscribed to. A region outside of them refuses every signature, as if the key were wrong."""
+"""Find the regions to which the tenancy is subscribed. Any other region refuses every signature, like after a wrong
+key.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,7 +13,7 @@ OPERATION: Final = "ListRegionSubscriptions"
 
 
 def ask_subscriptions(sessions: Iterable[RawCalls]) -> Subscriptions:
-    """Ask each region for the subscriptions of the tenancy, until one answers."""
+    """Request the subscriptions of the tenancy from each region, until a region answers."""
     tried: dict[str, Tried] = {}
     for session in sessions:
         try:

@@ -1,4 +1,4 @@
-"""The regions of one account. Credentials are read when they are first needed, and again when their files change."""
+"""The regions of one account. Credentials are read at the first use, and again after a change of their files."""
 
 import logging
 import threading
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 
 
 class SignsRequests(Protocol):
-    """The part of `oci.client.Credentials` that the account needs."""
+    """The part of `oci.client.Credentials` that the account uses."""
 
     @property
     def are_outdated(self) -> bool:
-        """Whether a file they were read from has changed."""
+        """Whether a file of the credentials has changed."""
 
 
 _Held = TypeVar("_Held", bound=SignsRequests)
@@ -28,7 +28,7 @@ _Held = TypeVar("_Held", bound=SignsRequests)
 
 @dataclass(frozen=True, slots=True)
 class MonitoredRegion:
-    """One region: its inventory and its poller."""
+    """One region with inventory and poller."""
 
     name: str  # of the region
     inventory: InventoryRefresh  # keeps the inventory
@@ -38,7 +38,7 @@ class MonitoredRegion:
 
 @dataclass(eq=False, repr=False)
 class Account(Generic[_Held]):
-    """The regions, connected at first use. Any thread may ask for them."""
+    """The regions, connected at the first use. Any thread may use the account."""
 
     read_credentials: Callable[[], _Held]  # reads the credentials again
     # makes the regions, once, with the first credentials that can be read
@@ -55,12 +55,12 @@ class Account(Generic[_Held]):
         self._must_read = True
 
     def regions(self) -> Sequence[MonitoredRegion]:
-        """Return the regions, which sign with the newest credentials.
+        """Return the regions, with the newest credentials.
 
-        Credentials that cannot be read leave the old ones in use.
+        Unreadable credentials leave the old credentials in use.
 
         Raises:
-            FssError: there are no credentials that can be used; this has been logged.
+            FssError: there are no usable credentials. The log has the reason.
         """
         with self._lock:
             if self._held is None or self._must_read or self._held.are_outdated:
@@ -92,10 +92,10 @@ _Region = TypeVar("_Region")
 
 
 def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> None:
-    """Do the work for each region, several regions at the same time: a slow region does not delay the others.
+    """Run the work for each region, several regions at a time, so that a slow region does not delay the others.
 
     Raises:
-        Exception: the first error; the work of the other regions has ended as well.
+        Exception: the first error, after the work of all regions has ended.
     """
     if len(regions) == 1:
         work(regions[0])

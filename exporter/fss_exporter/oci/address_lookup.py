@@ -1,4 +1,6 @@
-"""Address and host name of each mount target. Each private IP and subnet is looked up once, because they never change."""
+"""Look up address and host name of each mount target. Each private IP and subnet is looked up once, because both never
+change.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -14,7 +16,7 @@ LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")
 _WORTH_A_LISTING: Final = 8  # unknown addresses in one subnet from which one listing replaces single look-ups
 
 Report = Callable[[str, CloudError | None], None]
-"""Called with every look-up's operation and its error, None where it was answered."""
+"""Receives the operation and the error of every lookup. The error is None after an answer."""
 
 
 @dataclass(eq=False, repr=False)
@@ -28,7 +30,7 @@ class AddressLookup:
     _looked_for: set[str] = field(default_factory=set, init=False)
 
     def located(self, target: MountTarget) -> MountTarget:
-        """Return the mount target with the address and host name that are known."""
+        """Return the mount target with the known address and host name."""
         found = self._private_ips.get(target.private_ip_id)
         domain = self._domains.get(target.subnet_id, "")
         fqdn = f"{found.host_label}.{domain}" if found and found.host_label and domain else ""
@@ -36,9 +38,9 @@ class AddressLookup:
         return replace(target, address=address, fqdn=fqdn, pending=target.id not in self._looked_for)
 
     def look_up(self, targets: Iterable[MountTarget], progress: Callable[[], None]) -> None:
-        """Look up every address that is not known yet; `progress` is called after each subnet or mount target.
+        """Look up every unknown address. `progress` is called after each subnet or mount target.
 
-        A subnet that refuses a look-up is not asked again in this round.
+        After a refusal the subnet is skipped for the rest of the round.
         """
         by_subnet: dict[str, list[MountTarget]] = {}
         for target in targets:
@@ -69,7 +71,9 @@ class AddressLookup:
             self.report("GetSubnet", None)
 
     def _list_private_ips(self, subnet_id: str, wanted: frozenset[str]) -> None:
-        """List the private IPs of a subnet once for many mount targets. Where that fails, single look-ups follow and report."""
+        """List the private IPs of a subnet once for many mount targets. After a failure, single lookups follow and
+        report.
+        """
         try:
             listed = self.client.private_ips(subnet_id)
         except CloudError:
@@ -77,7 +81,7 @@ class AddressLookup:
         self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
 
     def _look_up_private_ip(self, ocid: str) -> bool:
-        """Return whether further addresses of the same subnet may be asked for."""
+        """Look up one private IP. Return whether further lookups in the subnet make sense."""
         try:
             self._private_ips[ocid] = self.client.private_ip(ocid)
         except CloudError as error:

@@ -1,4 +1,4 @@
-"""How often OCI is called: one budget for all regions and loops, and waits that end when the exporter stops."""
+"""Limit the calls to OCI: one budget for all regions and loops. A wait ends when the exporter stops."""
 
 import threading
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from fss_exporter.background import EndLoop
 
 @dataclass(eq=False, repr=False)
 class CallBudget:
-    """Spaces calls evenly: no second has more than `calls_per_second` calls and one.
+    """Space calls evenly: no second has more than `calls_per_second` calls plus 1.
 
-    Turns are given in the order they are asked for, so that polls and inventories share the budget.
+    Calls leave in the order of their requests, so that polls and inventories share the budget.
     """
 
     calls_per_second: float  # the rate
@@ -24,10 +24,10 @@ class CallBudget:
     _next: float = field(default=float("-inf"), init=False)
 
     def spend(self) -> None:
-        """Wait until one more call may leave.
+        """Wait until a further call may leave.
 
         Raises:
-            EndLoop: the poller is to stop.
+            EndLoop: the poller stops.
         """
         with self._lock:
             now = self.clock()

@@ -1,7 +1,7 @@
-"""The seam between the poller and OCI: what the poller calls in one region, with frozen records as answers.
+"""The calls of the poller in one region, with frozen records as answers.
 
-`oci.client.SdkClient` implements it with the OCI SDK, a fake in memory implements it for unit tests. Every method may raise a
-`CloudError`, a `UsageError` for credentials that cannot be used, and `EndLoop` when the exporter stops.
+`oci.client.SdkClient` implements the calls with the OCI SDK. A fake in memory implements the calls for unit tests. Every
+method may raise a `CloudError`, a `UsageError` for unusable credentials, and `EndLoop` when the exporter stops.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Listed = TypeVar("Listed", bound=Resource | Export | ExportSet)
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Listed]):
-    """The records of one listing, and how many rows of the answer were not as documented."""
+    """The records of one listing, and the number of rows with an undocumented form."""
 
     records: tuple[Listed, ...]
     broken: int = 0
@@ -34,7 +34,7 @@ class Compartment:
 
 @dataclass(frozen=True, slots=True)
 class PrivateIp:
-    """A private IP; the host label is empty where it has none."""
+    """A private IP. The host label may be empty."""
 
     id: str
     address: str
@@ -49,7 +49,7 @@ class Point(Struct, frozen=True, gc=False):
 
 
 class Stream(Struct, frozen=True):
-    """One metric stream: dimension values by name, and its points."""
+    """One metric stream: dimension values by name, and the points."""
 
     dimensions: dict[str, Any]
     points: list[Point] = field(name="aggregatedDatapoints")
@@ -68,18 +68,14 @@ class MetricRequest:
 
 
 class CloudClient(Protocol):
-    """Calls in one region.
-
-    Attributes:
-        clock_skew_seconds: clock of this host minus clock of OCI; None before the first answer.
-    """
+    """Calls in one region."""
 
     region: str  # its name
     tenancy_id: str  # OCID of the tenancy
 
     @property
     def clock_skew_seconds(self) -> float | None:
-        """Clock of this host minus clock of OCI; None before the first answer."""
+        """Clock of this host minus clock of OCI. None before the first answer."""
 
     def availability_domains(self) -> tuple[str, ...]:
         """Return names of the region's availability domains (ListAvailabilityDomains)."""
@@ -88,7 +84,7 @@ class CloudClient(Protocol):
         """Return all active compartments of the tenancy (ListCompartments)."""
 
     def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
-        """Return resources of File Storage in a compartment; exports are listed without an availability domain."""
+        """Return resources of File Storage in a compartment. Exports are listed without an availability domain."""
 
     def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
         """Return resources of another storage service in a compartment, by API operation, e.g. `ListVolumes`."""
@@ -100,16 +96,16 @@ class CloudClient(Protocol):
         """Return all private IPs of a subnet (ListPrivateIps)."""
 
     def subnet_domain(self, subnet_id: str) -> str:
-        """Return DNS domain of a subnet; empty where it has none (GetSubnet)."""
+        """Return the DNS domain of a subnet, or an empty text (GetSubnet)."""
 
     def mount_target_limits(self) -> Mapping[str, float]:
         """Return service limit of mount targets by availability domain (ListLimitValues)."""
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
-        """Return names of the metrics that a scope has had in the last 90 days (ListMetrics)."""
+        """Return the names of a scope's metrics of the last 90 days (ListMetrics)."""
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
-        """Return streams of one query (SummarizeMetricsData); None for a stream that is not as documented."""
+        """Return the streams of one query (SummarizeMetricsData). A stream with an undocumented form is None."""
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         """Post custom metrics (PostMetricData), and return a message for each refused stream."""

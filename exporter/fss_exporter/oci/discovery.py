@@ -1,6 +1,6 @@
-"""The inventory as what other programs are fed with: rows of a table, `http_sd` targets, a configuration. Pure.
+"""Convert the inventory to rows of a table, `http_sd` targets, or a configuration. Pure.
 
-`http_sd`: https://prometheus.io/docs/prometheus/latest/http_sd/; labels that begin with `__meta_` are there for relabelling only.
+`http_sd`: https://prometheus.io/docs/prometheus/latest/http_sd/. Labels that begin with `__meta_` exist for relabelling only.
 """
 
 from collections import Counter
@@ -72,6 +72,6 @@ def _endpoint(address: str) -> str:
 
 
 def sharing_an_address(found: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
-    """Return the mount targets that share an address (overlapping networks), so that clients cannot be distinguished."""
+    """Return the mount targets that share an address (overlapping networks). Their clients look alike."""
     uses = Counter(one.target.address for one in found)
     return [one for one in found if one.target.address and uses[one.target.address] > 1]

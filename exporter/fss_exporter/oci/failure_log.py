@@ -1,4 +1,4 @@
-"""The failed calls of one region in the log: one line when a kind of call begins to fail, one when it works again."""
+"""Log the failed calls of one region: a line when a kind of call begins to fail, and a line when the failure ends."""
 
 import logging
 
@@ -9,11 +9,11 @@ _NAMED = 3  # so many of the subjects that failed are named in a line
 
 
 class FailureLog:
-    """Failures by round. Calls of one operation that fail in the same way are one kind, however many metrics they cost.
+    """Failures by round. Calls of one operation with equal errors are one kind, for any number of metrics.
 
     Args:
         region: name of the region, at the beginning of each line.
-        log: where the lines go.
+        log: logger of the lines.
     """
 
     def __init__(self, region: str, log: logging.Logger) -> None:
@@ -23,17 +23,17 @@ class FailureLog:
         self._round: dict[str, tuple[list[str], Exception]] = {}
 
     def failed(self, subject: str, error: Exception) -> None:
-        """A call failed; `subject` is the operation or metric that was asked for."""
+        """Note a failed call. `subject` is the operation or metric of the call."""
         subjects, _ = self._round.setdefault(_kind_of(subject, error), ([], error))
         subjects.append(subject)
 
     def report(self, operation: str, error: Exception | None) -> None:
-        """A call of an operation ended; `error` is None where it was answered."""
+        """Note the end of a call. `error` is None after an answer."""
         if error is not None:
             self.failed(operation, error)
 
     def end_round(self) -> None:
-        """Every call of the round has been made: log kinds of failures that are new, and kinds that are over."""
+        """End the round: log new kinds of failures, and kinds that have ended."""
         for kind, (subjects, error) in self._round.items():
             is_named = isinstance(error, CloudError) and set(subjects) == {error.operation}
             named = "" if is_named else f"{_listed(subjects)}: "

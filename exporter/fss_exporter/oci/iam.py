@@ -1,7 +1,7 @@
-"""The policy statement each API operation needs, for the message of a call that was refused.
+"""The policy statement that each API operation needs, for the message of a refused call.
 
-Source: the policy references of File Storage (2025-03-04), Monitoring, Core Services and IAM. OCI answers 404 both for "no permission"
-and for "does not exist", so a statement is what may be missing, not what is.
+Source: the policy references of File Storage (2025-03-04), Monitoring, Core Services and IAM. OCI answers 404 both for "no
+permission" and for "does not exist". So the message names a statement that may be missing.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,16 @@ NAMESPACE: Final = "oci_filestorage"
 """Namespace of File Storage's metrics."""
 
 PUBLISHED_NAMESPACE: Final = "fss_exporter"
-"""Namespace of the metrics this exporter posts. It may not begin with `oci_` or `oracle_`. Documented at MetricDataDetails."""
+"""Namespace of the metrics that this exporter posts. A name must not begin with `oci_` or `oracle_`. Source:
+MetricDataDetails.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What an operation needs: `verb` on `resource`, in the compartment asked for unless `where` names another.
+    """The permission of an operation: `verb` on `resource`, in the compartment of the call unless `where` names another.
 
-    `namespace` is that of the metrics, where the call names no other.
+    `namespace` is the namespace of the metrics, if the call names none.
     """
 
     verb: str
@@ -27,7 +29,7 @@ class Need:
     namespace: str = ""
 
     def condition(self, namespace: str = "") -> str:
-        """What the statement ends with: only metrics of one namespace."""
+        """Return the end of the statement, which limits the permission to one namespace."""
         return f"target.metrics.namespace='{namespace or self.namespace}'" if self.namespace else ""
 
 
@@ -71,13 +73,13 @@ _WORKLOAD: Final = (
 
 
 def statement(operation: str, auth: str, compartment_id: str = "", namespace: str = "") -> str:
-    """Return the policy statement that allows an operation; empty for an operation that is not in the table.
+    """Return the policy statement that allows an operation. Empty for an operation that is not in the table.
 
     Args:
         operation: API name, e.g. `ListMountTargets`.
-        auth: how the exporter signs: decides whom the statement names.
-        compartment_id: OCID of the compartment asked for; that of the tenancy makes it a statement on the tenancy.
-        namespace: of the metrics asked for.
+        auth: way of signing, which decides whom the statement names.
+        compartment_id: OCID of the compartment of the call. The OCID of the tenancy makes a statement on the tenancy.
+        namespace: namespace of the metrics in the call.
     """
     need = NEEDS.get(operation)
     if need is None:

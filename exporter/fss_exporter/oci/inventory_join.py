@@ -1,4 +1,6 @@
-"""The inventory of a region from the records of its listings: tags choose, export sets join exports to mount targets. Pure."""
+"""Make the inventory of a region from the records of the listings. Tags select resources, and export sets join exports
+to mount targets. Pure.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +24,14 @@ def join(
 ) -> Inventory:
     """Return the inventory.
 
-    With tags to include, file systems and exports go with their mount targets; replications and connectors need the
-    tags themselves.
+    If tags select resources, file systems and exports follow their mount targets. Replications and connectors need the tags
+    themselves.
 
     Args:
         listed: records of all listings.
-        tags: which resources are wanted.
+        tags: selection of resources.
         compartments: names by OCID.
-        availability_domains: of the region.
+        availability_domains: availability domains of the region.
         mount_target_limits: service limit by availability domain.
     """
     vcn_ids = {one.id: one.vcn_id for one in listed.export_sets}

@@ -1,4 +1,4 @@
-"""The rounds of the loop `oci_inventory`: refreshes the inventory of each region when it is due."""
+"""The rounds of the loop `oci_inventory`. A round refreshes the inventory of each region that is due."""
 
 import logging
 from collections.abc import Callable, Iterable

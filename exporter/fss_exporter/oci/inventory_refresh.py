@@ -1,7 +1,7 @@
-"""The inventory of one region: lists all resources, looks up addresses, and publishes what it found as a frozen state.
+"""The inventory of one region: list all resources, look up addresses, and publish the result as a frozen state.
 
-A listing that fails keeps the records it had last; its operation is reported as failed and its age grows. Resources are published
-before their addresses are looked up, so that the first metrics do not wait for look-ups.
+A failed listing keeps the earlier records, reports the operation as failed, and lets the age grow. Resources appear before
+the address lookups, so that the first metrics do not wait for the lookups.
 """
 
 import logging
@@ -52,12 +52,12 @@ log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 Report = Callable[[str, Exception | None], None]
-"""Called after every call with its API operation and its error, None where it was answered."""
+"""Receives the API operation and the error of every call. The error is None after an answer."""
 
 
 @dataclass(eq=False, repr=False)
 class InventoryRefresh:
-    """Keeps the inventory of one region. `state` is replaced as a whole and may be read from any thread."""
+    """Refresh the inventory of one region. Any thread may read `state`, because each round replaces the whole state."""
 
     client: CloudClient  # calls in the region
     selection: InventorySelection  # which resources are listed
@@ -88,12 +88,12 @@ class InventoryRefresh:
         """Make one inventory.
 
         Args:
-            progress: called after each listing and look-up.
-            mount_targets_first: publish mount targets with their addresses before anything else is listed.
-            look_ups: of how many mount targets the address is looked up, asked after the listings; None for all.
+            progress: called after each listing and lookup.
+            mount_targets_first: publish mount targets with their addresses before listing anything else.
+            look_ups: returns the number of mount targets to look up, called after the listings. None for all.
 
         Raises:
-            FssError: availability domains or compartments are not known; the state before stays.
+            FssError: availability domains or compartments are unknown. The earlier state stays.
             EndLoop: the exporter stops.
         """
         self._succeeded, self._used, self._unreachable_services = {}, set(), set()
@@ -120,7 +120,7 @@ class InventoryRefresh:
     def _publish_mount_targets(
         self, domains: Sequence[str], names: Mapping[str, str], progress: Callable[[], None]
     ) -> None:
-        """The state has no scopes yet, so no metrics are asked for before the rest is listed."""
+        """Publish mount targets without scopes, so that no query for metrics starts before the other listings."""
         found: list[MountTarget] = []
         for compartment_id in names:
             for domain in domains:
@@ -144,7 +144,7 @@ class InventoryRefresh:
         return ListedResources(**{kind: tuple(records) for kind, records in found.items()})
 
     def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[tuple[str, Listing[Any]]]:
-        """Yield every listing, with the field of `ListedResources` it belongs to."""
+        """Yield every listing with the field of `ListedResources`."""
         for compartment_id in compartments:
             for domain in domains:
                 for kind, record, operation in _IN_DOMAINS:
@@ -189,7 +189,9 @@ class InventoryRefresh:
         return listing
 
     def _mount_target_limits(self) -> Mapping[str, float]:
-        """Return service limits. They need a permission that monitoring does not need, so a refusal is no failure."""
+        """Return service limits. A refusal is no failure, because limits need a permission that monitoring does not
+        need.
+        """
         try:
             self._limits = MappingProxyType(dict(self.client.mount_target_limits()))
         except CloudError as error:
@@ -219,10 +221,10 @@ class InventoryRefresh:
         return chosen.names
 
     def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer]) -> _Answer:
-        """Return the answer of a call, which is kept under a key that begins with the API operation.
+        """Return the answer of a call, and keep the answer under a key that begins with the API operation.
 
         Raises:
-            CloudError: the call failed, which has been reported.
+            CloudError: the call failed. The error is already reported.
         """
         self._used.add(key)
         try:
@@ -270,7 +272,7 @@ class InventoryRefresh:
         self._show(inventory, scopes)
 
     def _show(self, inventory: Inventory, scopes: tuple[Scope, ...]) -> None:
-        """Publish the inventory with the addresses that are known."""
+        """Publish the inventory with the known addresses."""
         located = {key: self._addresses.located(target) for key, target in inventory.mount_targets.items()}
         self._set(
             InventoryState(

@@ -18,12 +18,12 @@ _INFO: Final = 1.0
 def inventory_rows(
     region: str, inventory: Inventory, addresses: Mapping[str, str], settings: MountTargetSettings
 ) -> Iterator[tuple[str, Rows]]:
-    """Yield the rows of every metric about the inventory, by exported name.
+    """Yield the rows of every inventory metric, by exported name.
 
     Args:
-        region: the region's name.
-        inventory: what there is.
-        addresses: the address each mount target is joined by, by OCID.
+        region: name of the region.
+        inventory: resources of the region.
+        addresses: joined address of each mount target, by OCID.
         settings: limits and objectives of mount targets.
     """
     yield from _infos(region, inventory, addresses)
@@ -38,11 +38,11 @@ def inventory_rows(
 
 
 def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the address each mount target is joined by; empty where two would share it, in one region or in two.
+    """Return the address of each mount target for joins. Empty if two mount targets share the address, in one region or in two.
 
     Args:
-        inventories: of all regions.
-        given: addresses the configuration gives, by OCID.
+        inventories: inventories of all regions.
+        given: addresses from the configuration, by OCID.
     """
     known = {
         key: given.get(key, target.address)

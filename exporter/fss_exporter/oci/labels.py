@@ -1,7 +1,7 @@
-"""From the dimensions of a stream to the labels of a series. Pure.
+"""Convert the dimensions of a stream to the labels of a series. Pure.
 
-The key of a stream consists of OCIDs and dimension values only, so it never depends on a look-up. The names in the labels come from
-the inventory; a stream whose resource is not in the inventory has no labels.
+The key of a stream consists of OCIDs and dimension values only, and so never depends on a lookup. The names in labels come
+from the inventory. A stream whose resource is missing in the inventory has no labels.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,9 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The dimensions that name the resource, and the labels they become; None for a resource that is not in the inventory."""
+    """The dimensions that name the resource, and a function to their labels. None for a resource missing in the
+    inventory.
+    """
 
     dimensions: tuple[str, ...]
     labels: Callable[[Inventory, Key], Labels | None]
@@ -46,7 +48,7 @@ def _ldap(inventory: Inventory, key: Key) -> Labels | None:
 
 
 def _replication(inventory: Inventory, key: Key) -> Labels | None:
-    """Return the labels of a replication. A replication target is in no listing, so its name comes from Monitoring."""
+    """Return the labels of a replication. A replication target is in no listing, so the name comes from Monitoring."""
     if key[0].startswith("ocid1.replicationtarget."):
         return key[0], key[1] or key[0], "target"
     known = inventory.replications.get(key[0])
@@ -76,17 +78,17 @@ _RULES: Final[Mapping[Owner, _Rule]] = {
 
 @dataclass(frozen=True, slots=True)
 class LabelledStream:
-    """Key of a stream, and the labels of its series; None for a resource that is not in the inventory."""
+    """Key of a stream, and the labels of the series. None for a resource missing in the inventory."""
 
     key: Key
     labels: Labels | None
 
 
 class RegionLabels:
-    """The labels of all streams of one region. Metrics with the same dimensions share them.
+    """The labels of all streams of one region. Metrics with equal dimensions share the labels.
 
     Args:
-        region: the region's name.
+        region: name of the region.
     """
 
     def __init__(self, region: str) -> None:
@@ -111,7 +113,7 @@ class RegionLabels:
 
 
 class StreamLabels:
-    """Labels of the streams that have the same dimensions."""
+    """Labels of streams with equal dimensions."""
 
     def __init__(self, region: str, rule: _Rule, dimensions: tuple[str, ...], inventory: Inventory) -> None:
         self._region = region
@@ -130,7 +132,7 @@ class StreamLabels:
         return frozenset(key for key, found in self._known.items() if found.labels is None)
 
     def use(self, inventory: Inventory) -> None:
-        """Use another inventory from now on; labels that did not change stay the same objects."""
+        """Use another inventory from now on. Unchanged labels stay the same objects."""
         self._inventory = inventory
         for key, found in list(self._known.items()):
             labels = self._labels(key)
@@ -140,7 +142,7 @@ class StreamLabels:
                 self._known[key] = LabelledStream(found.key, labels)
 
     def get(self, key: Key) -> LabelledStream | None:
-        """Return the stream of a key, if it was found before."""
+        """Return the known stream of a key. None for an unknown key."""
         return self._known.get(key)
 
     def find(self, dimensions: Mapping[str, Any]) -> LabelledStream:
@@ -148,7 +150,7 @@ class StreamLabels:
 
         Raises:
             KeyError: a dimension is missing.
-            TypeError: the dimensions, or one of their values, are not what they should be.
+            TypeError: the dimensions, or a value, have the wrong type.
         """
         key = self._key_of(dimensions)
         found = self._known.get(key)

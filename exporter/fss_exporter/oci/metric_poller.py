@@ -1,4 +1,4 @@
-"""The rounds of the loop `oci`: polls every region and publishes each as soon as it is polled."""
+"""The rounds of the loop `oci`. A round polls every region and publishes each region right after the poll."""
 
 import logging
 import time

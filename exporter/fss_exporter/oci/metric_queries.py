@@ -1,7 +1,7 @@
-"""Queries of Monitoring in one region: each metric that the tenancy has, once a poll in each scope.
+"""Query Monitoring in one region: each metric of the tenancy, once a poll in each scope.
 
-A failure costs one metric. A metric whose query failed keeps its points, and its next window reaches further back, so that no minute
-of a counter is lost. A region that does not answer is left alone until the next poll.
+A failure costs one metric. A metric with a failed query keeps the points, and the next window reaches further back, so
+that a counter loses no minute. A silent region is skipped until the next poll.
 """
 
 import logging
@@ -108,10 +108,10 @@ class MetricQueries:
         return True
 
     def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> PointsByMetric:
-        """Query every metric of the tenancy. A poll that runs out of time leaves metrics to the begin of the next poll.
+        """Query every metric of the tenancy. If the time runs out, the next poll begins with the remaining metrics.
 
         Returns:
-            The points of those metrics an estimate is made of, as far as they were answered.
+            The points of the answered metrics that an estimate needs.
         """
         self._unanswered = 0
         self._polls += 1
@@ -162,7 +162,7 @@ class MetricQueries:
         return answer
 
     def _remember(self, metric: OciMetric, answer: _ScopeAnswer) -> None:
-        """Store the state of a metric, and try another spelling of a name that brings no new minute."""
+        """Store the state of a metric, and try another spelling of a name without a new minute."""
         before = self.states.get(metric.name)
         known = before.newest if before else None
         newest = max((one for one in (known, answer.summary.newest) if one is not None), default=None)
@@ -173,7 +173,7 @@ class MetricQueries:
         self.states[metric.name] = MetricState(answer.success, answer.summary.streams, newest, answer.query_bytes)
 
     def _query_scope(self, metric: OciMetric, scope: Scope) -> _ScopeAnswer:
-        """Query one metric in one scope, in as many parts as its answer needs."""
+        """Query one metric in one scope, in as many parts as the answer needs."""
         shards = self._shards.setdefault((metric.name, scope), QueryShards(metric))
         minutes = self._window(metric, scope)
         for doublings in count():
@@ -196,10 +196,10 @@ class MetricQueries:
         raise AssertionError  # the loop ends with a return
 
     def _query_parts(self, metric: OciMetric, requests: Sequence[MetricRequest]) -> _ScopeAnswer:
-        """Send the parts of one query. A part that fails costs only itself.
+        """Send the parts of one query. A failed part costs only the part.
 
         Raises:
-            CloudError: a query or its answer was refused for its length or size.
+            CloudError: OCI refused a query or the answer for length or size.
         """
         store, summary, success = self.stores[metric.name], AnswerSummary(), True
         for request in requests:
@@ -244,7 +244,7 @@ def _was_refused(error: Exception) -> bool:
 
 
 def _more_parts(shards: QueryShards, parts: int, error: CloudError) -> bool:
-    """Return whether to query again in more parts, because the query or its answer is too long."""
+    """Return whether to query again in more parts, because the query or the answer is too long."""
     said = str(error).lower()
     is_about_size = (
         isinstance(error, TooMuchData) and error.status != 413 and "length" not in said and "long" not in said

@@ -39,7 +39,7 @@ PointsByMetric = Mapping[str, Mapping[Key, Points]]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated IOPS of one mount target; `minute` is that of its file system that is furthest behind."""
+    """Estimated IOPS of one mount target. `minute` is the oldest minute among the file systems."""
 
     minute: int
     iops: Bounds
@@ -67,7 +67,7 @@ def estimate(points_by_metric: PointsByMetric, overrides: CostOverrides = NO_OVE
 
 
 def _newest_common(streams: Iterable[Points]) -> int | None:
-    """Return the newest minute that all have; mostly the newest of the first."""
+    """Return the newest minute of all streams, mostly the newest of the first stream."""
     first, *others = streams
     for minute in sorted(first, reverse=True):
         if all(minute in points for points in others):
@@ -76,13 +76,13 @@ def _newest_common(streams: Iterable[Points]) -> int | None:
 
 
 def complete(answered: Iterable[str], had: Iterable[str]) -> bool:
-    """Return whether every metric of the tenancy that an estimate needs was answered. Requests by size are required."""
+    """Return whether OCI answered every metric that an estimate needs. Requests by size are required."""
     known = set(had)
     return {READS, WRITES} <= known and known.intersection(NEEDED) <= set(answered)
 
 
 def _of_one(values: Mapping[tuple[str, str], float], overrides: CostOverrides) -> Bounds:
-    """Return estimate one file system in one minute, from values by metric and dimension."""
+    """Estimate one file system in one minute, from values by metric and dimension."""
     reads = [values.get((READS, bucket), 0.0) for bucket in _BUCKET_NAMES]
     writes = [values.get((WRITES, bucket), 0.0) for bucket in _BUCKET_NAMES]
     metadata = {operation: rate for (name, operation), rate in values.items() if name == METADATA}

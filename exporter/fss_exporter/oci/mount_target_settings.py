@@ -1,7 +1,7 @@
 """Limits, latency objectives and SLO objectives of each mount target: published or assumed figures, replaced by the configuration.
 
-Every figure is looked up in this order, and the last one found counts: the shape or default, the display name of the mount
-target, the OCID of the mount target. Pure.
+The last figure found wins, in this order: shape or default, display name of the mount target, OCID of the mount target.
+Pure.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,12 @@ from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, SLO_OBJECTIVE
 from fss_exporter.oci.oci_inventory import MountTarget
 
 LimitOverrides = Mapping[str, float | None]
-"""Limits by the name of a field of `Limits`; None removes a published limit."""
+"""Limits by the name of a field of `Limits`. None removes a published limit."""
 
 LatencySeconds = Mapping[tuple[str, str], float]
-"""Latency objectives in seconds by kind (`read`, `write`, `metadata`) and size bucket; the bucket is empty for metadata."""
+"""Latency objectives in seconds by kind (`read`, `write`, `metadata`) and size bucket. The bucket is empty for
+metadata.
+"""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -38,7 +40,7 @@ class MountTargetSettings:
     target_slo: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # the same by OCID or display name
 
     def limits(self, target: MountTarget) -> Limits:
-        """Return limits of one mount target; a field is None where no limit is known."""
+        """Return the limits of one mount target. A field is None without a known limit."""
         shape = shape_of(target.observed_throughput_gbps)
         overrides = {**self.shape_limits.get(shape.name, {}), **_of_target(self.target_limits, target)}
         return replace(shape.limits, **overrides)

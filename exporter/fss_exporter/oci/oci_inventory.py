@@ -1,7 +1,7 @@
 """Frozen records of the resources in one region. Pure.
 
-Every record of a resource that is listed begins with the same six fields: OCID, display name (the OCID where it has none), OCID of
-the compartment, availability domain, lifecycle state, and tags (`key` is a freeform tag, `namespace.key` a defined one).
+Every record of a listed resource begins with six equal fields: OCID, display name (the OCID without a name), OCID of the
+compartment, availability domain, lifecycle state, and tags (`key` is a freeform tag, `namespace.key` a defined tag).
 """
 
 from collections.abc import Mapping
@@ -42,14 +42,14 @@ class MountTarget(Resource):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSystem(Resource):
-    """A file system; `metered_bytes` is what is billed, refreshed hourly. A clone hydrates until it has all its data."""
+    """A file system. `metered_bytes` is the billed size, refreshed hourly. A clone hydrates until all data are copied."""
 
     metered_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replication(Resource):
-    """A replication; times are epoch seconds, None where the API gives none."""
+    """A replication. Times are epoch seconds, None without a time from the API."""
 
     interval_seconds: float | None = None
     recovery_point: float | None = None
@@ -73,7 +73,7 @@ class ServiceResource(Resource):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSet:
-    """The exports of one mount target, and the network they are in."""
+    """The exports of one mount target, and their network."""
 
     id: str
     vcn_id: str
@@ -81,7 +81,9 @@ class ExportSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """A file system behind a mount target, at a path. Listings name the export set; `mount_target_id` is looked up."""
+    """A file system behind a mount target, at a path. Listings name the export set, and a lookup finds
+    `mount_target_id`.
+    """
 
     id: str
     path: str
@@ -93,7 +95,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Every resource in one region, by OCID. Deleted resources are not in it."""
+    """Every resource in one region, by OCID, without deleted resources."""
 
     mount_targets: Mapping[str, MountTarget] = field(default_factory=dict)
     file_systems: Mapping[str, FileSystem] = field(default_factory=dict)
@@ -114,13 +116,13 @@ class Inventory:
         return frozenset(one.service for one in self.service_resources.values())
 
     def compartment(self, compartment_id: str) -> str:
-        """Return the compartment's name, or its OCID where the name is not known."""
+        """Return the compartment's name, or the OCID of an unknown compartment."""
         return self.compartments.get(compartment_id, compartment_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedResources:
-    """The records of all listings of one region, all compartments and availability domains together."""
+    """The records of all listings of one region, over all compartments and availability domains."""
 
     mount_targets: tuple[MountTarget, ...] = ()
     file_systems: tuple[FileSystem, ...] = ()

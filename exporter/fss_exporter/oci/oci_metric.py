@@ -1,4 +1,4 @@
-"""What is asked of OCI Monitoring: one metric, whose it is and what it becomes. Pure."""
+"""A metric of OCI Monitoring: the query, the owner of a stream, and the exported metric. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,14 @@ from fss_exporter.oci import mql
 from fss_exporter.oci.iam import NAMESPACE
 
 Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode", "service"]
-"""Whose a stream is: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `service` a
-resource of another service."""
+"""Owner of a stream: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `service` a
+resource of another service.
+"""
 
 Idle = Literal["zero", "silent", "state"]
-"""What no point means: `zero` metrics send zeros while idle, so a missing point is a late one; `silent` ones send
-nothing while there is nothing to report; a `state` is sent always."""
+"""Meaning of a missing point. `zero` metrics send zeros while idle, so the point is late. `silent` metrics send nothing
+without an event. A `state` is always sent.
+"""
 
 _OWN_DIMENSION: Final = {"mount_target": "resourceId", "file_system": "resourceId", "service": "resourceId"}
 
@@ -41,9 +43,9 @@ class OciMetric:
 
     @property
     def split_by(self) -> str:
-        """The dimension with the OCID a query can be split by; empty where there are never many streams.
+        """The dimension with the OCID for splitting a query. Empty if a metric never has many streams.
 
-        It is that of the mount target, or of the file system where that is the owner.
+        The dimension is the mount target, or the file system if a file system owns the stream.
         """
         return "mountTargetId" if self.owner in {"behind", "ldap"} else _OWN_DIMENSION.get(self.owner, "")
 
@@ -51,8 +53,8 @@ class OciMetric:
         """Return the MQL query for one minute.
 
         Args:
-            spelling: the metric's name as the tenancy spells it.
-            ids: where it is split, the OCIDs of this part.
+            spelling: the tenancy's spelling of the metric name.
+            ids: OCIDs of this part of a split query.
         """
         where: dict[str, str | tuple[str, ...]] = {**self.where}
         if ids:
@@ -61,7 +63,7 @@ class OciMetric:
 
 
 MOST_STREAMS: Final = 2_000
-"""Metric streams one answer of SummarizeMetricsData may hold. Documented at MetricData."""
+"""Most metric streams in an answer of SummarizeMetricsData. Source: MetricData."""
 
 MOST_POINTS: Final = 100_000
-"""Data points one answer of SummarizeMetricsData may hold. Documented at MetricData."""
+"""Most data points in an answer of SummarizeMetricsData. Source: MetricData."""

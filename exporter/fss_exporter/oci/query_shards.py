@@ -1,7 +1,7 @@
-"""How many queries one metric needs, because an answer holds 2,000 streams and 100,000 points at most. Pure.
+"""Split the query of a metric into parts, because an answer holds at most 2,000 streams and 100,000 points. Pure.
 
-The first guess comes from the inventory, every later one from the number of streams in the last answer. An answer that is too large,
-or a query that is refused for its length, doubles the parts.
+The first guess comes from the inventory, every later guess from the number of streams in the last answer. An answer above
+the limits, or a query refused for length, doubles the parts.
 """
 
 import math
@@ -25,11 +25,11 @@ class QueryShards:
         self._least_for_length = 1
 
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
-        """Return OCIDs for each query; one empty part is a query without selection.
+        """Return OCIDs for each query. A single empty part is a query without selection.
 
         Args:
-            inventory: of the region.
-            minutes: points a stream may have in the window.
+            inventory: inventory of the region.
+            minutes: most points of a stream in the window.
         """
         streams = self._expected(inventory) if self._streams is None else self._streams
         needed = max(math.ceil(streams / MOST_STREAMS), math.ceil(streams * minutes / MOST_POINTS))
@@ -43,7 +43,7 @@ class QueryShards:
         return [()] if needed <= 1 else _balanced(weights, needed)
 
     def answer_was_too_large(self, parts: int) -> bool:
-        """Note that OCI refused an answer for its size. Return whether more parts can help."""
+        """Note that OCI refused an answer for the size. Return whether more parts can help."""
         if not self._metric.split_by:
             return False
         self._least_for_size = max(2, parts * 2)
@@ -51,7 +51,7 @@ class QueryShards:
         return True
 
     def query_was_too_long(self, parts: int) -> bool:
-        """Note that OCI refused a query, perhaps for its length. Return whether more parts can help."""
+        """Note that OCI refused a query, perhaps for the length. Return whether more parts can help."""
         if parts < 2:
             return False
         self._least_for_length = parts * 2
@@ -71,7 +71,7 @@ class QueryShards:
         return sum(weight for _, weight in self._weights(inventory))
 
     def _weights(self, inventory: Inventory) -> list[tuple[str, int]]:
-        """Return OCIDs the query can be split by, each with the streams it may have."""
+        """Return the OCIDs for splitting the query, each with the possible number of streams."""
         values = math.prod(_VALUES.get(dimension, 1) for dimension in self._metric.dimensions)
         match self._metric.owner:
             case "mount_target" | "ldap":
@@ -92,7 +92,7 @@ class QueryShards:
 
 
 def _balanced(weights: Sequence[tuple[str, int]], parts: int) -> list[tuple[str, ...]]:
-    """Distribute OCIDs to parts of similar weight, in a stable order so that the next poll sends the same queries."""
+    """Distribute OCIDs to parts of similar weight, in a stable order so that the next poll sends equal queries."""
     bins: list[list[str]] = [[] for _ in range(parts)]
     loads = [0] * parts
     for ocid, weight in sorted(weights, key=lambda entry: (-entry[1], entry[0])):

@@ -55,10 +55,10 @@ class RegionPoller:
 
         Args:
             state: the newest inventory.
-            seconds: how long the poll may take; metrics that are left out then come first in the next poll.
+            seconds: time limit of the poll. The next poll begins with the remaining metrics.
 
         Returns:
-            The state of the region; without any metric where there is no inventory yet.
+            The state of the region, without any metric before the first inventory.
 
         Raises:
             EndLoop: the exporter stops.
@@ -98,7 +98,7 @@ class RegionPoller:
             self._names_learned = self.clock()
 
     def _look_for_changes(self) -> None:
-        """Suggest a new inventory for mount targets that fell silent or are not in the inventory, once for each."""
+        """Suggest a new inventory once for each mount target that fell silent or is missing in the inventory."""
         asked = self.queries.states.get(_SENT_ALWAYS)
         if asked is None or not asked.success or asked.newest is None:
             return
@@ -143,7 +143,7 @@ class RegionPoller:
 
 
 def _both(one: Mapping[int, SeriesColumn], other: Mapping[int, SeriesColumn]) -> Mapping[int, SeriesColumn]:
-    """Return points of two OCI metrics that become one exported metric."""
+    """Return the points of two OCI metrics that become a single exported metric."""
     merged = dict(one)
     for minute, column in other.items():
         known = merged.get(minute, SeriesColumn())

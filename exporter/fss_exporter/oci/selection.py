@@ -1,4 +1,4 @@
-"""Which compartments, tags and services the poller watches, and how metrics are asked of the compartments. Pure."""
+"""Select the compartments, tags and services that the poller watches, and the scopes of the queries. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class TagFilter:
-    """Which resources are wanted. A key is that of a freeform tag, or `namespace.key` of a defined one."""
+    """Select resources by tag. A key is a freeform tag, or `namespace.key` of a defined tag."""
 
     # a resource needs all of these tags; a value may end in `*`
     include: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ ROOT: Final = "root"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What one query covers: a compartment, or with `subtree` the whole tenancy."""
+    """The range of one query: a compartment, or with `subtree` the whole tenancy."""
 
     compartment_id: str
     subtree: bool = False
@@ -50,10 +50,10 @@ class ChosenCompartments:
 
 
 def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> ChosenCompartments:
-    """Return the compartments of a tenancy that are wanted.
+    """Return the selected compartments of a tenancy.
 
     Args:
-        wanted: OCIDs or names; nothing means all.
+        wanted: OCIDs or names. Empty means all.
         tenancy_id: OCID of the tenancy, which is a compartment as well.
         tree: names of all compartments below the root, by OCID.
     """
@@ -74,7 +74,7 @@ def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> C
 
 
 def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> tuple[Scope, ...]:
-    """Return one query for the whole tenancy where all of it is wanted, else one for each compartment."""
+    """Return one query for the whole tenancy if all compartments are selected, else one query for each compartment."""
     if not tuple(wanted):
         return (Scope(tenancy_id, subtree=True),)
     return tuple(Scope(compartment_id) for compartment_id in names)
@@ -82,7 +82,7 @@ def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> t
 
 @dataclass(frozen=True, slots=True)
 class InventorySelection:
-    """Which resources are listed."""
+    """The resources to list."""
 
     compartments: tuple[str, ...] = ()  # OCIDs or names; empty for all of the tenancy
     tags: TagFilter = field(default_factory=TagFilter)  # of the resources that are wanted

@@ -1,7 +1,7 @@
-"""One OCI metric of one region: the newest point of each series, and counters that take each minute once. Pure.
+"""One OCI metric of one region: the newest point of each series, and counters that count each minute once. Pure.
 
-An answer only adds. A series that is not in an answer keeps its point until the point is too old, and a minute that comes late is
-taken when it comes. Whether the call succeeded is the business of the caller: a failed call leaves the store as it is.
+An answer only adds. A series that is missing in an answer keeps the point until the point is too old. A late minute counts
+on arrival. The caller decides whether a call succeeded, because a failed call must leave the store unchanged.
 """
 
 from collections import Counter
@@ -20,14 +20,14 @@ from fss_exporter.oci.snapshot import SeriesColumn, SharedSeries
 from fss_exporter.oci.window import MINUTE, Minutes, Points
 
 SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
-"""Why a stream may be left out, or lose some of its points (`broken_point`)."""
+"""Reasons to leave out a stream, or some of the stream's points (`broken_point`)."""
 
 _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a second; a larger value is not data
 
 
 @dataclass(slots=True)
 class _CounterSum:
-    """A counter. The increase of its first answer is held back for one poll, so that Prometheus sees it at 0 first."""
+    """A counter. The store holds back the first increase for one poll, so that Prometheus sees 0 first."""
 
     series: SharedSeries
     minutes: Minutes
@@ -62,7 +62,7 @@ class MinuteStamps:
         """Return epoch seconds of a time stamp.
 
         Raises:
-            ValueError: it is not a whole minute.
+            ValueError: the time stamp is not a whole minute.
         """
         found = self._known.get(stamp)
         if found is None:
@@ -81,9 +81,9 @@ class SeriesStore:
 
     Args:
         metric: the OCI metric.
-        labels: of the region; they need an inventory before the store takes answers.
-        start: minutes that end at or before this, in epoch seconds, are in no counter of this exporter.
-        stamps: shared by all stores.
+        labels: labels of the region. The labels need an inventory before the first answer.
+        start: minutes that end at or before this time, epoch seconds, are in no counter of this exporter.
+        stamps: time stamps shared by all stores.
         keeps_points: whether summaries of answers carry all points, for calculations.
     """
 
@@ -101,7 +101,7 @@ class SeriesStore:
 
     @property
     def points(self) -> Mapping[int, SeriesColumn]:
-        """The newest point of each gauge, by the end of its minute, however old."""
+        """The newest point of each gauge of any age, by the end of the minute."""
         by_minute: dict[int, tuple[list[Series], list[float]]] = {}
         for minute, series, value in self._points.values():
             column = by_minute.get(minute)
@@ -114,7 +114,7 @@ class SeriesStore:
 
     @property
     def slowest(self) -> int | None:
-        """End of the newest minute of the series that is furthest behind; None where there is none."""
+        """End of the newest minute of the latest series. None without a series."""
         return min((minute for minute, _, _ in self._points.values()), default=None)
 
     @property
@@ -129,7 +129,7 @@ class SeriesStore:
         return self._labels.unknown
 
     def relabel(self) -> None:
-        """Take over renamed resources, and drop the series of resources that are gone."""
+        """Take over renamed resources, and drop the series of deleted resources."""
         for key, (minute, series, value) in list(self._points.items()):
             known = self._labels.get(key)
             if known is None:
@@ -144,7 +144,7 @@ class SeriesStore:
                 one.series = _relabelled(self.metric.counter, one.series, known)
 
     def release_held_back(self) -> None:
-        """Add the first increases, which the last poll held back."""
+        """Add the first increases of the last poll."""
         for one in self._sums.values():
             one.total += one.held_back
             one.held_back = 0.0
@@ -153,9 +153,9 @@ class SeriesStore:
         """Take one part of an answer.
 
         Args:
-            streams: None for a stream that is not as documented.
-            now_minute: end of the newest complete minute; a later point is not complete and is not taken.
-            before: summary of the parts before.
+            streams: streams of the answer. None for a stream with an undocumented form.
+            now_minute: end of the newest complete minute. A later point is incomplete and is not taken.
+            before: summary of the earlier parts.
 
         Returns:
             The summary of all parts so far.
@@ -189,13 +189,13 @@ class SeriesStore:
         return before.plus(AnswerSummary(count, newest or None, skipped, taken))
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
-        """Drop points that are too old to be shown."""
+        """Drop points above the maximum age."""
         oldest = now_minute - stale_seconds
         for key in [key for key, (minute, _, _) in self._points.items() if minute < oldest]:
             del self._points[key]
 
     def _read(self, stream: Stream, now_minute: int) -> tuple[Points, int]:
-        """Return the complete minutes of a stream, and how many of its points are not data."""
+        """Return the complete minutes of a stream, and the number of damaged points."""
         minute_of = self._minute_of
         points: Points = {}
         broken = stream.broken_points
@@ -213,7 +213,7 @@ class SeriesStore:
         return points, broken
 
     def _refusal(self, known: LabelledStream, is_repeated: bool) -> str:
-        """Return why a stream is left out, or an empty text for a stream that counts."""
+        """Return the reason to leave out a stream, or an empty text."""
         if known.labels is None:
             return "unknown_resource"
         if self._has_successes and is_success(known.key[-1]):

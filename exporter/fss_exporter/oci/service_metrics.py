@@ -1,8 +1,8 @@
-"""Other storage services as rows: their metrics, and what the inventory says of their resources. Pure.
+"""Metrics and inventory figures of other storage services. Pure.
 
-Names, dimensions and units: "File Storage with Lustre metrics" and "Block Volume Metrics Reference" of the OCI documentation, read
-2026-09-05. Both publish amounts per interval; the sum over a minute, divided by 60, is a rate however many streams and
-points a resource has within it.
+Names, dimensions and units: "File Storage with Lustre metrics" and "Block Volume Metrics Reference" of the OCI documentation,
+read 2026-09-05. Both services publish amounts per interval. The sum over a minute divided by 60 is a rate, for any number
+of streams and points of a resource.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,9 @@ NAMESPACES: Final[Mapping[str, str]] = {"lustre": LUSTRE, "block-volume": BLOCK}
 
 
 def _metric(service: str, name: str, statistic: str, idle: Idle, *, gauge: str = "", **more: Any) -> OciMetric:
-    """A metric of a service with one stream a resource; `gauge` is an exported name without the prefix `fss_service_`."""
+    """Return a metric of a service with one stream a resource. `gauge` is an exported name without the prefix
+    `fss_service_`.
+    """
     shown = CATALOGUE[f"fss_service_{gauge}"] if gauge else None
     more = {"group_by": ("resourceId",), "namespace": NAMESPACES[service], "service": service} | more
     return OciMetric(name, statistic, "service", idle, shown, **more)
@@ -64,7 +66,7 @@ _TABLE: Final = (
 )
 
 DISCOVERED: Final = ("lustre",)
-"""Services that are watched where there is something of them, without being asked for."""
+"""Services that the poller watches without configuration if the tenancy has resources of the service."""
 
 SERVICE_METRICS: Final[Mapping[str, OciMetric]] = {metric.name: metric for metric in _TABLE}
 """Every metric of the other services, by documented name."""
@@ -79,12 +81,12 @@ def metrics_of(services: Iterable[str]) -> Mapping[str, OciMetric]:
 def service_rows(
     region: str, inventory: Inventory, measured: Mapping[str, frozenset[tuple[str, ...]]]
 ) -> Iterator[tuple[str, Rows]]:
-    """What the inventory says, by exported name.
+    """Yield the rows of the inventory figures, by exported name.
 
     Args:
-        region: the region's name.
-        inventory: what there is.
-        measured: labels of the ceilings that OCI publishes itself, by exported name; they stand, and no formula beside them.
+        region: name of the region.
+        inventory: resources of the region.
+        measured: labels of ceilings that OCI publishes, by exported name. A published ceiling replaces the formula.
     """
     known = [((region, one.service, one.id, one.name), one) for one in inventory.service_resources.values()]
     if not known:

@@ -1,4 +1,6 @@
-"""The state that polls and inventories publish: frozen records, replaced as a whole. A scrape reads one and calls nothing."""
+"""The state that polls and inventories publish: frozen records, replaced as a whole. A scrape reads a record and calls
+nothing.
+"""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,10 +19,10 @@ _BETWEEN = ","
 
 
 class SharedSeries(Series):
-    """A series that shares pieces of its label text with other series. Arguments as in `Series`.
+    """A series that shares pieces of its label text with other series. The arguments are like `Series`.
 
-    A large tenancy has 100,000 series of 330 characters each. Nearly all of the text are OCIDs and names that the series of
-    one file system share. Each piece is kept once, which saves a third of the poller's memory.
+    A large tenancy has 100,000 series of 330 characters each. Nearly all of the text is OCIDs and names that the series of a
+    file system share. Each piece exists once, which saves a third of the poller's memory.
     """
 
     __slots__ = ("_pieces",)
@@ -32,7 +34,7 @@ class SharedSeries(Series):
 
     @property
     def text(self) -> str:  # type: ignore[override]  # read-only here, and no code writes it
-        """The text of `Series`. A comma inside a value also ends a piece, and joining restores it."""
+        """The text of `Series`. A comma inside a value also ends a piece, and joining restores the comma."""
         return _BETWEEN.join(self._pieces)
 
 
@@ -89,7 +91,7 @@ class PollState:
 
 @dataclass(frozen=True, slots=True)
 class RegionSnapshot:
-    """One region: its last inventory and its last poll, None before the first."""
+    """One region: the last inventory and the last poll, None before the first."""
 
     region: str
     inventory: InventoryState = field(default_factory=InventoryState)
@@ -102,7 +104,7 @@ class RegionSnapshot:
 
 
 class SnapshotBoard:
-    """The snapshots of all regions; polls and inventories of any thread publish here."""
+    """The snapshots of all regions. Polls and inventories of any thread publish here."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,6 @@
-"""From the newest snapshots to metric families. Calls nothing, and leaves out what is too old at the moment of the scrape."""
+"""Convert the newest snapshots to metric families. The module calls nothing, and leaves out values above the maximum
+age.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -60,7 +62,7 @@ class OciCollector:
         return ()
 
     def collect(self) -> Iterable[Family]:
-        """Families of the newest snapshots; a family without samples is left out."""
+        """Return families of the newest snapshots. A family without samples is left out."""
         regions, settings, now = self.board.regions, self.settings, self.now()
         families: dict[str, Family] = {}
         for region in regions:
@@ -119,7 +121,7 @@ def _region_rows(regions: Sequence[RegionSnapshot], settings: ExportSettings, no
 
 
 def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
-    """Return labels of the limits that OCI publishes itself, by exported name."""
+    """Return labels of the limits that OCI publishes, by exported name."""
     return {
         name: frozenset(one.labels for minute, column in by_minute.items() if minute >= oldest for one in column.series)
         for name, by_minute in (poll.points.items() if poll else ())

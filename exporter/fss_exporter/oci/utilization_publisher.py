@@ -1,8 +1,8 @@
-"""Posting to OCI Monitoring how full each mount target is, so that one alarm serves every shape and ceiling.
+"""Post the utilisation of each mount target to OCI Monitoring, so that a single alarm serves every shape and ceiling.
 
-OCI's alarms can neither divide by a ceiling nor estimate IOPS; the exporter does both and posts the shares as custom metrics of
-the namespace `fss_exporter`, 1 being the ceiling. A share is posted once for each minute OCI has data of; nothing known,
-nothing posted: no ceiling, no share. What is posted costs money, so it is off unless asked for.
+OCI's alarms can neither divide by a ceiling nor estimate IOPS. The exporter does both and posts the shares as custom metrics
+of the namespace `fss_exporter`, with 1 as the ceiling. A share is posted once for each minute with data of OCI. Without a
+known load or ceiling there is no share. Posting costs money and is off by default.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.snapshot import RegionSnapshot
 
 MOST_STREAMS: Final = 50
-"""Streams one PostMetricData may hold. Documented at PostMetricDataDetails."""
+"""Most streams in a PostMetricData. Source: PostMetricDataDetails."""
 
 IOPS: Final = "IopsUtilization"
 READ: Final = "ReadUtilization"
@@ -40,7 +40,7 @@ _OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How full a mount target was in one minute."""
+    """Utilisation of a mount target in one minute."""
 
     name: str  # one of `UTILIZATION`
     target: MountTarget  # the mount target
@@ -55,7 +55,7 @@ class Share:
 
 
 def shares(region: RegionSnapshot, settings: MountTargetSettings) -> Iterator[Share]:
-    """Yield every share the snapshot of a region knows. IOPS that OCI measures win over estimated ones."""
+    """Yield every known share in the snapshot of a region. IOPS that OCI measures win over estimated IOPS."""
     inventory, poll = region.inventory.inventory, region.poll
     if inventory is None or poll is None:
         return
@@ -99,7 +99,7 @@ def metric_data(share: Share) -> dict[str, Any]:
 
 
 class PostsMetrics(Protocol):
-    """The part of `CloudClient` that posting needs."""
+    """The part of `CloudClient` that posting uses."""
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         """Post custom metrics, and return a message for each refused stream."""
@@ -107,7 +107,7 @@ class PostsMetrics(Protocol):
 
 @dataclass(eq=False, repr=False)
 class Publisher:
-    """The rounds of the loop `oci_publish`: posts the shares of each region soon after each of its polls."""
+    """The rounds of the loop `oci_publish`. A round posts the shares of each region soon after a poll."""
 
     regions: Callable[[], Sequence[RegionSnapshot]]  # the newest snapshots
     client: Callable[[str], PostsMetrics]  # calls in a region, by its name
@@ -163,7 +163,7 @@ class Publisher:
         return taken
 
     def _post(self, region: str, part: Sequence[Share]) -> None:
-        """Post some shares. A partly refused post is an error, and the next round posts its shares again."""
+        """Post some shares. A partly refused post is an error, and the next round posts the shares again."""
         refused = self.client(region).post_metric_data([metric_data(share) for share in part])
         if refused:
             raise BrokenAnswer(

@@ -1,7 +1,7 @@
-"""Which minutes to ask for, and which have been taken. Pure.
+"""Compute the minutes to query, and remember the counted minutes. Pure.
 
-A minute is named by its end, in seconds since the epoch, a multiple of 60: the point stamped 12:05:00 is the minute from 12:04 to
-12:05. It is complete when the clock has reached that end.
+The name of a minute is its end, in seconds since the epoch, a multiple of 60. The point stamped 12:05:00 is the minute from
+12:04 to 12:05. A minute is complete when the clock has reached the end.
 """
 
 from dataclasses import dataclass
@@ -9,17 +9,20 @@ from dataclasses import dataclass
 MINUTE = 60
 
 LATE_MINUTES = 4
-"""A point comes up to three minutes late; so far back a series is looked for that was not seen before."""
+"""Minutes to look back for unknown series, because a point comes up to three minutes late."""
 
 GAUGE_MOST_MINUTES = 15
 """How far back a gauge is looked for at all."""
 
 COUNTER_OVERLAP_MINUTES = 11
-"""So many minutes before the oldest of the last `ANSWERS_REPEATED` answers are asked for again: a minute that comes up to 15
-minutes late still counts."""
+"""Minutes to query again before the oldest of the last `ANSWERS_REPEATED` answers. A minute that comes up to 15 minutes late
+still counts.
+"""
 
 ANSWERS_REPEATED = 5
-"""A window is asked for in so many polls. After an outage the backlog of a stream that one answer misses comes with the next."""
+"""Polls that repeat a window. After an outage, a stream that is missing in one answer delivers the backlog in the next
+answer.
+"""
 
 FURTHEST_MINUTES = 180
 """After an outage, the minutes of the last three hours are caught up on."""
@@ -27,7 +30,7 @@ FURTHEST_MINUTES = 180
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Minutes to ask for, both ends in epoch seconds; OCI includes `start` and excludes `end`."""
+    """Minutes to query, both ends in epoch seconds. OCI includes `start` and excludes `end`."""
 
     start: int
     end: int
@@ -48,8 +51,8 @@ def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
 
     Args:
         now: epoch seconds.
-        overlap_minutes: how far back from the newest complete minute, and from `answered`, to look again.
-        answered: newest complete minute at the time of the last answer; None where there was none yet.
+        overlap_minutes: minutes to repeat before the newest complete minute, and before `answered`.
+        answered: newest complete minute at the time of the last answer. None before the first answer.
     """
     newest = newest_complete(now)
     last = newest if answered is None else min(answered, newest)
@@ -58,14 +61,14 @@ def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
 
 
 def gauge_minutes(now: float, *, newest: int | None, slowest: int | None, thorough: bool) -> int:
-    """Return how many minutes back to query a gauge, which needs only the newest point of each series.
+    """Return the minutes back to query for a gauge, which needs only the newest point of each series.
 
     Args:
         now: epoch seconds.
-        newest: end of the newest minute any series has; None where there was none yet.
-        slowest: end of the newest minute of the series that is furthest behind. A window that begins there misses
-            nothing of the series that are known; None where none is.
-        thorough: look for series that are not known as well. They may be late, too, and later than the others.
+        newest: end of the newest minute of any series. None before the first point.
+        slowest: end of the newest minute of the latest series. A window from there on misses nothing of the known series. None
+            without a series.
+        thorough: whether to look for unknown series as well, which may be even later.
     """
     if newest is None or slowest is None:
         return GAUGE_MOST_MINUTES
@@ -77,12 +80,12 @@ def gauge_minutes(now: float, *, newest: int | None, slowest: int | None, thorou
 
 
 class Minutes:
-    """The minutes of one series that have been counted.
+    """The counted minutes of one series.
 
-    What is too old to know is told by the newest of them and not by a clock, which may jump ahead and come back.
+    The newest minute, and not a clock, decides which minutes are too old to remember, because a clock may jump ahead and back.
 
     Args:
-        start: minutes that end at or before this are counted already.
+        start: minutes that end at or before this time are already counted.
     """
 
     __slots__ = ("_floor", "_taken")

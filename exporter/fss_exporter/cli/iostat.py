@@ -1,30 +1,32 @@
 """`fss-exporter iostat`: what the NFS mounts of a client do, in the IOPS that count against a mount target."""
 
 import math
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 import click
 
 from fss_exporter import tables
-from fss_exporter.cli import iostat_report
+from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import Judge, judge, shape_option
 from fss_exporter.cli.exact_mode import Exact, exact
 from fss_exporter.cli.flags import config_option, exact_options, procfs_options
+from fss_exporter.cli.iostat_processes import ProcessReport
 from fss_exporter.cli.iostat_report import MountPoints, Report, ReportOrder
 from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
+from fss_exporter.cli.take_down import take_down_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
+from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
+from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
+from fss_exporter.nfs.processes.session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
 from fss_exporter.nfs.saved_readings import read_saved, since_mount
@@ -84,22 +86,48 @@ class IostatFlags:
 @click.option("--url", help="Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics.")
 @procfs_options
 @exact_options
-@click.option("--by", type=click.Choice(iostat_report.GROUPINGS), default="mount", show_default=True)
+@click.option(
+    "--by",
+    type=click.Choice((*iostat_report.GROUPINGS, *iostat_processes.GROUPINGS)),
+    default="mount",
+    show_default=True,
+)
+@click.option(
+    "--writers/--no-writers",
+    default=True,
+    show_default=True,
+    help="With --by process, pod or unit: give delayed write-back to the process that wrote.",
+)
 @click.option("--sort", type=click.Choice(tuple(iostat_report.SORTS)), default="iops", show_default=True)
 @click.option("--limit", type=click.IntRange(min=1), help="Most lines for each mount target.")
 @shape_option
 @config_option
 @tables.output_option
 def iostat(
-    *, by: str, sort: str, limit: int | None, shape: str, config_file: Path | None, output: str, **flags: object
+    *,
+    by: str,
+    writers: bool,
+    sort: str,
+    limit: int | None,
+    shape: str,
+    config_file: Path | None,
+    output: str,
+    **flags: object,
 ) -> None:
     """Show the estimated mount-target IOPS of each NFS mount.
 
     Without INTERVAL, print one report since each mount. With INTERVAL, print a report every INTERVAL seconds, COUNT times
-    or until Ctrl-C.
+    or until Ctrl-C. --by process, --by pod and --by unit have the kernel count by thread while the command runs.
     """
     options = IostatFlags(**flags)  # type: ignore[arg-type]  # click has made the types
     ceilings = judge(shape, config_file)
+    if by in iostat_processes.GROUPINGS:
+        for load in _by_process(options, ceilings, by, writers=writers):
+            if output == "json":
+                click.echo(tables.as_json(iostat_processes.document(load, sort, limit), one_line=True))
+            else:
+                iostat_processes.show(tables.console(), load, sort, limit)
+        return
     order = ReportOrder(by, sort, limit)
     for report in _reports(options, ceilings):
         for line in report.notes:
@@ -137,18 +165,24 @@ def _reports(options: IostatFlags, ceilings: Judge) -> Iterator[Report]:
 
 def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Report]:
     """Reports of READs and WRITEs counted by size, until the command ends, however it ends."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        # A background job inherits an ignored SIGINT, and its end must be as clean. Under nohup SIGHUP stays ignored.
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _end)
-    click.get_current_context().call_on_close(source.reader.close)
+    take_down_at_the_end(source.reader.close)
     source.open()
     return _local(source.reader.read, interval, count, source.costs)
 
 
-def _end(number: int, _: FrameType | None) -> NoReturn:
-    """End the command as the signal asks, with the triggers removed first: otherwise the kernel would go on counting."""
-    raise SystemExit(128 + number)
+def _by_process(options: IostatFlags, ceilings: Judge, by: str, *, writers: bool) -> Iterator[ProcessReport]:
+    """Return reports by process, until the command ends, however it ends."""
+    if options.before or options.after or options.url is not None or options.exact != "off":
+        raise UsageError(f"--by {by} counts on this host: leave out --from, --to, --url and --nfs.exact")
+    if options.interval is None:
+        raise UsageError(f"--by {by} counts what happens from now on: give an INTERVAL, e.g. 5")
+    source = Procfs(options.procfs, options.pid, ceilings.address_map, ceilings.services)
+    places = PLACES if options.tracefs is None else (options.tracefs,)
+    sources = Sources(tracefs=places, sysfs=options.sysfs, procfs=options.procfs)
+    counting = ProcessCounting(OF_COMMAND, writers=writers, sources=sources, address_map=ceilings.address_map)
+    take_down_at_the_end(counting.close)
+    counting.open()
+    return iostat_processes.reports(counting, source.read, by, options.interval, options.count)
 
 
 def _one_file(path: Path, ceilings: Judge) -> Report:

@@ -1,0 +1,216 @@
+"""`iostat --by process`, `--by pod` and `--by unit`: who causes the load now, counted by the kernel while the command runs."""
+
+import pwd
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from rich.console import Console
+
+from fss_exporter import units
+from fss_exporter.nfs.processes.counting import ProcessCounting, ProcessLoad
+from fss_exporter.nfs.processes.identities import Seen
+from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Places
+from fss_exporter.nfs.processes.top import NOTHING, Amount
+from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.tables import Column, Row, say, show as show_table
+
+GROUPINGS: Final = ("process", "pod", "unit")
+
+_OURS: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name))
+_LOOK_SECONDS: Final = 1.0
+# A process that lives shorter than the time between two looks has no pod and no unit.
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Party:
+    """Whom a line is about: `where` is the pod or the unit of a process."""
+
+    name: str
+    where: str = ""
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessReport:
+    """One interval: loads by address and party, and whether the service behind an address publishes costs."""
+
+    time: datetime
+    seconds: float
+    by: str
+    loads: Mapping[str, Mapping[Party, Amount]]
+    priced: Mapping[str, bool]
+
+
+def party(seen: Seen, by: str) -> Party:
+    """Return whom the load of a thread belongs to."""
+    who = seen.identity
+    pod = f"{who.namespace}/{who.pod}".strip("/")
+    if by == "process":
+        return Party(who.process, pod or who.unit, "" if seen.user is None else _user(seen.user, in_pod=bool(pod)))
+    if who.process in _OURS:
+        return Party(who.process)
+    ended = f"{by} unknown, ended before the first look"
+    return Party((pod if by == "pod" else who.unit) or (ended if seen.user is None else f"no {by}"))
+
+
+def _user(number: int, *, in_pod: bool) -> str:
+    """Return the name of a user of this host. A pod has users of its own."""
+    try:
+        return str(number) if in_pod else pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def reports(
+    counting: ProcessCounting,
+    read: Callable[[], Reading],
+    by: str,
+    interval: float,
+    count: int | None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[ProcessReport]:
+    """Return a report for each interval.
+
+    Args:
+        counting: the triggers, in place.
+        read: one look at mountstats.
+        by: one of `GROUPINGS`.
+        interval: seconds.
+        count: of reports; None for no end.
+        sleep: waits some seconds.
+        clock: monotonic seconds.
+    """
+    reading = read()
+    counting.look(reading)
+    done = 0
+    while count is None or done < count:
+        began, loads = clock(), []
+        while (left := began + interval - clock()) > 0.001:
+            sleep(min(left, _LOOK_SECONDS))
+            reading = read()
+            loads += counting.look(reading)
+        priced = Places(reading.superblocks).priced
+        yield ProcessReport(datetime.now(UTC), clock() - began, by, _grouped(loads, by), priced)
+        done += 1
+
+
+def _grouped(loads: Iterable[ProcessLoad], by: str) -> dict[str, dict[Party, Amount]]:
+    result: dict[str, dict[Party, Amount]] = defaultdict(dict)
+    for address, seen, amount in loads:
+        who = party(seen, by)
+        result[address][who] = result[address].get(who, NOTHING).plus(amount)
+    return result
+
+
+SORTS: Final[Mapping[str, Callable[[Amount], float]]] = {
+    "iops": lambda amount: -amount.weight,
+    "operations": lambda amount: -amount.operations,
+    "read": lambda amount: -amount.read_bytes,
+    "write": lambda amount: -amount.written_bytes,
+}
+
+_COLUMNS: Final = {
+    "process": (Column("mount target", left=True), Column("pod or unit", 3, left=True), Column("user", 4, left=True)),
+    "pod": (Column("mount target", left=True),),
+    "unit": (Column("mount target", left=True),),
+}
+_FIGURES: Final = (
+    Column("ops/s", 2),
+    Column("IOPS"),
+    Column("share", 1),
+    Column("read MB/s", 5),
+    Column("write MB/s", 5),
+)
+
+
+def show(out: Console, report: ProcessReport, sort: str, limit: int | None) -> None:
+    """Print one report."""
+    say(out, f"{report.time:%Y-%m-%dT%H:%M:%SZ}  this host, {report.seconds:.1f} s", "bold", hanging=2)
+    names = _COLUMNS[report.by]
+    rows = []
+    for address, lines in _ordered(report, sort, limit):
+        every = _total(report.loads[address])
+        rows.append(_row(address, (address, "", "")[: len(names)], every, every, report, style="bold"))
+        for who, amount in lines:
+            texts = (f"  {who.name}", who.where, who.user)[: len(names)]
+            rows.append(_row(address, texts, amount, every, report))
+    if not rows:
+        say(out, "no NFS calls")
+        return
+    show_table(out, (*names, *_FIGURES), rows)
+    say(
+        out,
+        "counted by the kernel; kernel and unknown writer are shown one look later; share: of this client's load",
+        "dim",
+    )
+    say(out, "")
+
+
+def _row(
+    address: str, names: tuple[str, ...], amount: Amount, every: Amount, report: ProcessReport, style: str = ""
+) -> Row:
+    share = amount.weight / every.weight if every.weight else None
+    cells = (
+        units.number(amount.operations / report.seconds),
+        units.number(amount.io_operations / report.seconds if report.priced.get(address) else None),
+        units.percent(share),
+        units.megabytes(amount.read_bytes / report.seconds),
+        units.megabytes(amount.written_bytes / report.seconds),
+    )
+    return Row((*names, *cells), style)
+
+
+def _ordered(report: ProcessReport, sort: str, limit: int | None) -> Iterator[tuple[str, list[tuple[Party, Amount]]]]:
+    """Return the addresses with their lines, the largest first."""
+    order = SORTS.get(sort)
+    addresses = sorted(report.loads, key=lambda name: (order(_total(report.loads[name])) if order else 0.0, name))
+    for address in addresses:
+        lines = sorted(report.loads[address].items(), key=lambda line: (order(line[1]) if order else 0.0, line[0]))
+        yield address, lines[:limit]
+
+
+def _total(loads: Mapping[Party, Amount]) -> Amount:
+    total = NOTHING
+    for amount in loads.values():
+        total = total.plus(amount)
+    return total
+
+
+def document(report: ProcessReport, sort: str, limit: int | None) -> dict[str, Any]:
+    """Return one report for programs. Every key names its unit, and an unknown value is null."""
+    return {
+        "time": report.time.isoformat(timespec="milliseconds"),
+        "source": "this host",
+        "seconds": report.seconds,
+        "by": report.by,
+        "mount_targets": [
+            {
+                "address": address,
+                **_figures(_total(report.loads[address]), address, report),
+                "lines": [
+                    {report.by: who.name, **_about(who, report.by), **_figures(amount, address, report)}
+                    for who, amount in lines
+                ],
+            }
+            for address, lines in _ordered(report, sort, limit)
+        ],
+    }
+
+
+def _about(who: Party, by: str) -> dict[str, str]:
+    return {"pod_or_unit": who.where, "user": who.user} if by == "process" else {}
+
+
+def _figures(amount: Amount, address: str, report: ProcessReport) -> dict[str, float | None]:
+    seconds = report.seconds
+    return {
+        "operations_per_second": amount.operations / seconds,
+        "io_operations_per_second": amount.io_operations / seconds if report.priced.get(address) else None,
+        "read_bytes_per_second": amount.read_bytes / seconds,
+        "written_bytes_per_second": amount.written_bytes / seconds,
+    }

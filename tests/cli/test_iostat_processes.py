@@ -1,0 +1,146 @@
+"""`fss-exporter iostat --by process`, `pod` and `unit`, on a kernel in memory."""
+
+import io
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from rich.console import Console
+from tests.cli.prompt import ask
+from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
+
+from fss_exporter.cli import iostat as command
+from fss_exporter.cli.iostat_processes import ProcessReport, document, reports, show
+from fss_exporter.cli.take_down import take_down_at_the_end
+from fss_exporter.nfs.exact.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
+from fss_exporter.nfs.processes.session import OF_COMMAND
+
+POD = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> BusyHost:
+    found = BusyHost(tmp_path, writers=True, names=OF_COMMAND)
+    found.process(7, "tar")
+    found.process(8, "spark", cgroup=f"/kubepods/burstable/pod{POD}/{'3a' * 32}")
+    (tmp_path / "pods" / f"batch_etl-5d9c_{POD}").mkdir()
+    return found
+
+
+def _work(host: BusyHost) -> None:
+    host.write_later(7, "tar", 1024 * KIB)
+    host.call(7, "tar", "CREATE")
+    host.read(8, "spark", 32 * KIB)
+    host.read(300, "cat", 32 * KIB)
+
+
+def _report(host: BusyHost, by: str, work: Callable[[BusyHost], None] = _work) -> ProcessReport:
+    """A report of two seconds."""
+    host.now = 100.0
+
+    def sleep(seconds: float) -> None:
+        assert seconds == 1.0
+        host.now += seconds
+        if host.now == 101.0:
+            work(host)
+
+    (found,) = reports(host.counting, host.reading, by, 2.0, 1, sleep, clock=lambda: host.now)
+    return found
+
+
+def _shown(report: ProcessReport, sort: str = "iops", limit: int | None = None) -> str:
+    out = io.StringIO()
+    show(Console(file=out, width=200), report, sort, limit)
+    return out.getvalue()
+
+
+def test_by_process_the_dearest_comes_first_with_unit_and_cost(host: BusyHost) -> None:
+    text = _shown(_report(host, "process"))
+
+    # In two seconds: a WRITE of 1 MiB costs 66, CREATE 4, and two READs of 32 KiB cost 2 each.
+    lines = [re.split(r"  +", line.strip()) for line in text.splitlines()[2:6]]
+    assert [lines[0][0], *lines[0][-4:]] == [HERE, "37.0", "100.0 %", "0.03", "0.52"]
+    assert [*lines[1][:2], *lines[1][-4:]] == ["tar", "backup.service", "35.0", "94.6 %", "0.00", "0.52"]
+    assert [line[:2] for line in lines[2:]] == [["cat", "0.5"], ["spark", "batch/etl-5d9c"]]
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        ("pod", {"batch/etl-5d9c", "no pod", "pod unknown, ended before the first look"}),
+        ("unit", {"backup.service", "no unit", "unit unknown, ended before the first look"}),
+    ],
+)
+def test_by_pod_and_by_unit_the_processes_add_up(host: BusyHost, by: str, names: set[str]) -> None:
+    (target,) = document(_report(host, by), "iops", None)["mount_targets"]
+
+    assert {line[by] for line in target["lines"]} == names
+    assert sum(line["io_operations_per_second"] for line in target["lines"]) == target["io_operations_per_second"] == 37
+
+
+def test_a_limit_keeps_the_first_lines_and_the_sum_of_all(host: BusyHost) -> None:
+    report = _report(host, "process")
+    (target,) = document(report, "write", 1)["mount_targets"]
+
+    assert [line["process"] for line in target["lines"]] == ["tar"]
+    assert target["operations_per_second"] == 2
+    assert "spark" not in _shown(report, limit=1)
+
+
+def test_a_hostile_name_reaches_no_terminal(host: BusyHost) -> None:
+    report = _report(host, "process", lambda busy: busy.read(300, "\x1b[31mx\ny", 4 * KIB))
+
+    assert "\\x1b[31mx\\ny" in _shown(report)
+
+
+def test_without_a_call_the_report_says_so(host: BusyHost) -> None:
+    assert "no NFS calls" in _shown(_report(host, "process", lambda _: None))
+
+
+def test_the_triggers_go_with_the_command_however_it_ends(host: BusyHost) -> None:
+    before = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    }
+
+    def interrupted() -> Iterator[None]:
+        with click.Context(command.iostat).scope():
+            take_down_at_the_end(host.counting.close)
+            for _ in reports(host.counting, host.reading, "process", 0.001, None):
+                assert host.kernel.instances.keys() == {OF_IOSTAT, OF_IOSTAT_WRITERS}
+                signal.raise_signal(signal.SIGTERM)
+                yield
+
+    try:
+        with pytest.raises(SystemExit):
+            list(interrupted())
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    assert host.kernel.instances == {}
+    assert "synthetic/nfswho_iostat" not in host.kernel.events
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--by", "process"], "--by process counts what happens from now on: give an INTERVAL, e.g. 5"),
+        (["--by", "pod", "5", "--url", "http://x"], "--by pod counts on this host: leave out --from, --to, --url"),
+        (["--by", "unit", "5", "--nfs.exact=auto"], "--by unit counts on this host: leave out"),
+    ],
+)
+def test_wrong_use_is_one_line_that_names_the_fix(arguments: list[str], complaint: str) -> None:
+    answer = ask("iostat", *arguments)
+
+    assert answer.code == 2
+    assert complaint in answer.err
+
+
+def test_a_host_without_tracefs_is_a_failure_with_the_fix() -> None:
+    answer = ask("iostat", "--by", "process", "1", "1", "--path.tracefs", "/nowhere")
+
+    assert answer.code == 1
+    assert "no tracefs at /nowhere: mount -t tracefs" in answer.err

@@ -1,1 +1,1 @@
-"""OCI alarms: the pack as files, what there should be, what there is, and the way from one to the other."""
+"""OCI alarms: the pack as files, the wanted alarms, the existing alarms, and the steps between them."""

@@ -1,8 +1,8 @@
-"""Desired against actual: what would be created, changed, deleted and left alone. Pure.
+"""Compare wanted and existing alarms, and list the creations, changes and deletions. Pure.
 
-An alarm is ours if it carries our tags; everything else is looked at only to notice that it has a name of ours. Every field
-that an update can set is compared; a field the pack does not state has OCI's default. Tags of other people stay. A suppression
-and fields that this version does not know stay as well, and the plan shows them, because they may silence an alarm.
+An alarm with the pack's tags belongs to the pack. Other alarms only matter for a clash of names. The plan compares every
+field that an update can set. A field that the pack does not state has OCI's default. Foreign tags stay. A suppression and
+unknown fields stay as well, and the plan shows both, because they may silence an alarm.
 """
 
 import re
@@ -27,26 +27,26 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "ruleName": "BASE",
     "overrides": [],
 }
-"""Value of a field that an answer leaves out."""
+"""Value of a field that is missing in an answer."""
 
 _SETTABLE: Final = (
     "displayName metricCompartmentId metricCompartmentIdInSubtree namespace resourceGroup query resolution pendingDuration "
     "severity body isNotificationsPerMetricDimensionEnabled messageFormat destinations repeatNotificationDuration isEnabled "
     "freeformTags overrides ruleName notificationTitle evaluationSlackDuration alarmSummary"
 ).split()
-"""Fields of UpdateAlarmDetails. An alarm is moved to another compartment by an operation of its own."""
+"""Fields of UpdateAlarmDetails. A separate operation moves an alarm to another compartment."""
 
 _LEFT_ALONE: Final = frozenset(
     "compartmentId definedTags systemTags id lifecycleState timeCreated timeUpdated notificationVersion".split()
 )
-"""Fields of an alarm that OCI or other people set and that cannot silence it."""
+"""Fields of an alarm that OCI or other people set and that cannot silence the alarm."""
 
 _ISO: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """An alarm in OCI: OCID, body as GetAlarm answers, and the etag that a change must name."""
+    """An alarm in OCI: OCID, body of GetAlarm, and the etag that a change must name."""
 
     ocid: str
     body: Mapping[str, Any]
@@ -54,13 +54,13 @@ class Existing:
 
     @property
     def name(self) -> str:
-        """Its display name."""
+        """Display name of the alarm."""
         return str(self.body.get("displayName", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field that differs."""
+    """A changed field."""
 
     name: str
     old: object
@@ -69,7 +69,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happens to one alarm."""
+    """The step for one alarm."""
 
     kind: StepKind  # what happens
     name: str  # display name
@@ -85,7 +85,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in the order they are taken: creations, updates, deletions; then what is not touched."""
+    """Steps in order: creations, updates, deletions, then untouched alarms."""
 
     steps: tuple[Step, ...]
 
@@ -95,7 +95,7 @@ class Plan:
 
     @property
     def changes(self) -> tuple[Step, ...]:
-        """The steps that change something."""
+        """The steps with a change."""
         return self.of("create", "update", "delete")
 
 
@@ -105,12 +105,12 @@ def ours(tags: Mapping[str, str] | None, name: str) -> bool:
 
 
 def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[str, str]) -> Plan:
-    """Compare the wanted alarms with the existing ones.
+    """Compare the wanted alarms with the existing alarms.
 
     Args:
-        wanted: the alarms there should be.
-        owned: the alarms that carry our tags.
-        foreign: display name to OCID of those that do not.
+        wanted: the wanted alarms.
+        owned: the alarms with the pack's tags.
+        foreign: OCID by display name of the other alarms.
     """
     present: dict[str, list[Existing]] = defaultdict(list)
     for existing in owned:
@@ -173,7 +173,7 @@ def _kept(actual: Mapping[str, Any]) -> Iterator[FieldChange]:
 
 
 def _meaning(name: str, value: Any) -> object:  # a JSON value
-    """Return a value such that two spellings of the same thing are equal."""
+    """Return a value in a form in which two spellings of the same meaning are equal."""
     if value is None:
         value = _DEFAULTS.get(name)
     if name == "query" and isinstance(value, str):
@@ -192,7 +192,7 @@ def _meaning(name: str, value: Any) -> object:  # a JSON value
 
 
 def iso_seconds(text: str) -> int | None:
-    """Return the seconds of an ISO 8601 duration of days to seconds; None for any other text."""
+    """Return the seconds of an ISO 8601 duration of days to seconds. None for any other text."""
     found = _ISO.fullmatch(text)
     if found is None or not any(found.groups()):
         return None

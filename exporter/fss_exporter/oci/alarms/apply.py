@@ -1,9 +1,11 @@
-"""Carrying out a plan, and finding out what is there.
+"""Carry out a plan, and list the existing alarms.
 
-Every change is guarded. The retry token of a creation is made of its content, so that neither a repeated request nor a
-second `apply` at the same time makes a second alarm. An update or deletion carries the etag the plan saw, so that an edit
-by hand in between is not overwritten. One alarm edited or deleted in
-between costs only itself; any other refusal would meet the next alarm as well, so the rest is left for the next run.
+Three guards protect against parallel changes:
+
+- The retry token of a creation depends on the content, so that neither a repeated request nor a second `apply` makes a second alarm.
+- An update or deletion names the etag of the plan, so that a manual edit is never overwritten.
+- An alarm with a parallel change costs only the alarm. After any other refusal the run stops, because the next alarm would
+  meet the same refusal.
 """
 
 import hashlib
@@ -26,7 +28,7 @@ _NOT_FOUND: Final = 404
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """The result of a step: `error` is None for a step that was done, `tried` is False for a step that was not begun."""
+    """The result of a step. `error` is None after success. `tried` is False for a step that was not begun."""
 
     step: Step
     error: CloudError | None = None
@@ -60,7 +62,7 @@ def apply(plan: Plan, service: Alarms, tell: Callable[[StepOutcome], None] = lam
 
 
 def doubles(service: Alarms, compartment_id: str, name: str) -> dict[str, list[str]]:
-    """Return the OCIDs of alarms of the pack `name` that exist more than once, by display name."""
+    """Return the OCIDs of duplicate alarms of the pack `name`, by display name."""
     found: dict[str, list[tuple[str, str]]] = {}
     for summary in service.list_alarms(compartment_id):
         tags = summary.get("freeformTags") or {}

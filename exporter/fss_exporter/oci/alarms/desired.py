@@ -1,7 +1,7 @@
-"""The alarms there should be: each template of the pack, filled in for the mount targets and ceilings that exist.
+"""The wanted alarms: each template of the pack, filled in for the existing mount targets and ceilings.
 
-MQL can neither divide by a ceiling nor select by shape. So where ceilings differ, a template gives one alarm for each ceiling, which
-names its mount targets by OCID. Where one ceiling holds for all, no mount target is named, and future ones are covered as well.
+MQL can neither divide by a ceiling nor select by shape. With different ceilings, a template gives an alarm for each ceiling,
+with the OCIDs of the mount targets. With a common ceiling, the alarm names no mount target and covers future mount targets.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from fss_exporter.oci.oci_inventory import ServiceResource
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A mount target: its OCID, the name of its shape, its ceilings, configuration included."""
+    """A mount target: OCID, name of the shape, and ceilings with the configuration applied."""
 
     ocid: str
     shape: str
@@ -44,7 +44,7 @@ class AlarmScope:
 
 @dataclass(frozen=True, slots=True)
 class Estate:
-    """The resources and settings that the thresholds and OCIDs in the alarms come from."""
+    """The resources and settings behind the thresholds and OCIDs in the alarms."""
 
     # the mount targets that exist; none: the standard shape's alarms, for whatever comes
     targets: Sequence[Target] = ()
@@ -68,8 +68,8 @@ def desired(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> tuple[A
 
     Args:
         pack: the templates.
-        scope: where they go.
-        estate: what they are fitted to.
+        scope: compartment and topic of the alarms.
+        estate: resources and settings.
     """
     fitted = (alarm for template in pack for alarm in _fitted(template, estate))
     return tuple(sorted((_placed(alarm, scope, estate.spellings) for alarm in fitted), key=lambda alarm: alarm.key))
@@ -105,7 +105,9 @@ def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
 
 
 def _of_service_ceiling(template: Alarm, stores: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
-    """Yield one alarm for each ceiling; each names its file systems or volumes, because the next may be larger."""
+    """Yield an alarm for each ceiling. Each alarm names file systems or volumes, because a future resource may be
+    larger.
+    """
     ceiling = SERVICE_CEILING_ALARMS[template.key]
     if stores is None:
         yield fill(template, {**ceiling.figures(ceiling.stated, ()), **figures.resources(())})
@@ -122,7 +124,7 @@ def _of_service_ceiling(template: Alarm, stores: Sequence[ServiceResource] | Non
 
 
 def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterator[Alarm]:
-    """Yield one alarm for each interval: two hours without a copy are late for one replication and early for another."""
+    """Yield an alarm for each interval. Two hours without a copy are late for one replication and normal for another."""
     usual = REPLICATION_DEFAULT_INTERVAL_SECONDS
     groups: dict[float, list[str]] = {}
     for ocid, interval in intervals.items():
@@ -134,7 +136,9 @@ def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterato
 
 
 def _for_resources(template: Alarm, key: str, values: Figures, ocids: Sequence[str]) -> Iterator[Alarm]:
-    """Yield the alarm for some resources, as many times as it takes to name them; for no OCIDs, for every resource."""
+    """Yield the alarm for some resources, in as many copies as the names need. Without OCIDs the alarm covers every
+    resource.
+    """
     for part, ids in _parts(key, ocids, MOST_IDS):
         yield _filled(template, part, {**values, **figures.resources(ids)})
 
@@ -156,7 +160,7 @@ def _limits_of(shape: str, configured: Mapping[str, Limits]) -> Limits:
 
 
 def _common(template: Alarm, estate: Estate) -> Figures:
-    """Return the figures of templates that do not depend on single resources."""
+    """Return the figures of templates without single resources."""
     values: dict[str, str] = {}
     if template.key == "mount-target-failing":
         values |= figures.success_figures()
@@ -168,7 +172,7 @@ def _common(template: Alarm, estate: Estate) -> Figures:
 
 
 def _missed(template: Alarm, metric: str, placeholder: str, seen: Sequence[str]) -> str:
-    """`|A|B` for failures that have been seen and that the patterns of the template do not match."""
+    """Return `|A|B` for known failures that the patterns of the template do not match."""
     query = str(template.body["query"])
     if f"${{{placeholder}}}" not in query:
         return ""

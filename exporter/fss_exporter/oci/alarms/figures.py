@@ -1,4 +1,6 @@
-"""The figures an alarm template has placeholders for: thresholds, ceilings and objectives, as queries and texts write them. Pure."""
+"""Figures for the placeholders of alarm templates: thresholds, ceilings and objectives in the form of queries and
+texts. Pure.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,11 +37,11 @@ _LATENCY_AND_REQUESTS: Final = {
 
 
 _UNITS: Final = {"iops": (1.0, "IOPS"), "connections": (1.0, "connections"), "capacity": (1e9, "GB")}
-"""Divisor and unit in texts by kind of ceiling; MB/s for the other kinds."""
+"""Divisor and unit in texts by kind of ceiling. The other kinds use MB/s."""
 
 
 def spell(kind: str, value: float) -> str:
-    """Return a figure as texts write it: `40,000 IOPS`, `800 MB/s`, `8,000 GB`."""
+    """Return a figure as text: `40,000 IOPS`, `800 MB/s`, `8,000 GB`."""
     divisor, unit = _UNITS.get(kind, (1e6, "MB/s"))
     return f"{value / divisor:,.12g} {unit}"
 
@@ -62,7 +64,7 @@ class CeilingAlarm:
     per_shape: bool = True  # whether shapes differ in this ceiling, as published
 
     def of(self, limits: Limits) -> float | None:
-        """Return the ceiling of this kind; None if it is not known."""
+        """Return the ceiling of this kind. None for an unknown ceiling."""
         value: float | None = getattr(limits, self.kind)
         return value
 
@@ -85,7 +87,7 @@ CEILING_ALARMS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ServiceCeilingAlarm:
-    """The template for one kind of ceiling of another storage service, whose ceilings grow with the capacity."""
+    """The template for a kind of ceiling of another storage service. Such a ceiling grows with the capacity."""
 
     key: str  # of the template
     service: str  # whose ceiling it is
@@ -96,7 +98,7 @@ class ServiceCeilingAlarm:
 
     @property
     def ratio(self) -> float:
-        """The share of the ceiling that triggers; of a capacity, the share that is left."""
+        """Share of the ceiling that triggers, or free share of a capacity."""
         return round(1 - WARNING_RATIO, 9) if self.kind == "capacity" else WARNING_RATIO
 
     @property
@@ -105,14 +107,16 @@ class ServiceCeilingAlarm:
         return MOST_IDS // 8 if self.metrics else MOST_IDS
 
     def of(self, one: ServiceResource) -> float | None:
-        """This ceiling of a file system or volume; None if it is not known."""
+        """Return this ceiling of a file system or volume. None for an unknown ceiling."""
         if self.kind == "capacity":
             return one.capacity_bytes
         ceilings = SERVICES[one.service].ceilings(one.kind, one.capacity_bytes)
         return ceilings.iops if self.kind == "iops" else ceilings.bytes_per_second
 
     def figures(self, ceiling: float, ids: Sequence[str]) -> Figures:
-        """Return the figures for one ceiling and the resources that have it; no OCIDs for every resource."""
+        """Return the figures for a ceiling and the resources with the ceiling. Without OCIDs the figures cover every
+        resource.
+        """
         both = ""
         if self.metrics is not None:
             both = _sum_is_at_least(*self.metrics, self.ratio * ceiling * 60 * WINDOW_MINUTES, ids)
@@ -139,15 +143,15 @@ SERVICE_CEILING_ALARMS: Final = {
 """The shipped files are for 40 TB of Lustre at 125 MB/s per TB, and for volumes of 10 VPU/GB from 1 TB up."""
 
 MOST_IDS: Final = 50
-"""OCIDs in one query. OCI publishes no limit on the length of a query; 50 OCIDs are about 5 kB."""
+"""Most OCIDs in a query. OCI publishes no limit on the length of a query, and 50 OCIDs are about 5 kB."""
 
 
 def _sum_is_at_least(read: str, write: str, threshold: float, ids: Sequence[str]) -> str:
     """Return a query that is true only if reads and writes together reach a threshold.
 
-    MQL documents no sum of two metrics. The sum is at least the threshold if reads reach three quarters and writes one, or each
-    reaches half, or reads one quarter and writes three, or one of them all. An uneven mix may exceed the threshold by up to a
-    quarter before one of these is true.
+    MQL documents no sum of two metrics. The sum reaches the threshold in each of five cases: reads reach three quarters and writes
+    a quarter, both reach half, reads a quarter and writes three quarters, or a single direction reaches all. An uneven mix may
+    exceed the threshold by up to a quarter before a case holds.
     """
     where = {"resourceId": ids} if ids else {}
 
@@ -175,7 +179,7 @@ def replication_figures(interval_seconds: float) -> Figures:
 
 
 def success_figures() -> Figures:
-    """Return the figures on the success rate of NFS requests, which OCI publishes in percent."""
+    """Return the figures on the success rate of NFS requests, in percent as OCI publishes the rate."""
     return _warning_and_critical(SUCCESS_WARNING_RATIO, SUCCESS_CRITICAL_RATIO, scale=100)
 
 
@@ -213,9 +217,9 @@ def _requests(kind: str, size: str) -> str:
 
 
 def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
-    """Return a query that is true for a mount target whose requests of one kind take `ratio` of the objective.
+    """Return a query for mount targets whose requests of a kind take `ratio` of the objective.
 
-    Requests below one a second do not count.
+    Requests below one per second do not count.
     """
     terms: list[mql.Expression] = []
     for (kind, size), seconds in objectives.items():
@@ -229,7 +233,7 @@ def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
 
 
 def resources(ids: Iterable[str]) -> Figures:
-    """Return selectors of some resources by OCID, alone and after another selector; none for every resource."""
+    """Return selectors of some resources by OCID, alone and after another selector. Empty for every resource."""
     chosen = tuple(ids)
     if not chosen:
         return {"RESOURCES": "", "AND_RESOURCES": ""}

@@ -1,14 +1,14 @@
-"""The alarm pack: the templates in `mql/templates`, read and checked.
+"""The alarm pack: read and check the templates in `mql/templates`.
 
-A template is the body of one CreateAlarm request with `${PLACEHOLDERS}` for OCIDs and for the figures of `figures.py`. The files in
-`mql/alarms` are the templates filled in for published ceilings. An alarm is known by its freeform tags, because OCI lets many
-alarms have the same display name:
+A template is the body of a CreateAlarm request with `${PLACEHOLDERS}` for OCIDs and for the figures of `figures.py`. The files in
+`mql/alarms` are the templates with published ceilings. Freeform tags identify an alarm, because OCI allows equal display
+names:
 
-    fss-exporter-pack    whose alarm it is; `fss`, or what `--name` says
-    fss-exporter-alarm   which of the pack it is
-    prometheus-alert     its twin in `rules/alerts.yml`
+    fss-exporter-pack    name of the pack: `fss`, or the value of `--name`
+    fss-exporter-alarm   name of the alarm in the pack
+    prometheus-alert     twin in `rules/alerts.yml`
 
-Nothing here calls OCI. A mistake is reported with the file, the field, and for MQL the column.
+The module never calls OCI. A mistake is reported with the file, the field, and for MQL the column.
 """
 
 import difflib
@@ -38,7 +38,7 @@ _EXAMPLE: Final = {
     "KERBEROS_FAILURES": "",
     "LDAP_FAILURES": "",
 }
-"""Figures that make the queries of a template parse, to check them."""
+"""Figures that make the queries of a template valid for a check."""
 
 _LONGEST_TITLE: Final = 250  # characters of an email subject, OCI documentation "Updating Alarm: dynamic variables"
 _SHORT_VARIABLES: Final = re.compile(r"\{\{(severity|status|type)\}\}")
@@ -70,14 +70,14 @@ _PLACEHOLDER: Final = re.compile(r"\$\{([A-Z0-9_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """One alarm as it should be."""
+    """A wanted alarm."""
 
     key: str  # which of the pack it is; value of the `fss-exporter-alarm` tag
     body: Mapping[str, Any]  # CreateAlarmDetails, in the API's own names
 
     @property
     def name(self) -> str:
-        """Its display name."""
+        """Display name of the alarm."""
         return str(self.body["displayName"])
 
     def rules(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -91,7 +91,7 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
     """Return every alarm of a folder, by name.
 
     Raises:
-        UsageError: a file that is not an alarm, or whose query does not parse; all of them at once.
+        UsageError: files are no alarms, or have invalid queries. The error names all of them.
     """
     alarms: list[Alarm] = []
     mistakes: list[str] = []
@@ -111,11 +111,11 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
 
 
 def read(source: str, text: str) -> Alarm:
-    """Return one alarm file.
+    """Read one alarm file.
 
     Args:
-        source: its name, for messages.
-        text: its content.
+        source: name of the file, for messages.
+        text: content of the file.
     """
     try:
         body = json.loads(text)
@@ -135,7 +135,9 @@ def read(source: str, text: str) -> Alarm:
 
 
 def check(alarm: Alarm) -> Iterator[str]:
-    """Yield each mistake that OCI would refuse, or accept although the alarm can never fire, with the field."""
+    """Yield each mistake with the field. OCI refuses some mistakes, and accepts others for an alarm that can never
+    fire.
+    """
     for field in _REQUIRED:
         if alarm.body.get(field) in (None, "", []):
             yield f"{field} is missing"
@@ -149,7 +151,9 @@ def check(alarm: Alarm) -> Iterator[str]:
 
 
 def _check_title(title: str) -> Iterator[str]:
-    """Yield the mistakes of a title. OCI refuses a variable that can be longer than a title: a dimension has 256 characters."""
+    """Yield the mistakes of a title. OCI refuses a variable that can exceed a title, because a dimension has up to 256
+    characters.
+    """
     fixed = _SHORT_VARIABLES.sub("CRITICAL", title)
     if variable := _ANY_VARIABLE.search(fixed):
         yield f"notificationTitle: {variable[0]} may be too long for a title; put it into body"
@@ -181,7 +185,7 @@ def _check_rule(place: str, rule: Mapping[str, Any], namespace: str) -> Iterator
 
 
 def _check_metric(name: str, namespace: str) -> Iterator[str]:
-    """Yield a mistake for a metric that does not exist: OCI accepts the alarm, which then never fires."""
+    """Yield a mistake for an unknown metric. OCI accepts such an alarm, and the alarm never fires."""
     known = {metric.lower(): metric for metric in _NAMES.get(namespace, ())}
     if known and name.lower() not in known:
         near = difflib.get_close_matches(name.lower(), known, 1)
@@ -195,7 +199,7 @@ def placeholders(alarm: Alarm) -> frozenset[str]:
 
 
 def fill(alarm: Alarm, values: Mapping[str, str]) -> Alarm:
-    """Return the alarm with its placeholders replaced; those without a value stay."""
+    """Return the alarm with placeholders replaced. Placeholders without a value stay."""
     return Alarm(alarm.key, _filled(alarm.body, values))
 
 

@@ -1,4 +1,4 @@
-"""Alarms in the words of others: the OCI CLI's JSON, and Terraform's `oci_monitoring_alarm` as `terraform fmt` has it."""
+"""Write alarms as JSON for the OCI CLI, and as Terraform's `oci_monitoring_alarm` in the layout of `terraform fmt`."""
 
 import json
 import re
@@ -23,14 +23,14 @@ def api_json(alarm: Alarm) -> str:
 def cli_json(alarm: Alarm) -> str:
     """Return the JSON for `oci monitoring alarm create --from-json`.
 
-    The CLI calls the query `queryText`, because its own `--query` is the JMESPath filter; in overrides it stays `query`.
+    The CLI calls the query `queryText`, because `--query` is the JMESPath filter. In overrides the name stays `query`.
     """
     body = {"queryText" if key == "query" else key: value for key, value in alarm.body.items()}
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
 def terraform(alarms: Iterable[Alarm]) -> str:
-    """Return one resource for each alarm, and a variable for each placeholder that is left."""
+    """Return a resource for each alarm, and a variable for each remaining placeholder."""
     listed = list(alarms)
     names = sorted({name for alarm in listed for name in placeholders(alarm)})
     blocks = [_block(f'variable "{name.lower()}"', {"type": _Reference("string")}) for name in names]
@@ -57,7 +57,7 @@ _WRITERS: Final = {"json": api_json, "cli": cli_json}
 
 
 class _Reference(str):
-    """An expression of Terraform, which stands without quotes."""
+    """An expression of Terraform without quotes."""
 
     __slots__ = ()
 

@@ -1,4 +1,6 @@
-"""A plan in a file, to be looked at by one person and carried out by another: exactly that plan, or nothing."""
+"""Save a plan in a file. One person reviews the plan, and another person carries out exactly the saved plan, or
+nothing.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from fss_exporter.oci.alarms.pack import KEY_TAG
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """A plan and where it holds."""
+    """A plan with region and compartment."""
 
     version: Literal[1]  # of this format
     region: str  # region the alarms are in
@@ -34,7 +36,7 @@ def load(source: str, content: bytes) -> SavedPlan:
     """Read a plan from JSON.
 
     Raises:
-        UsageError: it is not a plan this version wrote.
+        UsageError: the file is no plan of this version.
     """
     try:
         return _FORMAT.validate_json(content)
@@ -47,10 +49,10 @@ def load(source: str, content: bytes) -> SavedPlan:
 
 
 def check_current(saved: SavedPlan, owned: Iterable[Existing]) -> None:
-    """Refuse a plan if one of its alarms was created after the plan. Etags guard updates and deletions.
+    """Refuse a plan if an alarm of the plan was created after the plan. Etags guard updates and deletions.
 
     Raises:
-        UsageError: there is an alarm by now that the plan would create.
+        UsageError: an alarm that the plan would create exists now.
     """
     present = {str(existing.body["freeformTags"][KEY_TAG]) for existing in owned}
     for step in saved.plan.of("create"):

@@ -1,4 +1,4 @@
-"""The alarm operations over a session, on plain JSON, with a refusal that names every statement it may lack."""
+"""The alarm operations of a session, on plain JSON. A refusal names every statement that may be missing."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Alarms:
                 yield summary
 
     def get_alarm(self, alarm_id: str) -> tuple[Mapping[str, Any], str]:
-        """Return the whole alarm and its etag."""
+        """Return the whole alarm and the etag."""
         answer = self.session.call("monitoring", "get_alarm", alarm_id)
         etag = answer.headers.get("etag")
         if not isinstance(answer.data, Mapping) or not isinstance(answer.data.get("freeformTags"), Mapping) or not etag:
@@ -35,7 +35,7 @@ class Alarms:
         return answer.data, etag
 
     def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> str:
-        """Create and return the OCID. A repeated request with the same token makes no second alarm."""
+        """Create an alarm and return the OCID. A repeated request with an equal token makes no second alarm."""
         try:
             answer = self.session.call("monitoring", "create_alarm", dict(body), opc_retry_token=retry_token)
         except NotAuthorized as refused:
@@ -53,7 +53,9 @@ class Alarms:
         self.session.call("monitoring", "delete_alarm", alarm_id, if_match=etag)
 
     def _explained(self, refused: NotAuthorized, body: Mapping[str, Any]) -> NotAuthorized:
-        """Return the refusal with the three policy statements of CreateAlarm, because OCI does not name the missing one."""
+        """Return the refusal with the three policy statements of CreateAlarm, because OCI does not name the missing
+        statement.
+        """
         needed = (
             statement("CreateAlarm", self.auth, body["compartmentId"]),
             statement("SummarizeMetricsData", self.auth, body["metricCompartmentId"], body["namespace"]),

@@ -1,4 +1,4 @@
-"""A plan and what came of it, as text for people."""
+"""A plan and the results of the steps, as text for people."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -12,7 +12,7 @@ _DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:
-    """Yield the plan: what changes with its fields, what clashes, and the sum."""
+    """Yield the plan: changes with fields, clashes, and the totals."""
     for step in plan.steps:
         if step.kind != "unchanged":
             yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
@@ -38,7 +38,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
 
 
 def outcome_line(outcome: StepOutcome) -> str:
-    """Return one step that was tried, or was not."""
+    """Return the result of a step, tried or not."""
     step = outcome.step
     if not outcome.tried:
         return f"  . {printable(step.name):<44} not tried"

@@ -1,7 +1,6 @@
-"""What the provisioner asks a tenancy before it plans: mount targets, replications, spellings, event types seen.
+"""Read a tenancy before a plan: mount targets, replications, spellings, known event types.
 
-Unlike the poller it has no earlier answer to keep: a listing that fails ends the run, because an alarm for a mount
-target that was only not listed would be planned away.
+A failed listing ends the run. With a part of the mount targets, the plan would delete the alarms of the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ from fss_exporter.oci.oci_inventory import Inventory, ListedResources, MountTarg
 from fss_exporter.oci.selection import TagFilter
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
-"""Error metrics that count successes as well, so that failures have to be selected by name."""
+"""Error metrics that count successes as well, so that a query must select failures by name."""
 
 
 def watched(
@@ -52,7 +51,7 @@ def _records(listings: Iterable[Listing[Any]]) -> tuple[Any, ...]:
 
 
 def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:
-    """Return the tenancy's names of metrics by name in lower case. Of several spellings the documented one counts."""
+    """Return the tenancy's names of metrics by name in lower case. Of several spellings the documented spelling wins."""
     wanted = {"namespace": NAMESPACE, "groupBy": ["name"]}
     rows = _metrics(session, compartment_id, wanted, in_subtree=in_subtree)
     names = sorted((str(row["name"]) for row in rows), key=lambda name: (name in METRICS, name))

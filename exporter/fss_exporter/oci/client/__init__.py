@@ -1,4 +1,6 @@
-"""The one place that knows the OCI SDK. Answers leave it as frozen records or parsed JSON, failures as this project's own errors."""
+"""The package of the OCI SDK. Answers leave the package as frozen records or parsed JSON, failures as this project's
+errors.
+"""
 
 from fss_exporter.oci.client.credentials import Access, Credentials, read_credentials, region_of
 from fss_exporter.oci.client.sdk_client import SdkClient

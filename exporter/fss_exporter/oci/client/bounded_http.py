@@ -1,7 +1,7 @@
-"""HTTP transport for the SDK that limits an answer: a deadline for the whole answer and a size for its decoded body.
+"""HTTP transport for the SDK with two limits: a deadline for the whole answer, and a size of the decoded body.
 
-The read time-out of an HTTP library begins again with every byte, so a server that sends one byte a second holds a call for ever.
-A few kilobytes of gzip can unpack to gigabytes. Both limits hold for headers, errors and data alike.
+The read time-out of an HTTP library restarts with every byte, so a server that sends one byte a second could hold a call for
+ever. A few kilobytes of gzip can unpack to gigabytes. Both limits hold for headers, errors and data.
 """
 
 import io
@@ -16,7 +16,7 @@ from oci.base_client import OCIHTTPAdapter
 from urllib3.exceptions import DecodeError, ProtocolError, ReadTimeoutError
 
 LARGEST_ANSWER_BYTES: Final = 32 * 1024 * 1024
-"""Limit of a decoded answer. The largest documented one, 100,000 points of 2,000 streams, has about 8 MB."""
+"""Limit of a decoded answer, bytes. The largest documented answer, 100,000 points of 2,000 streams, has about 8 MB."""
 
 _CHUNK_BYTES: Final = 64 * 1024
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS  # zlib detects which of the two it is
@@ -29,7 +29,7 @@ class AnswerTooLarge(ContentDecodingError):  # type: ignore[misc]  # the SDK has
 
 
 class _DeadlineFile(io.RawIOBase):
-    """Reads from a socket; no single read lasts beyond the deadline of the call."""
+    """Read from a socket. No single read lasts beyond the deadline of the call."""
 
     def __init__(self, sock: Any) -> None:
         self._sock = sock
@@ -56,7 +56,7 @@ class _DeadlineFile(io.RawIOBase):
 
 
 class _DeadlineSocket:
-    """A socket whose files are `_DeadlineFile`s; everything else is the socket's own."""
+    """A socket whose files are `_DeadlineFile`s. Everything else is forwarded to the socket."""
 
     def __init__(self, sock: Any) -> None:
         self._sock = sock
@@ -79,7 +79,7 @@ class _DeadlineConnection:
 
 
 def _use_deadlines(manager: Any) -> None:
-    """Let every pool that the manager makes use connections with a deadline."""
+    """Let every new pool of the manager make connections with a deadline."""
     pools = {}
     for scheme, pool in manager.pool_classes_by_scheme.items():
         connection = type(pool.ConnectionCls.__name__, (_DeadlineConnection, pool.ConnectionCls), {})
@@ -88,7 +88,7 @@ def _use_deadlines(manager: Any) -> None:
 
 
 class _Bounded:
-    """Mixed into an adapter of requests: reads the whole answer before the SDK sees it."""
+    """Mixin for an adapter of requests. The adapter reads the whole answer before the SDK."""
 
     answer_seconds: float  # for a whole answer; set for each client
 
@@ -117,14 +117,14 @@ class _HttpsAdapter(_Bounded, OCIHTTPAdapter):  # type: ignore[misc]
 
 
 def limit_answers(client: Any, answer_seconds: float) -> None:
-    """Give the SDK's base client a transport with both limits; `answer_seconds` is the time for a whole answer."""
+    """Give the SDK's base client a transport with both limits. `answer_seconds` is the time for a whole answer."""
     for scheme, adapter in (("http://", _HttpAdapter()), ("https://", _HttpsAdapter())):
         adapter.answer_seconds = answer_seconds
         client.session.mount(scheme, adapter)
 
 
 def _body(raw: Any) -> bytes:
-    """Read and decode the body of an answer. Errors are those of the library requests."""
+    """Read and decode the body of an answer. Errors belong to the library requests."""
     decoder = None
     if raw.headers.get("content-encoding", "").lower() in {"gzip", "x-gzip", "deflate"}:
         decoder = zlib.decompressobj(_GZIP_OR_ZLIB)

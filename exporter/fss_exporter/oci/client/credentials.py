@@ -1,4 +1,4 @@
-"""Who signs the requests: an API key, a session token, or a principal of the platform."""
+"""Credentials for signing requests: an API key, a session token, or a principal of the platform."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ import oci
 from fss_exporter.errors import Unreachable, UsageError
 
 FileState = tuple[int, ...]
-"""Time of change, size and inode of a file; empty for a missing file. Another value means other content."""
+"""Time of change, size and inode of a file. Empty for a missing file. Another value means other content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The credentials that the settings name."""
+    """The configured credentials."""
 
     auth: str = "config_file"  # `config_file`, `instance_principal`, `resource_principal` or `workload_identity`
     config_file: Path = Path("~/.oci/config")  # file of API keys, `~` allowed; for `config_file` only
@@ -40,15 +40,15 @@ class Credentials:
 
     @property
     def are_outdated(self) -> bool:
-        """Whether one of the files has changed since the credentials were read."""
+        """Whether a file has changed since the credentials were read."""
         return any(_state_of(path) != state for path, state in self.files.items())
 
 
 def read_credentials(access: Access) -> Credentials:
-    """Read the credentials; principals fetch a token.
+    """Read the credentials. A principal fetches a token.
 
     Raises:
-        UsageError: the configuration file or key cannot be used, or the tenancy is not known.
+        UsageError: the configuration file or key is unusable, or the tenancy is unknown.
         Unreachable: no service gives a token.
     """
     files: dict[Path, FileState] = {}
@@ -78,7 +78,7 @@ def _from_file(access: Access) -> tuple[dict[str, Any], Any]:
 
 
 def _files_of(access: Access) -> list[Path]:
-    """Return the configuration file and the key and token files it names; only the first where it cannot be read."""
+    """Return the configuration file with the key and token files in it, or only an unreadable configuration file."""
     files = [access.config_file.expanduser()]
     try:
         config = oci.config.from_file(str(access.config_file), access.profile)
@@ -138,7 +138,7 @@ def _principal(auth: str) -> Any:
 
 
 def _cause(error: BaseException) -> str:
-    """Return the first cause of an error of the SDK, which carries dictionaries of the whole request, in a few words."""
+    """Return the first cause of an SDK error in a few words. The SDK's own text contains the whole request."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
     text = " ".join(str(error).split("{")[0].split())
@@ -146,7 +146,7 @@ def _cause(error: BaseException) -> str:
 
 
 def region_of(ocid: str) -> str:
-    """Return the region an OCID names, in full (`eu-frankfurt-1`); empty where it names none."""
+    """Return the full region name in an OCID (`eu-frankfurt-1`), or an empty text."""
     parts = ocid.split(".")
     code = parts[3].lower().replace("_", "-") if len(parts) > 4 else ""
     return str(REGIONS_SHORT_NAMES.get(code, code))

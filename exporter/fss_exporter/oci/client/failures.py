@@ -1,4 +1,4 @@
-"""The SDK's errors, and those of the libraries below it, as this project's own; the foreign one stays the cause."""
+"""Translate errors of the SDK and of the libraries below into this project's errors. The foreign error stays the cause."""
 
 import re
 import time
@@ -19,13 +19,13 @@ _LONGEST_DETAIL = 300  # characters
 
 
 def translate(error: Exception, operation: str, region: str, *, needed: str) -> CloudError | None:
-    """Return this project's error for an error of the SDK; None for a mistake in the exporter.
+    """Return this project's error for an error of the SDK. None for a mistake in the exporter.
 
     Args:
-        error: what the SDK raised.
+        error: the SDK's error.
         operation: API name, e.g. `ListMountTargets`.
-        region: where it was asked.
-        needed: the policy statement that allows it.
+        region: region of the call.
+        needed: policy statement that allows the call.
     """
     where = f"{operation} in {region}"
     match error:
@@ -44,7 +44,7 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
 
 
 def broken(what: str, operation: str, region: str) -> BrokenAnswer:
-    """Return an answer of status 200 that is not what the API documents."""
+    """Return the error for an answer with status 200 and an undocumented form."""
     return BrokenAnswer(f"{operation} in {region}: {what}", operation=operation)
 
 
@@ -66,7 +66,9 @@ def _refused(error: ServiceError, operation: str, region: str, needed: str) -> C
 
 
 def clock_skew(headers: Mapping[str, str], now: float) -> float | None:
-    """Return seconds that `now` is ahead of the Date header of an answer, which has whole seconds; None without one."""
+    """Return the seconds that `now` is ahead of an answer's Date header, which has whole seconds. None without a
+    header.
+    """
     try:
         return now - parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (TypeError, ValueError):
@@ -83,20 +85,22 @@ def _why_unauthenticated(said: str, headers: Mapping[str, str]) -> str:
 
 
 def _was_cut_off(error: OSError) -> bool:
-    """Compare class names, because the SDK keeps its HTTP library in a private package and wraps the errors in its own."""
+    """Compare class names, because the SDK keeps the HTTP library in a private package and wraps the errors."""
     inner = error.args[0] if error.args else None
     return not _CUT_OFF.isdisjoint({type(error).__name__, type(inner).__name__})
 
 
 def _from_host(error: OSError) -> str:
-    """Return ` from HOST:PORT` of the server that did not answer; empty before a server was called."""
+    """Return ` from HOST:PORT` of the silent server. Empty before a server was called."""
     inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
     url = getattr(getattr(inner, "request", None), "url", None)
     return f" from {urlsplit(url).netloc}" if isinstance(url, str) else ""
 
 
 def _detail(error: Exception) -> str:
-    """Return the innermost error: the SDK wraps an error of the HTTP library, which wraps an error of the socket."""
+    """Return the innermost error. The SDK wraps an error of the HTTP library, and the library wraps an error of the
+    socket.
+    """
     inner: BaseException = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
     while inner.__context__ is not None:
         inner = inner.__context__

@@ -1,4 +1,6 @@
-"""From rows of the listings, parsed JSON, to frozen records. A row that is not as documented is counted and costs only itself."""
+"""Convert rows of the listings, parsed JSON, to frozen records. A row with an undocumented form is counted and costs
+only the row.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -19,7 +21,7 @@ from fss_exporter.oci.oci_inventory import (
 Row = Mapping[str, Any]
 
 HYDRATING: Final = "HYDRATING"
-"""State of a clone that still copies the data of its parent; OCI tells it by a field beside the state."""
+"""State of a clone that still copies the data of the parent. OCI shows the state in a separate field."""
 
 _NO_TAGS: Final[Mapping[str, str]] = {}
 
@@ -117,7 +119,7 @@ def _resource(row: Row) -> dict[str, Any]:
 
 
 def _tags(row: Row) -> Mapping[str, str]:
-    """Return tags in one mapping; a freeform tag wins over a defined one of the same name."""
+    """Return tags in one mapping. A freeform tag wins over a defined tag of equal name."""
     freeform, defined = row.get("freeformTags") or {}, row.get("definedTags") or {}
     if not freeform and not defined:
         return _NO_TAGS

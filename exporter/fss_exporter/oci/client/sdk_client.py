@@ -57,7 +57,7 @@ class SdkClient:
 
     @property
     def clock_skew_seconds(self) -> float | None:
-        """Clock of this host minus clock of OCI; None before the first answer."""
+        """Clock of this host minus clock of OCI. None before the first answer."""
         return self._session.clock_skew_seconds
 
     def availability_domains(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class SdkClient:
         return tuple(Compartment(str(row["id"]), str(row["name"])) for row in rows if "id" in row and "name" in row)
 
     def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
-        """Return resources of File Storage in a compartment; exports are listed without an availability domain."""
+        """Return resources of File Storage in a compartment. Exports are listed without an availability domain."""
         operation, make = _LISTINGS[record]
         where = {"availability_domain": availability_domain} if availability_domain else {}
         rows = self._rows("file_storage", operation, compartment_id=compartment_id, limit=_PAGE_ROWS, **where)
@@ -102,7 +102,7 @@ class SdkClient:
         return tuple(map(_private_ip, rows))
 
     def subnet_domain(self, subnet_id: str) -> str:
-        """Return DNS domain of a subnet; empty where it has none."""
+        """Return the DNS domain of a subnet, or an empty text."""
         row = self._session.call("virtual_network", "get_subnet", subnet_id).data
         return str(row.get("subnetDomainName") or "") if isinstance(row, dict) else ""
 
@@ -120,7 +120,7 @@ class SdkClient:
         return {str(domain): float(value) for domain, value in found if domain and isinstance(value, int | float)}
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
-        """Return names of the metrics that a scope has had in the last 90 days."""
+        """Return the names of a scope's metrics of the last 90 days."""
         wanted = {"namespace": namespace, "groupBy": ["name"]}
         rows = self._rows(
             "monitoring", "list_metrics", scope.compartment_id, wanted, compartment_id_in_subtree=scope.subtree
@@ -128,7 +128,7 @@ class SdkClient:
         return tuple(row["name"] for row in rows if isinstance(row.get("name"), str))
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
-        """Return streams of one query; None for a stream that is not as documented."""
+        """Return the streams of one query. A stream with an undocumented form is None."""
         details = {
             "namespace": request.namespace,
             "query": request.query,

@@ -1,8 +1,8 @@
-"""The SDK's clients that the poller replaces with smaller ones.
+"""Smaller clients in place of the SDK's generated clients.
 
-Monitoring keeps the generated client, apart from the one answer that is large: the caller decodes that answer. Services with
-few operations use the SDK's base client. The generated clients bring every model of their service: 21 MiB resident (SDK
-2.189) for two GETs of Networking. Tests compare the addresses of the requests with those of the generated clients.
+Monitoring keeps the generated client, except for the single large answer, which the caller decodes. Services with few
+operations use the SDK's base client, because a generated client loads every model of the service: 21 MiB resident (SDK
+2.189) for two GETs of Networking. Tests compare the request addresses with the generated clients'.
 
 A large tenancy's poll brings 60 MB of JSON, and most of the JSON repeats the query. `decode_streams` reads two fields of each
 stream into records, in a quarter of the time and with less memory than dictionaries.
@@ -24,7 +24,7 @@ from fss_exporter.oci.cloud_client import Point, Stream
 
 
 class MonitoringClient(oci.monitoring.MonitoringClient):  # type: ignore[misc]  # the SDK has no types
-    """Stands in for `oci.monitoring.MonitoringClient`; arguments as there."""
+    """Replace `oci.monitoring.MonitoringClient`, with equal arguments."""
 
     def summarize_metrics_data(
         self,
@@ -35,7 +35,7 @@ class MonitoringClient(oci.monitoring.MonitoringClient):  # type: ignore[misc]  
         compartment_id_in_subtree: bool = False,
         retry_strategy: object = None,  # noqa: ARG002  # none here: the caller tries again itself
     ) -> Any:
-        """Return the answer. Its `data` is text where `decode` raises ValueError, as the SDK does for an answer without JSON."""
+        """Return the answer. `data` is text if `decode` raises ValueError, as in the SDK for an answer without JSON."""
         answer = self.base_client.call_api(
             resource_path="/metrics/actions/summarizeMetricsData",
             method="POST",
@@ -58,7 +58,7 @@ _HEADERS: Final = {"accept": "application/json", "content-type": "application/js
 
 @dataclass(frozen=True, slots=True)
 class PlainService:
-    """A service: its base path, endpoint, and the path of each GET by operation; `{}` stands for an OCID."""
+    """A service: base path, endpoint, and the path of each GET by operation. `{}` is replaced by an OCID."""
 
     base_path: str
     endpoint: str
@@ -89,16 +89,16 @@ PLAIN_SERVICES: Final[Mapping[str, PlainService]] = {
         {"list_limit_values": "/limitValues"},
     ),
 }
-"""Services by the name `Session.call` knows them by. Paths and endpoints: OCI Python SDK 2.189."""
+"""Services by their name in `Session.call`. Paths and endpoints: OCI Python SDK 2.189."""
 
 
 class PlainClient:
-    """Stands in for a generated client; operations take OCIDs of the path first, query parameters by keyword.
+    """Replace a generated client. An operation takes OCIDs of the path first, then query parameters by keyword.
 
     Args:
-        service: one of `PLAIN_SERVICES`.
+        service: a value of `PLAIN_SERVICES`.
         config: the SDK's configuration.
-        options: of `BaseClient`, the signer among them.
+        options: options of `BaseClient`, with the signer.
     """
 
     def __init__(self, service: str, config: Mapping[str, Any], *, signer: Any, **options: Any) -> None:
@@ -149,10 +149,10 @@ def decode_streams(content: bytes) -> list[Stream | None]:
         content: JSON.
 
     Returns:
-        The streams in the answer's order; None for one that is not as documented.
+        The streams in the answer's order. A stream with an undocumented form is None.
 
     Raises:
-        ValueError: it is not JSON, or not a list.
+        ValueError: the content is not JSON, or not a list.
     """
     try:
         return [*_ALL_GOOD.decode(content)]
@@ -164,7 +164,7 @@ def decode_streams(content: bytes) -> list[Stream | None]:
 
 
 def _converted(row: object) -> Stream | None:
-    """Return the stream without its broken points; None where anything else is not as documented."""
+    """Return the stream without broken points. None for any other undocumented form."""
     try:
         return convert(row, Stream)
     except ValidationError:

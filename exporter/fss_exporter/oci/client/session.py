@@ -1,8 +1,10 @@
 """Calls in one region.
 
-Each attempt waits for the budget, is accounted for, and fails only with this project's own errors. Retries are few and short,
-because a poll has a minute; every client has a circuit breaker of its own, because the SDK's default is one for the
-whole process; answers are parsed JSON, because the SDK's models cost fifty times that.
+Each attempt waits for the budget, is counted, and fails only with this project's errors. Three deviations from the SDK:
+
+- Retries are few and short, because a poll has a minute.
+- Every client has a circuit breaker, because the SDK shares a single breaker in the whole process.
+- Answers are parsed JSON, because the SDK's models cost fifty times as much.
 """
 
 import random
@@ -58,7 +60,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Parsed JSON of an answer and its headers."""
+    """Parsed JSON of an answer, and the headers."""
 
     data: Any
     headers: Mapping[str, str]
@@ -86,18 +88,18 @@ class Session:
         self.tenancy_id = self.held.tenancy_id
 
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> Answer:
-        """Call an operation, and try again after errors that can pass.
+        """Call an operation, and try again after temporary errors.
 
         Args:
             service: `monitoring`, `file_storage`, `identity` or `virtual_network`.
             operation: the SDK's method, e.g. `list_mount_targets`.
-            arguments: positional, as the SDK has them; a body is a plain dict.
-            options: by keyword.
+            arguments: positional arguments of the SDK's method. A body is a plain dict.
+            options: keyword arguments of the SDK's method.
 
         Raises:
-            CloudError: the last attempt's error.
-            UsageError: the credentials cannot be used.
-            EndLoop: the poller is to stop.
+            CloudError: error of the last attempt.
+            UsageError: the credentials are unusable.
+            EndLoop: the poller stops.
         """
         method = getattr(self._client(service), operation)
         attempt = 1
@@ -113,9 +115,9 @@ class Session:
             attempt += 1
 
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
-        """Yield every page of a listing as a list of rows. Arguments and errors as for `call`.
+        """Yield every page of a listing as a list of rows. Arguments and errors are like `call`.
 
-        A page token that comes a second time, or more than 1,000 pages, are a `BrokenAnswer`.
+        A repeated page token, or more than 1,000 pages, raise `BrokenAnswer`.
         """
         tokens: set[str] = set()
         more: dict[str, str] = {}
@@ -208,20 +210,20 @@ def _client_class(service: str) -> Callable[..., Any]:
 
 
 def _compartment_of(arguments: tuple[object, ...], options: Mapping[str, object]) -> str:
-    """Return OCID of the compartment a call is about; empty where it is about something else."""
+    """Return the compartment OCID in the arguments of a call, or an empty text."""
     given = (options.get("compartment_id"), *arguments)
     kinds = ("ocid1.compartment.", "ocid1.tenancy.")
     return next((one for one in given if isinstance(one, str) and one.startswith(kinds)), "")
 
 
 def _namespace_of(given: Iterable[object]) -> str:
-    """Namespace of the metrics a call is about; empty where it is about something else."""
+    """Return the metric namespace in the arguments of a call, or an empty text."""
     bodies = (one for one in given if isinstance(one, Mapping))
     return next((str(body["namespace"]) for body in bodies if body.get("namespace")), "")
 
 
 def api_name(operation: str) -> str:
-    """`list_mount_targets` as the API calls it: `ListMountTargets`."""
+    """Return the API name of a method: `ListMountTargets` for `list_mount_targets`."""
     return "".join(part.capitalize() for part in operation.split("_"))
 
 

@@ -1,8 +1,8 @@
 """The parts of a Monitoring Query Language expression, frozen and printable.
 
-Every node prints itself as MQL (`str(node)`), with parentheses only where precedence asks for them, so that
-`parse(str(node)) == node`. Nodes check their own words (interval, statistic, selector) when they are built, so a tree
-that exists can be sent. The grammar is that of Oracle's "Monitoring Query Language (MQL) Reference" (read 2026-09-05).
+Every node prints as MQL (`str(node)`), with parentheses only for precedence, so that `parse(str(node)) == node`. A node checks
+interval, statistic and selector when built, so every existing tree can be sent. The grammar is Oracle's "Monitoring Query
+Language (MQL) Reference" (read 2026-09-05).
 
     Expression = Constant | Query | Arithmetic | Comparison | Join
 """
@@ -61,7 +61,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """One condition on a dimension. `=` is exact; `=~` knows `*` (any run of characters) and `|` (or)."""
+    """A condition on a dimension. `=` is exact. `=~` knows `*` (any run of characters) and `|` (or)."""
 
     dimension: str
     operator: SelectorSign
@@ -102,7 +102,7 @@ class QueriedMetric:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """`groupBy(a, b)` merges streams per value of the dimensions; without dimensions, `grouping()` merges all."""
+    """`groupBy(a, b)` merges streams per value of the dimensions. Without dimensions, `grouping()` merges all."""
 
     dimensions: tuple[str, ...] = ()
 
@@ -117,7 +117,7 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """What is taken over each window: `max()`, `percentile(0.9)` (0 < p < 1), `absent(20m)` (1m to 3d)."""
+    """The statistic of each window: `max()`, `percentile(0.9)` (0 < p < 1), `absent(20m)` (1m to 3d)."""
 
     name: str
     argument: float | Duration | None = None
@@ -144,7 +144,7 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A statistic, and the grouping before it if there is one."""
+    """A statistic with an optional grouping before the statistic."""
 
     statistic: Statistic
     grouping: Grouping | None = None
@@ -165,7 +165,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Streams of a metric, or of a nested expression in parentheses, and what is taken of them, in order."""
+    """Streams of a metric, or of a nested expression in parentheses, and the stages in order."""
 
     source: "QueriedMetric | Expression"
     stages: tuple[Stage, ...]
@@ -193,7 +193,7 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The predicate: 1 where it holds, 0 where not. `in` and `not in` take two bounds, both inclusive."""
+    """The predicate: 1 for true, 0 for false. `in` and `not in` take two bounds, both inclusive."""
 
     left: "Expression"
     operator: ComparisonSign
@@ -212,7 +212,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Two whole queries joined by `&&` or `||`. `&&` binds tighter, as everywhere; the reference does not say."""
+    """Two whole queries joined by `&&` or `||`. `&&` binds tighter, as in other languages. The reference does not
+    define precedence.
+    """
 
     left: "Expression"
     operator: JoinSign
@@ -226,7 +228,7 @@ Expression: TypeAlias = Constant | Query | Arithmetic | Comparison | Join
 
 
 def precedence(node: Expression) -> int:
-    """Return how tight a node binds, from 1 for `||` to 6 for a node that needs no parentheses."""
+    """Return the precedence of a node, from 1 for `||` to 6 for a node that needs no parentheses."""
     match node:
         case Join(operator="||"):
             return 1
@@ -275,7 +277,7 @@ def queries(node: Expression) -> Iterator[Query]:
 
 
 def is_trigger(node: Expression) -> bool:
-    """Return whether an alarm can fire on it: a predicate or an absence, alone or on both sides of every join."""
+    """Return whether an alarm can fire on the node: a predicate or an absence, alone or on both sides of every join."""
     match node:
         case Comparison():
             return True

@@ -1,4 +1,4 @@
-"""Building queries without writing text, so that names from outside cannot change what a query means."""
+"""Build queries without writing text, so that names from outside cannot change the meaning of a query."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -29,18 +29,18 @@ def query(
     group_by: Iterable[str] | None = None,
     argument: float | Duration | None = None,
 ) -> Query:
-    """Return one simple query.
+    """Return a simple query.
 
     Args:
         metric: OCI's name of the metric.
         minutes: the interval, 1 to 60.
         statistic: `max`, `mean`, ...
-        where: dimension to its one value, or to several of which any will do.
-        group_by: dimensions to keep apart; empty merges all streams, None leaves them as they are.
-        argument: of `percentile` or `absent`.
+        where: a value, or several alternative values, by dimension.
+        group_by: dimensions to keep apart. Empty merges all streams, None leaves the streams unchanged.
+        argument: argument of `percentile` or `absent`.
 
     Raises:
-        MqlError: a name or value that MQL cannot carry.
+        MqlError: MQL cannot express a name or value.
     """
     selectors = tuple(select(dimension, wanted) for dimension, wanted in (where or {}).items())
     grouping = None if group_by is None else Grouping(tuple(group_by))
@@ -58,7 +58,7 @@ def select(dimension: str, wanted: str | Iterable[str]) -> Selector:
     """Return a condition on a dimension: exactly one value, or any of several.
 
     Raises:
-        MqlError: a value that MQL cannot carry, or that would select more than itself.
+        MqlError: MQL cannot express a value, or the value would select further values.
     """
     if isinstance(wanted, str):
         return Selector(dimension, "=", wanted)
@@ -72,11 +72,11 @@ def select(dimension: str, wanted: str | Iterable[str]) -> Selector:
 
 
 def respelled(node: Expression, spellings: Mapping[str, str]) -> Expression:
-    """Return the expression with the names of its metrics as a tenancy spells them.
+    """Return the expression with a tenancy's spelling of the metric names.
 
     Args:
         node: the expression.
-        spellings: the tenancy's spelling by the name in lower case; other names stay.
+        spellings: the tenancy's spelling by the name in lower case. Other names stay.
     """
     match node:
         case Comparison(left=left):

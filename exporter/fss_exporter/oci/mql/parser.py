@@ -1,4 +1,4 @@
-"""MQL text to a tree: recursive descent over the text, one method for each line of the grammar.
+"""Parse MQL text to a tree by recursive descent, with a method for each line of the grammar.
 
     join        := conjunction ( "||" conjunction )*
     conjunction := comparison ( "&&" comparison )*
@@ -9,7 +9,7 @@
     metric      := [ group "::" ] name "[" interval "]" [ "{" selector ( "," selector )* "}" ]
     stages      := ( "." [ grouping "." ] statistic )+
 
-Every mistake is an `MqlError` with the column where reading stopped.
+Every mistake is an `MqlError` with the column of the first unreadable character.
 """
 
 import re
@@ -51,10 +51,10 @@ _MOST_OPERATORS: Final = 64  # a tree is walked recursively; no query a person w
 
 
 def parse(text: str) -> Expression:
-    """Read one MQL expression.
+    """Parse an MQL expression.
 
     Raises:
-        MqlError: it does not parse; `column` is where reading stopped, 1-based.
+        MqlError: the text is invalid. `column` is the 1-based column of the first unreadable character.
     """
     reader = _Reader(text)
     node = reader.join()
@@ -84,7 +84,7 @@ class _Reader:
         return self.at
 
     def take(self, *words: str) -> str | None:
-        """Return the longest of the words that comes next, or None."""
+        """Return the longest of the words at the present position, or None."""
         start = self.skip_space()
         for word in sorted(words, key=len, reverse=True):
             end = start + len(word)
@@ -112,7 +112,7 @@ class _Reader:
             self.fail(refused.reason, at)
 
     def operator(self, *words: str) -> str | None:
-        """Return the binary operator that comes next; also where a tree too deep to walk is refused."""
+        """Return the binary operator at the present position. A tree too deep to walk is refused here as well."""
         start = self.skip_space()
         found = self.take(*words)
         self.operators += found is not None

@@ -19,8 +19,7 @@ from fss_exporter.demo.region import Region, large, small
 from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
 from fss_exporter.errors import UsageError
 
-UTILISATION = "mount_target:fss_utilisation:ratio"
-"""The recorded series of the share of each ceiling in use."""
+UTILISATION = "mount_target:fss_utilisation:ratio"  # The recorded series of the share of each ceiling in use
 
 
 def _listed(title: str, kinds: Mapping[str, str]) -> str:

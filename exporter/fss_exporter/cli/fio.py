@@ -25,8 +25,7 @@ from fss_exporter.plan.scenario import MOST_CLIENTS, MOST_MOUNT_TARGETS
 from fss_exporter.plan.service_case import service_title
 
 _STANDARD_INPUT = "-"
-SCHEMA = {"schema": "fio", "version": 1}
-"""First keys of the JSON output, described in docs/schemas/fio.json."""
+SCHEMA = {"schema": "fio", "version": 1}  # First keys of the JSON output, described in docs/schemas/fio.json
 
 
 @click.command()

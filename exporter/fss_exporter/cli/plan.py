@@ -34,8 +34,7 @@ from fss_exporter.plan.service_case import service_case, with_stated_latency
 from fss_exporter.plan.service_history import of_service
 from fss_exporter.plan.stated import as_job, stated_load
 
-SCHEMA = {"schema": "plan", "version": 1}
-"""First keys of the JSON output, described in docs/schemas/plan.json."""
+SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
 
 
 @click.command()

@@ -9,8 +9,7 @@ from typing import Any
 from fss_exporter.doctor.account_facts import MetricFacts, RegionFacts
 
 _OCID = re.compile(r"ocid1\.([a-z0-9]+)\.[A-Za-z0-9._-]*")
-_NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)
-"""Dimensions whose values are names that people chose."""
+_NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions whose values are names that people chose
 
 
 def holds_names(dimension: str, values: Iterable[str]) -> bool:

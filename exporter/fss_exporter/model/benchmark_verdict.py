@@ -19,11 +19,9 @@ from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
 MET_RATIO = 0.90
 """A benchmark has reached a ceiling from this share on. Ramp-up and jitter of the benchmark take the rest."""
 
-ABOVE_RATIO = 1.05
-"""Larger shares of a ceiling mean another shape, a cache in between, or another storage."""
+ABOVE_RATIO = 1.05  # Larger shares of a ceiling mean another shape, a cache in between, or another storage
 
-FILLED_RATIO = 0.90
-"""Latency sets the pace, and not the client, from this share of the configured depth on."""
+FILLED_RATIO = 0.90  # Latency sets the pace, and not the client, from this share of the configured depth on
 
 CLIENT_REACH = "reach of one client"
 SERVICE_QUEUE = "requests the service takes at a time"

@@ -47,5 +47,4 @@ class CostOverrides:
         return cost if factor == 1.0 else Bounds(*(factor * value for value in cost))
 
 
-NO_OVERRIDES: Final = CostOverrides()
-"""The white paper's table."""
+NO_OVERRIDES: Final = CostOverrides()  # The white paper's table

@@ -74,11 +74,9 @@ NFS3_OPERATIONS: Final = _table(
 )
 """Every procedure of NFS version 3, by name."""
 
-NLM_IO_OPERATIONS = 4
-"""I/O operations of one Network Lock Manager call; FREE_ALL is the exception."""
+NLM_IO_OPERATIONS = 4  # I/O operations of one Network Lock Manager call; FREE_ALL is the exception
 
-NLM_FREE_ALL_IO_OPERATIONS = 8
-"""I/O operations of one NLM FREE_ALL call."""
+NLM_FREE_ALL_IO_OPERATIONS = 8  # I/O operations of one NLM FREE_ALL call
 
 
 def nlm_io_operations(procedure: str) -> int:

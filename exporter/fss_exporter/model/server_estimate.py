@@ -37,8 +37,7 @@ BUCKETS = (
 )
 # Source: "File System Metrics" of the OCI documentation, read 2026-09-05; there is no larger bucket.
 
-SIZE_BUCKETS = tuple(bucket.name for bucket in BUCKETS)
-"""Values of the dimension `size`, smallest first."""
+SIZE_BUCKETS = tuple(bucket.name for bucket in BUCKETS)  # Values of the dimension `size`, smallest first
 
 
 def estimate_reads_by_size(rates: Sequence[float], bytes_per_second: float | None) -> Bounds:

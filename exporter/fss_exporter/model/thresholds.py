@@ -9,20 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-WARNING_RATIO = 0.80
-"""Share of a ceiling (IOPS, bandwidth, connections) for a warning."""
+WARNING_RATIO = 0.80  # Share of a ceiling (IOPS, bandwidth, connections) for a warning
 
-CRITICAL_RATIO = 0.95
-"""Share of a ceiling for a critical alert."""
+CRITICAL_RATIO = 0.95  # Share of a ceiling for a critical alert
 
-LATENCY_WARNING_RATIO = 0.80
-"""Share of a latency objective for a warning."""
+LATENCY_WARNING_RATIO = 0.80  # Share of a latency objective for a warning
 
-LATENCY_CRITICAL_RATIO = 1.00
-"""Share of a latency objective for a critical alert: the objective itself."""
+LATENCY_CRITICAL_RATIO = 1.00  # Share of a latency objective for a critical alert: the objective itself
 
-SUCCESS_WARNING_RATIO = 0.99
-"""Share of successful NFS requests of a mount target. Below the share a warning fires."""
+SUCCESS_WARNING_RATIO = 0.99  # Share of successful NFS requests of a mount target. Below the share a warning fires.
 
 SUCCESS_CRITICAL_RATIO = 0.95
 """Share of successful NFS requests of a mount target. Below the share a critical alert fires."""

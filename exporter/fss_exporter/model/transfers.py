@@ -4,11 +4,9 @@ Source: white paper "OCI File Storage Performance Characteristics", version 2.0,
 counts blocks of 32 KiB, at least one. A READ costs 1 and 1 for each started block. A WRITE costs twice as much.
 """
 
-BLOCK_BYTES = 32 * 1024
-"""Size of the block a transfer is counted in, bytes."""
+BLOCK_BYTES = 32 * 1024  # Size of the block a transfer is counted in, bytes
 
-WRITE_FACTOR = 2
-"""A WRITE costs this many times a READ of the same size."""
+WRITE_FACTOR = 2  # A WRITE costs this many times a READ of the same size
 
 
 def blocks(size_bytes: int) -> int:

@@ -9,8 +9,7 @@ from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE, nlm_io_o
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.model.transfers import read_io_operations, write_io_operations
 
-LARGEST_TRANSFER_BYTES = 1024 * 1024
-"""Payload of one READ or WRITE with default rsize and wsize: the kernel's own cap."""
+LARGEST_TRANSFER_BYTES = 1024 * 1024  # Payload of one READ or WRITE with default rsize and wsize: the kernel's own cap
 
 NLM_PREFIX = "NLM_"
 NLM_PROCEDURES = ("TEST", "LOCK", "CANCEL", "UNLOCK", "GRANTED", "SHARE", "UNSHARE", "NM_LOCK", "FREE_ALL")

@@ -10,8 +10,7 @@ from fss_exporter.errors import CloudError, NotAuthorized
 from fss_exporter.oci.cloud_client import CloudClient, PrivateIp
 from fss_exporter.oci.oci_inventory import MountTarget
 
-LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")
-"""API operations whose success is reported."""
+LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")  # API operations whose success is reported
 
 _WORTH_A_LISTING: Final = 8  # unknown addresses in one subnet from which one listing replaces single look-ups
 

@@ -7,8 +7,7 @@ permission" and for "does not exist". So the message names a statement that may 
 from dataclasses import dataclass
 from typing import Final
 
-NAMESPACE: Final = "oci_filestorage"
-"""Namespace of File Storage's metrics."""
+NAMESPACE: Final = "oci_filestorage"  # Namespace of File Storage's metrics
 
 PUBLISHED_NAMESPACE: Final = "fss_exporter"
 """Namespace of the metrics that this exporter posts. A name must not begin with `oci_` or `oracle_`. Source:

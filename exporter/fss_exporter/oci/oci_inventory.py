@@ -7,8 +7,7 @@ compartment, availability domain, lifecycle state, and tags (`key` is a freeform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-GONE = frozenset({"DELETED", "FAILED", "TERMINATED"})
-"""Lifecycle states of resources that no longer exist."""
+GONE = frozenset({"DELETED", "FAILED", "TERMINATED"})  # Lifecycle states of resources that no longer exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

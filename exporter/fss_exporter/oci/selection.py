@@ -29,8 +29,7 @@ def _has(tags: Mapping[str, str], key: str, wanted: str) -> bool:
     return found.startswith(wanted[:-1]) if wanted.endswith("*") else found == wanted
 
 
-ROOT: Final = "root"
-"""How the tenancy's own compartment is called."""
+ROOT: Final = "root"  # How the tenancy's own compartment is called
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,10 @@ _READ: Final = "fss_mount_target_read_bytes_per_second"
 _WRITTEN: Final = "fss_mount_target_write_bytes_per_second"
 _CONNECTIONS: Final = "fss_mount_target_connections"
 
-EVERYTHING: Final = "all operations"
-"""Stands for what OCI does not split by operation."""
+EVERYTHING: Final = "all operations"  # Stands for what OCI does not split by operation
 
 
-Target = tuple[str, str]
-"""OCID and name."""
+Target = tuple[str, str]  # OCID and name
 
 
 def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:

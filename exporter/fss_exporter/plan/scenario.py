@@ -16,8 +16,7 @@ from fss_exporter.plan.load import Load
 
 MOST_CLIENTS = 1_000_000
 MOST_REQUESTS = 1_000_000_000
-MOST_MOUNT_TARGETS = 1000
-"""Larger figures are typing errors."""
+MOST_MOUNT_TARGETS = 1000  # Larger figures are typing errors
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ _WRITTEN: Final = "fss_service_write_bytes_per_second"
 _RATES: Final = (_READS, _WRITES, _READ, _WRITTEN)
 _RESOURCE: Final = "by (resource_id, resource)"
 
-Resource = tuple[str, str]
-"""OCID and name."""
+Resource = tuple[str, str]  # OCID and name
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:

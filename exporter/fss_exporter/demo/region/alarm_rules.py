@@ -16,8 +16,7 @@ from fss_exporter.demo.region.monitoring_api import MonitoringApi, epoch, parsed
 from fss_exporter.oci.alarms.alarm_plan import iso_seconds
 from fss_exporter.oci.mql import is_trigger
 
-Alarm = Mapping[str, Any]
-"""Body of an alarm in camelCase, defaults filled in."""
+Alarm = Mapping[str, Any]  # Body of an alarm in camelCase, defaults filled in
 
 DEFAULTS: dict[str, Any] = {
     "metricCompartmentIdInSubtree": False,

@@ -25,8 +25,7 @@ from fss_exporter.demo.region.resource_bodies import etag, rfc3339
 from fss_exporter.demo.region.wire import paged
 from fss_exporter.oci.mql import metrics
 
-RETRY_TOKEN_SECONDS = 24 * 3600
-"""Life of a retry token, documented: CreateAlarm."""
+RETRY_TOKEN_SECONDS = 24 * 3600  # Life of a retry token, documented: CreateAlarm
 
 _HOUR, _DAY = 60, 1440
 # Minutes a status and a history look back. Documented for a history are 90 days.

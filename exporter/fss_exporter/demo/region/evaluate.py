@@ -26,11 +26,9 @@ from fss_exporter.oci.mql import (
 )
 
 Observation = tuple[float, int]
-Raw = Callable[[int], Sequence[Observation]]
-"""Observations (value, count) of a minute."""
+Raw = Callable[[int], Sequence[Observation]]  # Observations (value, count) of a minute
 
-DEFAULT_ABSENCE = Duration(2, "h")
-"""Absence detection period of `absent()`, documented."""
+DEFAULT_ABSENCE = Duration(2, "h")  # Absence detection period of `absent()`, documented
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +55,7 @@ class ResultStream:
 
 T = TypeVar("T", RawStream, ResultStream)
 
-Source = Callable[[QueriedMetric], Iterable[RawStream]]
-"""The streams a metric with its selectors stands for."""
+Source = Callable[[QueriedMetric], Iterable[RawStream]]  # The streams a metric with its selectors stands for
 
 
 def _count(observed: Sequence[Observation]) -> float:

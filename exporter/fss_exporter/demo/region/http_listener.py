@@ -11,8 +11,7 @@ from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.refusal import Refusal
 from fss_exporter.demo.region.wire import ApiRequest, headers_of, refused
 
-LARGEST_BODY = 1 << 20
-"""Longest body that is read, bytes."""
+LARGEST_BODY = 1 << 20  # Longest body that is read, bytes
 
 Respond = Callable[[ApiRequest], tuple[int, Mapping[str, str], bytes]]
 

@@ -26,8 +26,7 @@ from fss_exporter.demo.region.demo_tenancy import (
 )
 from fss_exporter.demo.region.requests_per_second import RequestMix
 
-Value = Callable[[int], float | None]
-"""The raw value of a minute; None where nothing is published."""
+Value = Callable[[int], float | None]  # The raw value of a minute; None where nothing is published
 
 
 @dataclass(frozen=True, slots=True)

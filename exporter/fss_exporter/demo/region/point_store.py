@@ -10,11 +10,9 @@ from fss_exporter.demo.region.activity import Activity, chance
 from fss_exporter.demo.region.faults import FaultBoard
 from fss_exporter.demo.region.metric_streams import PublishedMetric, PublishedStream, published_metrics
 
-Observation = tuple[float, int]
-"""A raw value and the number of observations of the value."""
+Observation = tuple[float, int]  # A raw value and the number of observations of the value
 
-RETENTION_MINUTES = 90 * 1440
-"""Longest history of any resolution. Documented: MetricData."""
+RETENTION_MINUTES = 90 * 1440  # Longest history of any resolution. Documented: MetricData.
 
 
 @dataclass(frozen=True, slots=True)

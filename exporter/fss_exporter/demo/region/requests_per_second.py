@@ -52,8 +52,7 @@ class RequestMix:
         return sum(one.io_operations * one.per_second for one in self.rates)
 
 
-IDLE = RequestMix()
-"""No request at all."""
+IDLE = RequestMix()  # No request at all
 
 
 def bucket_of(size: int) -> str:

@@ -42,8 +42,7 @@ _STALE_CONNECTION_SECONDS: Final = 1.0  # a kept connection that the other side 
 
 _MOST_PAGES: Final = 1000  # of one listing; a page has up to 1,000 rows
 
-Record = Callable[[str, str, str, float], None]
-"""Records every attempt: region, API operation, outcome, seconds."""
+Record = Callable[[str, str, str, float], None]  # Records every attempt: region, API operation, outcome, seconds
 
 
 @dataclass(frozen=True, slots=True)

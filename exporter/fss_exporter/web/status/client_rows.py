@@ -10,8 +10,7 @@ from fss_exporter.model.operations import NFS3_OPERATIONS, READ, READ_CLASS, WRI
 from fss_exporter.web.status.rows import ESTIMATED_FROM_CLIENTS, AddressRow, MountRow, Quantity, Usage
 from fss_exporter.web.status.samples import Samples
 
-Mount = tuple[str, ...]
-"""Address, server, export."""
+Mount = tuple[str, ...]  # Address, server, export
 
 _MOUNT = ("address", "server", "export")
 _MOST_MOUNTS = 50

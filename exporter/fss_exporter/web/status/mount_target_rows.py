@@ -9,8 +9,7 @@ from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNIN
 from fss_exporter.web.status.rows import ESTIMATED_FROM_OCI, MEASURED, MountTargetRow, Quantity, Usage
 from fss_exporter.web.status.samples import Labels, Samples
 
-Ages = Mapping[tuple[str, ...], float]
-"""Age in seconds of the newest minute, by region and OCI metric in lower case."""
+Ages = Mapping[tuple[str, ...], float]  # Age in seconds of the newest minute, by region and OCI metric in lower case
 
 _GAUGES = (
     (Quantity.IOPS, "fss_mount_target_iops", "MountTargetIOPS", MEASURED),

@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from fss_exporter import RUNBOOK
 from fss_exporter.cli.account import account_settings, credential_options, credentials_of, sessions_of
-from fss_exporter.cli.flags import Command, with_options
+from fss_exporter.cli.flags import Command, flag, flags_of, taken_from
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, shape_of
@@ -26,68 +26,56 @@ from fss_exporter.oci.service_metrics import NAMESPACES
 from fss_exporter.settings import Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmFlags:
-    """The flags; None where one is not given. `account` are those of `account_settings`."""
-
-    account: Mapping[str, Any]
-    compartment: str | None
-    in_subtree: bool
-    alarm_compartment: str | None
-    topic: str | None
-    stream: str | None
-    name: str
-    published: bool
-    runbook_url: str
-    pack_folder: Path | None
-
-
 def _word(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", value):
         raise click.BadParameter("letters, digits, - and _, a letter first, at most 40")
     return value
 
 
-_SCOPE: Final = (
-    click.option("--compartment", metavar="OCID", help="Compartment of the mount targets."),
-    click.option("--in-subtree", is_flag=True, help="With the tenancy as compartment: all compartments below as well."),
-    click.option("--alarm-compartment", metavar="OCID", help="Compartment of the alarms.  [default: --compartment]"),
-    click.option("--topic", metavar="OCID", help="Notifications topic, in the same region."),
-    click.option("--stream", metavar="OCID", help="Stream, beside or instead of a topic."),
-    click.option(
-        "--name",
-        default="fss",
-        show_default=True,
-        callback=_word,
-        help="First word of the alarms' names, to distinguish packs.",
-    ),
-    click.option("--published", is_flag=True, help="Include the alarms on what serve --oci.publish publishes."),
-    click.option(
-        "--runbook-url",
-        metavar="BASE",
-        default=RUNBOOK,
-        show_default=True,
-        help="Link to the runbook in the texts.",
-    ),
-    click.option(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmFlags:
+    """The flags of all `alarms` commands; None where one is not given."""
+
+    compartment: str | None = flag("--compartment", "Compartment of the mount targets.", metavar="OCID")
+    in_subtree: bool = flag(
+        "--in-subtree",
+        "With the tenancy as compartment: all compartments below as well.",
+        default=False,
+        is_flag=True,
+    )
+    alarm_compartment: str | None = flag(
+        "--alarm-compartment", "Compartment of the alarms.  [default: --compartment]", metavar="OCID"
+    )
+    topic: str | None = flag("--topic", "Notifications topic, in the same region.", metavar="OCID")
+    stream: str | None = flag("--stream", "Stream, beside or instead of a topic.", metavar="OCID")
+    name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
+    published: bool = flag(
+        "--published",
+        "Include the alarms on what serve --oci.publish publishes.",
+        default=False,
+        is_flag=True,
+    )
+    runbook_url: str = flag("--runbook-url", "Link to the runbook in the texts.", RUNBOOK, metavar="BASE")
+    pack_folder: Path | None = flag(
         "--pack",
-        "pack_folder",
+        "Templates of your own in place of the shipped ones, or mql/templates/other-services.",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="Templates of your own in place of the shipped ones, or mql/templates/other-services.",
-    ),
-)
+    )
+    account: Mapping[str, Any] = field(default_factory=dict)  # the flags of `account_settings`
+
+
+_scope_options = flags_of(AlarmFlags, *(one.name for one in fields(AlarmFlags) if one.metadata))
 
 
 def shared(command: Command) -> Command:
     """Add the flags to a command; it takes them as keywords, for `options_of`."""
-    return credential_options(with_options(command, _SCOPE))
+    return credential_options(_scope_options(command))
 
 
 def options_of(**flags: Any) -> AlarmFlags:
     """Return the flags as `shared` adds them."""
-    own = {one.name for one in fields(AlarmFlags)}
-    account = {name: value for name, value in flags.items() if name not in own}
-    return AlarmFlags(account=account, **{name: value for name, value in flags.items() if name in own})
+    own = taken_from(AlarmFlags, flags)
+    return replace(own, account=flags)
 
 
 def settings_of(options: AlarmFlags) -> Settings:

@@ -4,7 +4,9 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
@@ -85,7 +87,7 @@ def demo(
     ):
         credentials = region.account.write_config(Path(folder), region.tenancy.region)
         if region_only:
-            click.echo(_how_to_ask(region, credentials))
+            click.echo(_text("region", region, credentials))
             _wait_for_a_signal()
             return
         with _clients(Path(folder) / "proc") as procfs:
@@ -103,7 +105,7 @@ def demo(
                     "services": [_NAS],
                 },
             )
-            run(options, on_listening=lambda urls: click.echo(_what_to_see(urls, region, credentials)))
+            run(options, on_listening=lambda urls: click.echo(_text("exporter", region, credentials, urls[0])))
 
 
 @contextmanager
@@ -136,78 +138,20 @@ def _clients(root: Path) -> Iterator[Path]:
         clients.stop()
 
 
-def _what_to_see(urls: Sequence[str], region: Region, credentials: Path) -> str:
-    return "\n".join(
-        (
-            "",
-            f"Metrics      {urls[0]}  (page: {urls[0].removesuffix('/metrics')}/)",
-            f"OCI region   {region.url}  ({region.tenancy.region}, {len(region.tenancy.mount_targets)} mount targets)",
-            f"Tenancy      {region.tenancy.id}",
-            f"Credentials  {credentials}",
-            "",
-            "Which operations cause the load?",
-            "",
-            f"    fss-exporter iostat --url {urls[0]} --by operation 5",
-            "",
-            *_how_to_draw(urls[0]),
-            *_how_to_make_alarms(region, credentials),
-            "The first poll of OCI takes some seconds. Ctrl-C ends the demo and removes its files.",
-        )
-    )
-
-
-def _how_to_draw(url: str) -> tuple[str, ...]:
-    """Return the steps from the metrics to rules in Prometheus and dashboards in Grafana."""
-    return (
-        "With Prometheus and Grafana:",
-        "",
-        "    fss-exporter assets fss-assets",
-        f"    Prometheus  scrape_configs: [{{job_name: fss, static_configs: [{{targets: ['{urlsplit(url).netloc}']}}]}}]",
-        "                rule_files: [fss-assets/rules/recording.yml, fss-assets/rules/alerts.yml]",
-        "    Grafana     Dashboards > New > Import: fss-assets/dashboards/*.json, with the Prometheus data source",
-        f"    Query       {UTILISATION}  (the share of each ceiling in use)",
-        "",
-    )
-
-
-def _how_to_ask(region: Region, credentials: Path) -> str:
-    tenancy = region.tenancy
-    return "\n".join(
-        (
-            f"OCI region   {region.url}  ({tenancy.region}, {len(tenancy.mount_targets)} mount targets)",
-            f"Tenancy      {tenancy.id}",
-            f"Credentials  {credentials}",
-            "",
-            "With the OCI CLI:",
-            "",
-            f"    oci --endpoint {region.url} --config-file {credentials} \\",
-            f"        monitoring metric-data summarize-metrics-data --compartment-id {tenancy.id} \\",
-            "        --compartment-id-in-subtree true --namespace oci_filestorage \\",
-            "        --query-text 'MountTargetIOPS[1m].groupBy(resourceId).max()'",
-            "",
-            "With an exporter of your own:",
-            "",
-            f"    fss-exporter serve --no-collector.nfs --collector.oci --oci.endpoint {region.url} \\",
-            f"        --oci.config-file {credentials}",
-            "",
-            *_how_to_make_alarms(region, credentials),
-            "Turn its knobs:",
-            "",
-            f"    curl -H 'content-type: application/json' -d '{{\"fault\": \"503:List*,times=3\"}}' {region.url}/control/faults",
-            "",
-            "Ctrl-C ends the region; nothing stays behind.",
-        )
-    )
-
-
-def _how_to_make_alarms(region: Region, credentials: Path) -> tuple[str, ...]:
-    tenancy = region.tenancy
-    return (
-        "With alarms:",
-        "",
-        f"    fss-exporter alarms apply --oci.endpoint {region.url} --oci.config-file {credentials} \\",
-        f"        --compartment {tenancy.id} --in-subtree --topic {tenancy.topics[0]}",
-        "",
+def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> str:
+    """Return a text of `demo/texts`, with the addresses and credentials of this demo."""
+    text = files("fss_exporter.demo").joinpath("texts", f"{name}.txt").read_text(encoding="utf-8")
+    return Template(text.rstrip("\n")).substitute(
+        region_url=region.url,
+        region=region.tenancy.region,
+        mount_targets=len(region.tenancy.mount_targets),
+        tenancy=region.tenancy.id,
+        topic=region.tenancy.topics[0],
+        credentials=credentials,
+        metrics=metrics,
+        page=f"{metrics.removesuffix('/metrics')}/",
+        host=urlsplit(metrics).netloc,
+        utilisation=UTILISATION,
     )
 
 

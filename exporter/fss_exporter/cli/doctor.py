@@ -10,7 +10,16 @@ import click
 from fss_exporter import __version__, tables
 from fss_exporter.cli.account import account_options, account_settings
 from fss_exporter.cli.ceilings import judge, services_of, shape_option
-from fss_exporter.cli.flags import PROCFS, duration, kernel_options, procfs_options, taken_from
+from fss_exporter.cli.flags import (
+    PROCFS,
+    HostFlags,
+    duration,
+    flag,
+    flags_of,
+    kernel_options,
+    procfs_options,
+    taken_from,
+)
 from fss_exporter.doctor import report
 from fss_exporter.doctor.client_probe import ClientProbe, tracefs_of
 from fss_exporter.doctor.exact import check_exact
@@ -32,58 +41,41 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorFlags:
-    """The flags that say what is looked at; times in seconds."""
+class DoctorFlags(HostFlags):
+    """The flags of `doctor`; times in seconds."""
 
     directories: tuple[str, ...]
-    client: bool
-    account: bool | None
-    connect: bool
-    deadline: float
-    metadata_url: str
-    exporter_url: str
-    procfs: Path
-    pid: str
-    tracefs: Path | None
-    sysfs: Path
-    fstab: Path
-    wait_s: float | None
-    record: Path | None
+    client: bool = flag("--client/--no-client", "Look at this client.", default=True)
+    account: bool | None = flag("--account/--no-account", "Ask OCI.  [default: where there are credentials]")
+    connect: bool = flag("--connect/--no-connect", "Open a TCP connection to each mount target.", default=True)
+    deadline: float = flag("--deadline", "Longest time of each probe of this client.", 2.0, written="2s", type=latency)
+    metadata_url: str = flag("--metadata-url", "URL of the instance metadata. Empty: do not ask.", METADATA_URL)
+    exporter_url: str = flag(
+        "--exporter-url",
+        "Metrics of the exporter on this host, to check its background loops. Empty: do not ask.",
+        METRICS_URL,
+    )
+    fstab: Path = flag("--path.fstab", "", Path("/etc/fstab"), type=click.Path(path_type=Path))
+    wait_s: float | None = flag(
+        "--wait",
+        "Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
+        type=duration,
+        metavar="DURATION",
+    )
+    record: Path | None = flag(
+        "--record",
+        "Write what the account has, without OCIDs and names, to a file.",
+        type=click.Path(path_type=Path),
+    )
     shape: str
 
 
 @click.command()
 @click.argument("directories", nargs=-1, metavar="[DIRECTORY]...")
-@click.option("--client/--no-client", default=True, show_default=True, help="Look at this client.")
-@click.option("--account/--no-account", default=None, help="Ask OCI.  [default: where there are credentials]")
-@click.option(
-    "--connect/--no-connect", default=True, show_default=True, help="Open a TCP connection to each mount target."
-)
-@click.option(
-    "--deadline", type=latency, default="2s", show_default=True, help="Longest time of each probe of this client."
-)
-@click.option(
-    "--metadata-url", default=METADATA_URL, show_default=True, help="URL of the instance metadata. Empty: do not ask."
-)
-@click.option(
-    "--exporter-url",
-    default=METRICS_URL,
-    show_default=True,
-    help="Metrics of the exporter on this host, to check its background loops. Empty: do not ask.",
-)
+@flags_of(DoctorFlags, "client", "account", "connect", "deadline", "metadata_url", "exporter_url")
 @procfs_options
 @kernel_options
-@click.option("--path.fstab", "fstab", type=click.Path(path_type=Path), default=Path("/etc/fstab"), show_default=True)
-@click.option(
-    "--wait",
-    "wait_s",
-    type=duration,
-    metavar="DURATION",
-    help="Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
-)
-@click.option(
-    "--record", type=click.Path(path_type=Path), help="Write what the account has, without OCIDs and names, to a file."
-)
+@flags_of(DoctorFlags, "fstab", "wait_s", "record")
 @shape_option
 @account_options
 @tables.output_option
@@ -122,9 +114,9 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
 
 def _check_flags(options: DoctorFlags) -> None:
     """Refuse what cannot work before a minute of asking, not after it."""
-    for flag, url in (("--metadata-url", options.metadata_url), ("--exporter-url", options.exporter_url)):
+    for name, url in (("--metadata-url", options.metadata_url), ("--exporter-url", options.exporter_url)):
         if url:
-            check_url(flag, url)
+            check_url(name, url)
     if options.record is not None:
         _check_record(options.record, asked=options.account)
     if options.wait_s is not None and options.account is False:

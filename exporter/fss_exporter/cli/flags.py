@@ -73,7 +73,7 @@ def flags_of(record: type, *names: str) -> Callable[[Command], Command]:
     for name in names:
         attributes = dict(declared[name].metadata)
         default = attributes.pop("written", declared[name].default)
-        shown = {} if default is None else {"default": default, "show_default": True}
+        shown = {} if default is None or attributes.get("is_flag") else {"default": default, "show_default": True}
         options.append(click.option(attributes.pop("name"), name, **{**shown, **attributes}))
     return lambda command: with_options(command, options)
 

@@ -36,7 +36,6 @@ class ServeFlags:
         "Listen on the sockets of a systemd .socket unit instead.",
         default=False,
         is_flag=True,
-        show_default=False,
     )
     telemetry_path: str = flag("--web.telemetry-path", "Path of the metrics.", "/metrics")
     web_config_file: Path | None = flag(

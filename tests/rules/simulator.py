@@ -229,7 +229,8 @@ class MountTarget:
 class Client:
     """A client that an agent reports: operations a second of each class, seconds of round trip, faults.
 
-    `unanswered` is how long it has waited, in seconds. `every` is the number of minutes between two scrapes.
+    `unanswered` is how long it has waited, in seconds. `every` is the number of minutes between two scrapes. `older` agents count
+    operations and costs by mount and class alone.
     """
 
     world: World
@@ -247,6 +248,7 @@ class Client:
     every: int = 1
     size: float = 32_768
     iops: Value | None = None
+    older: bool = False
 
     def add(self) -> "Client":
         """Add all series of the agent on the client."""
@@ -265,16 +267,12 @@ class Client:
         mount = {**labels, "address": self.address, "server": self.address, "export": "/data", "service": self.service}
         for kind in CLASSES:
             self._class({**mount, "class": kind})
-        at_address, classes = {**labels, "address": self.address}, len(CLASSES)
-        world.count(
-            "fss_client_address_requests_total", at_address, lambda m: classes * (at(self.operations, m) or 0), there(1)
-        )
+        if not self.older:
+            self._at_address({**labels, "address": self.address})
         for name in ("read", "written"):
             world.count(
                 f"fss_client_{name}_bytes_total", mount, lambda m: (at(self.operations, m) or 0) * self.size, there(1)
             )
-        if self.service == "oci-fss":
-            world.count("fss_client_address_estimated_io_operations_total", at_address, self._cost, there(1))
         world.count("fss_client_unexpected_errors_total", mount, self.failing, there(1))
         return self
 
@@ -282,10 +280,29 @@ class Client:
         """A value where and when the client is scraped."""
         return lambda m: at(value, m) if at(self.scraped, m) is not None and not m % self.every else None
 
+    def _at_address(self, labels: dict[str, object]) -> None:
+        counted = self.world.count
+        counted(
+            "fss_client_address_requests_total",
+            labels,
+            lambda m: len(CLASSES) * (at(self.operations, m) or 0),
+            self.there(1),
+        )
+        if self.service == "oci-fss":
+            counted("fss_client_address_estimated_io_operations_total", labels, self._cost, self.there(1))
+
     def _class(self, labels: dict[str, object]) -> None:
         world, there = self.world, self.there(1)
         rate = self.operations
-        world.count("fss_client_requests_total", labels, rate, there)
+        if self.older:
+            operation = {"metadata_read": "GETATTR", "metadata_write": "CREATE"}.get(str(labels["class"]), "")
+            operation = operation or str(labels["class"]).upper()
+            world.count("fss_client_operations_total", {**labels, "operation": operation}, rate, there)
+        else:
+            world.count("fss_client_requests_total", labels, rate, there)
+        if self.service == "oci-fss":
+            cost = "fss_client_estimated_io_operations_total"
+            world.count(cost, labels, lambda m: self._cost(m) / len(CLASSES), there)
         world.count(
             "fss_client_rtt_seconds_total", labels, lambda m: (at(rate, m) or 0) * (at(self.rtt, m) or 0), there
         )

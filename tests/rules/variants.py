@@ -141,6 +141,15 @@ def _() -> World:
     return world
 
 
+@incident("more", "the first inventory of a poller never ends", ticket_by=15)
+def _() -> World:
+    world = World()
+    poller = Poller(world).add()
+    world.add("fss_oci_poll_success", {**poller.labels, "region": "eu-1"}, 1)
+    world.add("fss_collector_success", {**poller.labels, "collector": "oci_inventory"}, after(0, None))
+    return world
+
+
 @incident("more", "a poller is taken out of service for good", page_by=13)
 def _() -> World:
     return region(scraped=dead, gone=True, minutes=START + 180)
@@ -232,6 +241,40 @@ def _() -> World:
 @incident("more", "a client hangs for a week on a server that is switched off", ticket_by=10)
 def _() -> World:
     return clients(clients(region(), 5), 1, 5, address="10.9.9.9", service="", operations=0, unanswered=waiting)
+
+
+# Agents of the version before, in a fleet that is upgraded.
+
+
+@incident("more", "agents of the version before: everything is well", quiet=True)
+def _() -> World:
+    return clients(clients(region(minutes=START + 60), 5, older=True), 5, 5)
+
+
+@incident("more", "agents of the version before: a third of the clients hang", page_by=6)
+def _() -> World:
+    return hanging(clients(clients(region(), 10, older=True), 10, 10), 10, 20, older=True)
+
+
+@incident("more", "agents of the version before: two clients of twenty hang", ticket_by=10)
+def _() -> World:
+    return hanging(clients(region(), 18, older=True), 2, 18, older=True)
+
+
+@incident("more", "agents of the version before: clients see twice the objective", page_by=10)
+def _() -> World:
+    return clients(region(), 5, rtt=after(0.045, 0.003), older=True)
+
+
+@incident("more", "agents of the version before: a retransmitting client", ticket_by=16)
+def _() -> World:
+    return clients(clients(region(), 4, older=True), 1, 4, retransmitted=after(10), older=True)
+
+
+@incident("more", "agents of the version before and after: estimated load at 90 % of the ceiling", ticket_by=12)
+def _() -> World:
+    world = without(region({"iops": 0}), "fss_mount_target_iops{", "fss_mount_target_io_operations_total")
+    return clients(clients(world, 5, iops=after(4_500, 500), older=True), 5, 5, iops=after(4_500, 500))
 
 
 # Requests that fail or are slow.

@@ -58,6 +58,11 @@ class Shares:
     wrong: int
     kernel: int
 
+    @property
+    def share(self) -> float:
+        """Right share of the truth. More than the truth, such as whole pages of a short file, is no more than all."""
+        return min(self.right, self.truth) / self.truth if self.truth else 1.0
+
 
 @dataclass(frozen=True)
 class WhoRecording:
@@ -81,6 +86,16 @@ class WhoRecording:
         """Mountstats `before` or `after`."""
         mounts = parse_mountinfo(self.text("mountinfo.txt").decode())
         return join(parse_mountstats(self.text(f"{moment}.txt").decode()), mounts)
+
+    @property
+    def version(self) -> int:
+        """NFS version of the workloads' mounts."""
+        ours = set(self.devices.values())
+        return max(
+            4 if one.mounts[0].fstype == "nfs4" else 3
+            for one in self.reading("after").superblocks
+            if one.number in ours
+        )
 
     @property
     def devices(self) -> dict[str, str]:

@@ -1,7 +1,10 @@
 """Eighteen workloads at once on a real client: who gets the load of each."""
 
+from pathlib import Path
+
 import pytest
-from tests.who_recordings import METADATA, READS, WRITTEN, Shares, WhoRecording, load_all
+from tests import who_accuracy
+from tests.who_recordings import METADATA, READS, RECORDINGS, WRITTEN, Shares, WhoRecording, load_all
 
 V3, V42 = load_all()
 ALL = pytest.mark.parametrize("recording", [V3, V42], ids=lambda one: one.name)
@@ -31,3 +34,16 @@ def test_metadata_of_nfs_4_never_goes_to_another_process() -> None:
 
     assert {shares.wrong for shares in found.values()} == {0}
     assert sum(one.right for one in found.values()) / sum(one.truth for one in found.values()) > 0.66
+
+
+def test_make_accuracy_takes_recordings_of_another_kernel_with_the_same_layout(tmp_path: Path) -> None:
+    (tmp_path / "who-v3-6.12").symlink_to(RECORDINGS / V3.name)
+
+    assert "| **who-v3-6.12, all** | 1,040 | 100.0% | 65,619,103 | 100.0% | 2,038 | 98.0% |" in who_accuracy.tables(
+        tmp_path
+    )
+    assert [*who_accuracy.misses(tmp_path)] == [*who_accuracy.misses()] == []
+
+
+def test_a_directory_without_such_recordings_has_no_table(tmp_path: Path) -> None:
+    assert who_accuracy.tables(tmp_path) == ""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 from tools.attacked import Outcome, attack, serving
@@ -50,7 +51,7 @@ def row(attacker: Attacker, found: Outcome) -> list[str]:
 
 def run(title: str, command: str, target: Target, attackers: Sequence[Attacker], seconds: float) -> None:
     """Print one row for each attack."""
-    table = Table(*HEADINGS, title=title)
+    table = Table(*HEADINGS, title=title, box=MARKDOWN)
     for attacker in attackers:
         with serving(command, target) as server:
             table.add_row(*row(attacker, attack(server, target, attacker, seconds)))
@@ -59,7 +60,7 @@ def run(title: str, command: str, target: Target, attackers: Sequence[Attacker],
 
 def run_poller(mount_targets: int, attackers: Sequence[Attacker], seconds: float) -> None:
     """Print one row for each attack on one poller, between its polls."""
-    table = Table(*HEADINGS, title=f"poller, {mount_targets} mount targets")
+    table = Table(*HEADINGS, title=f"poller, {mount_targets} mount targets", box=MARKDOWN)
     with tempfile.TemporaryDirectory() as folder, Region(large(mount_targets, 4)) as region:
         polling = start(region, Path(folder))
         try:

@@ -27,6 +27,10 @@ class Answering(Protocol):
 
     held_bytes: int
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing more can be sent."""
+
     def begin_answer(self) -> None:
         """The whole request has arrived."""
 
@@ -56,6 +60,8 @@ class Asgi:
         await send({"type": "http.response.start", "status": response.status, "headers": _headers(response)})
         body = response.body
         for start in range(0, len(body), _PIECE_BYTES):  # each piece waits until the client has taken the one before
+            if connection.is_gone:  # asyncio logs a line for each write to a connection that is lost
+                return
             end = start + _PIECE_BYTES
             connection.held_bytes = max(0, len(body) - end)
             await send({"type": "http.response.body", "body": body[start:end], "more_body": True})

@@ -109,6 +109,11 @@ class HttpConnection(H11Protocol):
         transports = {self.transport, self._socket_transport} - {None}
         return self.held_bytes + sum(transport.get_write_buffer_size() for transport in transports if transport)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing more can be sent."""
+        return self.transport.is_closing()
+
     def abort(self) -> None:
         """Close the connection now."""
         if self._socket_transport:

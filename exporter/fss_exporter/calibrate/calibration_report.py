@@ -51,7 +51,7 @@ def _row(one: CalibrationRow) -> dict[str, Any]:
 
 
 def overrides(rows: Sequence[CalibrationRow], date: str) -> str:
-    """`cost_model:` of the configuration for the operations that differ, as YAML; a comment where none differs.
+    """`cost_model:` of the configuration for the operations that differ, as YAML. A comment where none differs.
 
     READ and WRITE become a factor on the table's cost: the mean ratio of the measured sizes.
     """

@@ -23,7 +23,7 @@ class RequestSender(Protocol):
         """Requests so far, by kind."""
 
     def send(self, step: CalibrationStep) -> Counter[str]:
-        """One round; returns calls that `counts` does not contain."""
+        """One round. Returns calls that `counts` does not contain."""
 
 
 class WallClock(Protocol):
@@ -38,7 +38,7 @@ class WallClock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CountedMinute:
-    """Requests of one minute by kind; `minute` is epoch seconds // 60 of its end."""
+    """Requests of one minute by kind. `minute` is epoch seconds // 60 of its end."""
 
     minute: int
     step: str
@@ -53,7 +53,7 @@ class CalibrationRow:
         step: name of the step.
         requests: of the kind, in all minutes.
         table_iops: I/O operations per second by the table, all requests of the step included.
-        oci_iops: by OCI; None where OCI publishes requests only.
+        oci_iops: by OCI. None where OCI publishes requests only.
         cost: of one request. Where OCI publishes requests only, `cost.measured` is requests by OCI over requests sent.
     """
 
@@ -105,7 +105,7 @@ def _minute(plan: CalibrationPlan, step: CalibrationStep, sender: RequestSender,
 
 
 def rows_by_iops(minutes: Sequence[CountedMinute], io_operations: Mapping[int, float]) -> list[CalibrationRow]:
-    """Results from the I/O operations of each minute; minutes that OCI does not have are left out."""
+    """Results from the I/O operations of each minute. Minutes that OCI does not have are left out."""
     table = costs_by_kind()
     work = [
         MinuteOfWork(one.minute, one.step, one.counts, io_operations[one.minute])

@@ -1,6 +1,6 @@
 """The steps of a calibration: one kind of NFS request at a time, and the load, duration and money of all. Pure.
 
-A kind of request has a name such as `LOOKUP` or `READ 32 KiB`. The white paper's cost of a kind comes from the model; a
+A kind of request has a name such as `LOOKUP` or `READ 32 KiB`. The white paper's cost of a kind comes from the model. A
 kind outside the table (NFSACL) costs 0 there.
 """
 
@@ -31,8 +31,8 @@ class CalibrationStep:
 
     Attributes:
         name: of the kind, e.g. `RENAME` or `WRITE 1 MiB`.
-        operation: NFSv3 procedure; `NLM` or `NFSACL` for calls that mountstats does not count.
-        size: bytes of one READ or WRITE; 0 for other operations.
+        operation: NFSv3 procedure. `NLM` or `NFSACL` for calls that mountstats does not count.
+        size: bytes of one READ or WRITE. 0 for other operations.
         calls: requests of the kind in one round.
         io_operations: cost of one request by the table.
         extra_io_operations: cost by the table of the other requests of one round.
@@ -47,7 +47,7 @@ class CalibrationStep:
 
     @property
     def round_cost(self) -> float:
-        """I/O operations of one round by the table; at least 1, so that a free kind is limited as well."""
+        """I/O operations of one round by the table. At least 1, so that a free kind is limited as well."""
         return max(1.0, self.calls * self.io_operations + self.extra_io_operations)
 
     def rounds(self, max_iops: float) -> int:
@@ -113,7 +113,7 @@ _NEEDS: Final = {"REMOVE": ("CREATE",), "RMDIR": ("MKDIR",)}
 
 
 def chosen_steps(names: Sequence[str]) -> tuple[CalibrationStep, ...]:
-    """The steps with these names, in order, with the steps they need; all steps without names.
+    """The steps with these names, in order, with the steps they need. All steps without names.
 
     Raises:
         UsageError: there is no such step.
@@ -171,6 +171,6 @@ def default_max_iops(ceiling: float | None) -> float:
 
 
 def total_rounds(plan: CalibrationPlan) -> Iterable[tuple[CalibrationStep, int]]:
-    """Each step with its rounds in one minute; an idle step has none."""
+    """Each step with its rounds in one minute. An idle step has none."""
     for step in plan.steps:
         yield step, 0 if step == IDLE else step.rounds(plan.max_iops)

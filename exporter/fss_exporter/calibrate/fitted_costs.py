@@ -46,7 +46,7 @@ class MinuteOfWork:
 
 @dataclass(frozen=True, slots=True)
 class FittedCost:
-    """The measured cost of one request of a kind; `uncertainty` is two standard errors, both in I/O operations."""
+    """The measured cost of one request of a kind. `uncertainty` is two standard errors, both in I/O operations."""
 
     kind: str
     table: float
@@ -55,7 +55,7 @@ class FittedCost:
 
     @property
     def ratio(self) -> float | None:
-        """Measured over table; None for a kind that the table does not have."""
+        """Measured over table. None for a kind that the table does not have."""
         return self.measured / self.table if self.table else None
 
     @property
@@ -73,7 +73,7 @@ def fit_costs(minutes: Sequence[MinuteOfWork], table: Mapping[str, float]) -> di
 
     Args:
         minutes: of all steps.
-        table: cost by kind; kinds of `minutes` that are not in the table count nothing.
+        table: cost by kind. Kinds of `minutes` that are not in the table count nothing.
 
     Returns:
         a cost by kind, BACKGROUND included.
@@ -111,7 +111,7 @@ def fit_costs(minutes: Sequence[MinuteOfWork], table: Mapping[str, float]) -> di
 def compare_requests(counted: Mapping[str, float], published: Mapping[str, float]) -> dict[str, FittedCost]:
     """Requests of a kind by OCI over requests by the client, where a tenancy has no MountTargetIOPS.
 
-    The cost stays unknown; a ratio of 1 says that OCI counts the same requests.
+    The cost stays unknown. A ratio of 1 says that OCI counts the same requests.
     """
     return {
         kind: FittedCost(kind, 1.0, published[kind] / count, 2 * 30.0 / count)

@@ -52,7 +52,7 @@ class NfsRequests:
         return max(1, len(self.superblock.record.transports))
 
     def counts(self, step: CalibrationStep) -> dict[str, float]:
-        """Requests since the mount, by kind; READs and WRITEs have the size of the step."""
+        """Requests since the mount, by kind. READs and WRITEs have the size of the step."""
         try:
             self.superblock = self._find()
         except UsageError as gone:
@@ -181,7 +181,7 @@ class NfsRequests:
         return self._directory / f"{kind}-{self._made}"
 
     def _first(self, kind: str) -> Path:
-        """A file of an earlier step; OSError ENOENT ends the rounds of the minute."""
+        """A file of an earlier step. OSError ENOENT ends the rounds of the minute."""
         return self._directory / f"{kind}-{self._made}"
 
     def _offset(self, size: int) -> int:

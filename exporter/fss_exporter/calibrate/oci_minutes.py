@@ -33,7 +33,7 @@ class OciMinutes:
         self._clock = clock
 
     def connections(self) -> float | None:
-        """NFS connections in the newest published minute; None where nothing is published."""
+        """NFS connections in the newest published minute. None where nothing is published."""
         minute = int(self._clock.now() // 60)
         found = self._points(
             f'MountTargetConnections[1m]{{resourceId = "{self._target.id}"}}.max()', minute - 10, minute
@@ -49,7 +49,7 @@ class OciMinutes:
         return self._points(f'MountTargetIOPS[1m]{{resourceId = "{self._target.id}"}}.max()', first, last)
 
     def io_operations(self, minutes: Iterable[CountedMinute], patience_s: float) -> dict[int, float]:
-        """I/O operations of each minute; minutes that have not arrived within `patience_s` are absent."""
+        """I/O operations of each minute. Minutes that have not arrived within `patience_s` are absent."""
         wanted = {one.minute for one in minutes}
         found = self._until_complete(lambda: self._iops(min(wanted), max(wanted)), wanted, patience_s)
         return {minute: iops * 60 for minute, iops in found.items()}

@@ -36,7 +36,7 @@ def own_directory(parent: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(parent: Path) -> list[Path]:
-    """Remove directories of calibrations that were killed; only directories with our name and our mark.
+    """Remove directories of calibrations that were killed. Only directories with our name and our mark.
 
     Raises:
         UsageError: a calibration of this host still runs in one of them, or `parent` cannot be read.
@@ -54,7 +54,7 @@ def remove_leftovers(parent: Path) -> list[Path]:
 
 
 def remove(directory: Path) -> None:
-    """Remove the directory and everything in it; the mark goes last, so that an interrupted removal is found again."""
+    """Remove the directory and everything in it. The mark goes last, so that an interrupted removal is found again."""
     for entry in list(directory.iterdir()):
         if entry.name != MARK:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()

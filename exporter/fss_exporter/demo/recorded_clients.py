@@ -48,7 +48,7 @@ CLIENT_MOUNTS = (
     ClientMount("d6_randwrite_mix", "10.80.3.30", "/export/a"),
     ClientMount("c_randread_1m", "10.90.0.5", "/share", "0a1b2c-demo.cn-hangzhou.nas.aliyuncs.com"),
 )
-"""What the demo's client has mounted: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes; the last
+"""What the demo's client has mounted: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes. The last
 mount is one of Apsara NAS."""
 
 
@@ -83,7 +83,7 @@ class Clients:
     Args:
         root: an empty directory that becomes the procfs tree.
         mounts: what to play.
-        interval_s: seconds between two looks; the recordings were made at 1.
+        interval_s: seconds between two looks. The recordings were made at 1.
     """
 
     def __init__(self, root: Path, mounts: tuple[ClientMount, ...] = CLIENT_MOUNTS, interval_s: float = 1.0) -> None:
@@ -102,7 +102,7 @@ class Clients:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop playing; the files stay as they are."""
+        """Stop playing. The files stay as they are."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(timeout=1.0)

@@ -26,7 +26,7 @@ class JobTime:
 
 
 def job_time(found: tuple[Use, ...], operations: float, clients: ClientHosts) -> JobTime | None:
-    """Time of a job; None where no bound is known.
+    """Time of a job. None where no bound is known.
 
     Args:
         found: all bounds against the whole job, as if the job took one second.

@@ -37,7 +37,7 @@ _TRANSFERS: Final = MappingProxyType({READ: READ_CLASS, "READ_PLUS": READ_CLASS,
 
 
 def class_of(operation: str) -> str:
-    """Class of an NFSv3 or NFSv4 procedure; an unknown procedure is a `metadata_read`."""
+    """Class of an NFSv3 or NFSv4 procedure. An unknown procedure is a `metadata_read`."""
     if operation in _TRANSFERS:
         return _TRANSFERS[operation]
     return METADATA_WRITE if operation in _METADATA_WRITES else METADATA_READ

@@ -62,4 +62,4 @@ DEFAULT_LATENCY_SECONDS: Mapping[tuple[str, str], float] = MappingProxyType(_ASS
 """Seconds of the default latency objectives by kind and size."""
 
 SLO_OBJECTIVES: Mapping[str, float] = MappingProxyType({"availability": 0.995, "latency": 0.99})
-"""Default share of good minutes of a mount target by SLO; `slo_objectives` in the configuration replaces it."""
+"""Default share of good minutes of a mount target by SLO. `slo_objectives` in the configuration replaces it."""

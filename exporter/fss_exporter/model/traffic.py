@@ -29,17 +29,17 @@ class OperationTraffic:
 
     @property
     def mean_queue_seconds(self) -> float | None:
-        """Mean time before transmission; None without operations."""
+        """Mean time before transmission. None without operations."""
         return self._mean(self.queue_seconds)
 
     @property
     def mean_rtt_seconds(self) -> float | None:
-        """Mean time from transmission to reply; None without operations."""
+        """Mean time from transmission to reply. None without operations."""
         return self._mean(self.rtt_seconds)
 
     @property
     def mean_execute_seconds(self) -> float | None:
-        """Mean time from start to end; None without operations."""
+        """Mean time from start to end. None without operations."""
         return self._mean(self.execute_seconds)
 
     def _mean(self, seconds: float | None) -> float | None:
@@ -73,17 +73,17 @@ class Traffic:
 
     @property
     def iops(self) -> Bounds | None:
-        """Mount-target I/O operations per second; None where no cost is known."""
+        """Mount-target I/O operations per second. None where no cost is known."""
         return self.all_operations.iops
 
     @property
     def mean_read_bytes(self) -> float | None:
-        """Mean payload of a READ, bytes; None without READs."""
+        """Mean payload of a READ, bytes. None without READs."""
         return _ratio(self.read_bytes, self.operations.get(READ))
 
     @property
     def mean_written_bytes(self) -> float | None:
-        """Mean payload of a WRITE, bytes; None without WRITEs."""
+        """Mean payload of a WRITE, bytes. None without WRITEs."""
         return _ratio(self.written_bytes, self.operations.get(WRITE))
 
 

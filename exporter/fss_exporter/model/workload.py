@@ -13,7 +13,7 @@ LARGEST_TRANSFER_BYTES = 1024 * 1024  # Payload of one READ or WRITE with defaul
 
 NLM_PREFIX = "NLM_"
 NLM_PROCEDURES = ("TEST", "LOCK", "CANCEL", "UNLOCK", "GRANTED", "SHARE", "UNSHARE", "NM_LOCK", "FREE_ALL")
-"""Procedures of the Network Lock Manager; `NLM_LOCK` stands for its LOCK (X/Open XNFS, chapter 10)."""
+"""Procedures of the Network Lock Manager. `NLM_LOCK` stands for its LOCK (X/Open XNFS, chapter 10)."""
 
 
 @dataclass(frozen=True, slots=True)

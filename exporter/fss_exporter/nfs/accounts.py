@@ -147,7 +147,7 @@ class Accounts:
     def _add_operation(
         self, totals: MountTotals, superblock: Superblock, name: str, old: OperationCounters, payload_bytes: int
     ) -> tuple[int, float]:
-        """Add the change of one operation; return how many completed and their cost in I/O operations."""
+        """Add the change of one operation. Return how many completed and their cost in I/O operations."""
         record, target = superblock.record, totals.operations[name]
         now = record.operations[name]
         operations = target.add(old, now)

@@ -45,7 +45,7 @@ class NfsCollector(Collector):
         zero_answers: answers that show a new mount at zero, as many as servers scrape this agent.
         about_host: further families of this host, collected for each answer.
         latency_objectives: stated seconds by class. A class without an objective has no series.
-        by_process: the load by process; None where it is off.
+        by_process: the load by process. None where it is off.
     """
 
     name = "nfs"

@@ -1,6 +1,6 @@
 """Every metric of `oci_filestorage`.
 
-Names, dimensions, units and statistics: "File System Metrics" of the OCI documentation, read 2026-09-05; `MountTargetIOPS` is named in the
+Names, dimensions, units and statistics: "File System Metrics" of the OCI documentation, read 2026-09-05. `MountTargetIOPS` is named in the
 white paper "OCI File Storage Performance Characteristics" only and is asked for where a tenancy is found to have it. Units
 follow that page where it does not contradict itself, and the charts where it does.
 """

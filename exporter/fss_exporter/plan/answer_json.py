@@ -1,4 +1,4 @@
-"""The answer of `plan` as JSON. Every key names its unit; unknown figures are null. Schema: docs/schemas/plan.json."""
+"""The answer of `plan` as JSON. Every key names its unit. Unknown figures are null. Schema: docs/schemas/plan.json."""
 
 import math
 from collections.abc import Sequence

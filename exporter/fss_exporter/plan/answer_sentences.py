@@ -139,7 +139,7 @@ def _job(scenario: Scenario) -> Iterator[str]:
 
 
 def differences(before: Scenario, after: Scenario) -> list[str]:
-    """What a change changes; unchanged figures are left out."""
+    """What a change changes. Unchanged figures are left out."""
     was, now = before.answer(), after.answer()
     old = {use.resource: use for use in (*was.mount_target, *was.clients)}
     lines = []
@@ -180,7 +180,7 @@ def _changed_results(before: CapacityAnswer, after: CapacityAnswer) -> list[str]
 
 
 def amount(value: float | None, unit: str) -> str:
-    """A figure with its unit; bytes as MB/s."""
+    """A figure with its unit. Bytes as MB/s."""
     if value is None:
         return units.NOT_KNOWN
     return f"{units.megabytes(value)} MB/s" if unit == "B/s" else f"{units.number(value)} {unit}"

@@ -11,7 +11,7 @@ from fss_exporter.model.utilisation import fullest
 
 
 def busiest_moment(history: Mapping[float, Traffic], limits: Limits | Ceilings) -> float:
-    """The moment, epoch seconds, that is nearest to a ceiling; cost and payload decide where no ceiling does."""
+    """The moment, epoch seconds, that is nearest to a ceiling. Cost and payload decide where no ceiling does."""
 
     def fullness(moment: float) -> tuple[float, float, float]:
         traffic = history[moment]
@@ -28,4 +28,4 @@ def ended(moment: float) -> str:
 
 
 LimitsOf = Callable[[str, str], Limits]
-"""Ceilings of the mount target at an address, with a shape; an empty shape is not known."""
+"""Ceilings of the mount target at an address, with a shape. An empty shape is not known."""

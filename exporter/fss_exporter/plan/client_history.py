@@ -28,7 +28,7 @@ def of_clients(
     Args:
         prometheus: the API.
         limits: ceilings of an address.
-        address: only this one; None for all.
+        address: only this one. None for all.
 
     Raises:
         SourceError: Prometheus does not answer.

@@ -12,7 +12,7 @@ _RECORDED = "--mountstats, --nfsiostat, --scrapes or --prometheus"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanInputs:
-    """The flags of `plan`; rates per second, sizes in bytes, times in seconds. None for a flag that is not given."""
+    """The flags of `plan`. Rates per second, sizes in bytes, times in seconds. None for a flag that is not given."""
 
     reads: float | None
     read_bandwidth: float | None

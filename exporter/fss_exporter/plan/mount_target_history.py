@@ -29,7 +29,7 @@ def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> di
     Args:
         prometheus: the API.
         limits: ceilings of a mount target.
-        address: only this mount target; None for all.
+        address: only this mount target. None for all.
 
     Raises:
         SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of that week.
@@ -50,7 +50,7 @@ def published(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> 
     Args:
         prometheus: the API.
         limits: ceilings of a mount target.
-        address: only this mount target; None for all.
+        address: only this mount target. None for all.
 
     Raises:
         SourceError: Prometheus does not answer.
@@ -86,7 +86,7 @@ def _histories(prometheus: Prometheus) -> dict[Target, dict[float, dict[str, flo
 
 
 def _mean(name: str, mount_target_id: str | None = None) -> str:
-    """Several pollers may look at one mount target; they see the same."""
+    """Several pollers may look at one mount target. They see the same."""
     of = selector("mount_target_id", mount_target_id)
     return f"max by (mount_target_id, mount_target) (avg_over_time({name}{of}[5m]))"
 

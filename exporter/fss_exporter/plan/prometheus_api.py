@@ -17,7 +17,7 @@ STEP_S = 300
 
 
 class WeekSeries(NamedTuple):
-    """One series: its labels, and its values by epoch second; NaN and infinity are 0."""
+    """One series: its labels, and its values by epoch second. NaN and infinity are 0."""
 
     labels: Mapping[str, str]
     values: tuple[tuple[float, float], ...]
@@ -28,7 +28,7 @@ class Prometheus:
 
     Args:
         get: returns the text of a path with its query.
-        now: end of the week, epoch seconds; None for now.
+        now: end of the week, epoch seconds. None for now.
     """
 
     def __init__(self, get: Callable[[str], str], now: float | None = None) -> None:
@@ -72,7 +72,7 @@ class Prometheus:
 
 
 def selector(label: str, value: str | None) -> str:
-    """`{label="value"}` that the value cannot leave; nothing for None."""
+    """`{label="value"}` that the value cannot leave. Nothing for None."""
     return "" if value is None else f"{{{label}={json.dumps(value, ensure_ascii=False)}}}"
 
 

@@ -40,7 +40,7 @@ def show_service(out: Console, case: ServiceCase) -> None:
 
 
 def _offers(case: ServiceCase) -> list[Offer]:
-    """Capacity of each type for the load; of each volume where several share the load."""
+    """Capacity of each type for the load. Of each volume where several share the load."""
     share = case.wanted.times(1 / (case.volumes or 1))
     every = offers(share, case.choice.service, case.target)
     return [one for one in every if case.choice.kind is None or one.kind is case.choice.kind]

@@ -35,7 +35,7 @@ class Scenario:
         return capacity_answer(self.load.traffic, self.limits, self.clients, self.target, self.mount_targets)
 
     def job_time(self) -> JobTime | None:
-        """How long a job takes; None for a workload that is a rate, or where no bound is known."""
+        """How long a job takes. None for a workload that is a rate, or where no bound is known."""
         if not self.load.is_job:
             return None
         traffic = self.load.traffic

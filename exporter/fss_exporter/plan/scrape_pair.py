@@ -18,7 +18,7 @@ def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: flo
     Args:
         names: of the two files, for messages.
         texts: `/metrics` of one agent, earlier and later.
-        seconds: between the scrapes; None to take the time from the scrapes.
+        seconds: between the scrapes. None to take the time from the scrapes.
 
     Raises:
         UsageError: the texts are not two scrapes of one agent in this order.

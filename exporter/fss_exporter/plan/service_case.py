@@ -62,11 +62,11 @@ class ServiceCase:
         return replace(self.clients, latency_seconds=latency, concurrency=concurrency)
 
     def in_flight(self, kind: ServiceType | None) -> InFlight | None:
-        """Requests in flight; None for a job, or without a latency."""
+        """Requests in flight. None for a job, or without a latency."""
         return None if self.load.is_job else in_flight(self.wanted, kind, self.clients.latency_seconds)
 
     def job_time(self) -> JobTime | None:
-        """How long a job takes; None for a rate, or where no bound is known."""
+        """How long a job takes. None for a rate, or where no bound is known."""
         if not self.load.is_job:
             return None
         hosts = self.hosts(self.choice.kind)
@@ -145,7 +145,7 @@ def _flow(flow: Flow) -> str:
 
 
 def overloaded(case: ServiceCase) -> list[Use]:
-    """Bounds of the clients that the load exceeds; none for a job."""
+    """Bounds of the clients that the load exceeds. None for a job."""
     return [] if case.load.is_job else [use for use in _client_uses(case) if (use.ratio or 0.0) > 1 + 1e-9]
 
 

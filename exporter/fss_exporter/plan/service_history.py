@@ -24,13 +24,13 @@ Resource = tuple[str, str]  # OCID and name
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
-    """Loads of file systems and volumes by name, from a poller; else loads of clients by address.
+    """Loads of file systems and volumes by name, from a poller. Else loads of clients by address.
 
     Args:
         prometheus: the API.
         service: name of the service.
-        ceilings: decide which moment is the busiest; without any, the limits that OCI publishes decide.
-        wanted: name, OCID or address of one; None for all.
+        ceilings: decide which moment is the busiest. Without any, the limits that OCI publishes decide.
+        wanted: name, OCID or address of one. None for all.
 
     Raises:
         SourceError: Prometheus does not answer, or knows nothing of the service.
@@ -45,7 +45,7 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted:
 
 
 def _of_clients(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
-    """Loads of the addresses of the service; of all addresses where no client names the service."""
+    """Loads of the addresses of the service. Of all addresses where no client names the service."""
     known = prometheus.at(f"last_over_time(fss_client_service_info{selector('service', service)}[7d])", prometheus.now)
     addresses = {labels.get("address", "") for labels, _ in known}
     loads = of_clients(prometheus, lambda _: ceilings, wanted)

@@ -59,7 +59,7 @@ def _payload(traffic: Traffic) -> float:
 
 
 def _transfers(inputs: PlanInputs) -> tuple[Transfers | None, Transfers | None]:
-    """Reads and writes with their rates; one of each a second where only sizes are stated."""
+    """Reads and writes with their rates. One of each a second where only sizes are stated."""
     if inputs.has_rates:
         return (
             _of_rate(inputs.reads, inputs.read_bandwidth, inputs.read_size or _DEFAULT_SIZE),

@@ -35,7 +35,7 @@ class HttpServer:
     Args:
         sockets: bound, listening, non-blocking.
         application: turns requests into responses.
-        tls: asked for each new connection; None for plain HTTP.
+        tls: asked for each new connection. None for plain HTTP.
         limits: numbers, bytes and times.
 
     Attributes:

@@ -9,13 +9,13 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One whole request; the listener hands over nothing less.
+    """One whole request. The listener hands over nothing less.
 
     Attributes:
         method: in capitals, as sent.
         path: percent-decoded, without query, starts with a slash.
         query: the part after `?`, as sent.
-        headers: by name in lower case; repeated ones are joined with a comma.
+        headers: by name in lower case. Repeated ones are joined with a comma.
         peer: address of the client, for the log.
         body: at most `Limits.body_bytes`.
     """

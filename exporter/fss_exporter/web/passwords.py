@@ -45,7 +45,7 @@ class Passwords:
         self._turns = FairTurns()
 
     async def check(self, authorization: str, client: str) -> Verdict:
-        """Whether an Authorization header names a user and their password; `client` is an address."""
+        """Whether an Authorization header names a user and their password. `client` is an address."""
         given = _credentials(authorization)
         if given is None:
             return Verdict.UNKNOWN

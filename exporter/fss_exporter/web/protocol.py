@@ -46,7 +46,7 @@ class Shared:
     Attributes:
         uvicorn: configuration of the protocol.
         state: uvicorn's own list of connections and requests.
-        tls: asked for each new connection; None for plain HTTP.
+        tls: asked for each new connection. None for plain HTTP.
         limits: numbers, bytes and times.
         connections: all that are open.
         log_once: for what clients do wrong.
@@ -105,7 +105,7 @@ class HttpConnection(H11Protocol):
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes of the response that the client has not taken; below TLS some more wait in the socket's transport."""
+        """Bytes of the response that the client has not taken. Below TLS some more wait in the socket's transport."""
         transports = {self.transport, self._socket_transport} - {None}
         return self.held_bytes + sum(transport.get_write_buffer_size() for transport in transports if transport)
 
@@ -178,7 +178,7 @@ class HttpConnection(H11Protocol):
             self.scope["state"].clear()
 
     def data_received(self, data: bytes) -> None:
-        """Read a request; its first byte starts its time limit."""
+        """Read a request. Its first byte starts its time limit."""
         if len(self.conn.trailing_data[0]) + len(data) > UNREAD_BYTES:
             self._shared.connections.close(self)
             return

@@ -13,7 +13,7 @@ class RateLimiter:
     """A bucket of tokens for each client.
 
     Args:
-        interval: seconds until a client may send one more request; 0 is no limit.
+        interval: seconds until a client may send one more request. 0 is no limit.
         burst: requests that a client may send at once.
         clock: seconds that never go back.
     """

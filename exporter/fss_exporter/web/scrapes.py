@@ -26,7 +26,7 @@ _FILTERS_AT_ONCE = 2
 
 
 class _Wanted(NamedTuple):
-    """What a scraper asks for; scrapers that ask for the same get the same bytes."""
+    """What a scraper asks for. Scrapers that ask for the same get the same bytes."""
 
     form: exposition.Format
     compress: bool
@@ -41,7 +41,7 @@ class Scrapes:
     """Answers scrapes.
 
     Args:
-        collect: all families; called by one thread at a time.
+        collect: all families. Called by one thread at a time.
         clock: seconds that never go back.
     """
 

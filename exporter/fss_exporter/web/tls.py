@@ -28,7 +28,7 @@ class ServerTls:
 
     Attributes:
         context: certificate, client CA, versions and ciphers.
-        allowed_sans: names of which a client certificate must have one; None lets every verified one in.
+        allowed_sans: names of which a client certificate must have one. None lets every verified one in.
     """
 
     context: ssl.SSLContext

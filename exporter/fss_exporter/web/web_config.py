@@ -1,7 +1,7 @@
 """The file behind `--web.config.file`, read as the Prometheus exporter-toolkit reads it.
 
 Every key of https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md (read 2026-11-20) is
-accepted with the same meaning; where Python's `ssl` cannot do what a value asks for, the value is refused rather than
+accepted with the same meaning. Where Python's `ssl` cannot do what a value asks for, the value is refused rather than
 half kept. An unknown key is a mistake, as it is there.
 """
 
@@ -206,7 +206,7 @@ def _protection_gone(content: Mapping[str, object], before: WebConfiguration, af
 
 
 def load(path: Path, before: WebConfiguration | None = None) -> WebConfiguration:
-    """Read the file; paths in it become relative to where it lies.
+    """Read the file. Paths in it become relative to where it lies.
 
     Args:
         path: the file.

@@ -1,4 +1,4 @@
-"""The web configuration in force: TLS for new connections; users, rate limit and headers for requests.
+"""The web configuration in force: TLS for new connections. Users, rate limit and headers for requests.
 
 A background loop looks at the file and the certificates it names every second and reads them again when one of them
 changed. A file that is wrong, empty or half written changes nothing: what was in force stays, and the log says what is wrong.
@@ -54,11 +54,11 @@ class WebConfigReload:
         self.loop = Worker("web_config", self.refresh, interval=lambda: _LOOK_SECONDS)
 
     def tls(self) -> ServerTls | None:
-        """How the next connection is secured; None for plain HTTP."""
+        """How the next connection is secured. None for plain HTTP."""
         return self._in_force.tls
 
     def guard(self, application: Application, *, open_paths: frozenset[str]) -> Application:
-        """The application behind users and rate limit, except for the open paths; the headers go on every response."""
+        """The application behind users and rate limit, except for the open paths. The headers go on every response."""
 
         async def guarded(request: Request) -> Response:
             in_force = self._in_force
@@ -72,7 +72,7 @@ class WebConfigReload:
         """Read the file again, changed or not.
 
         Raises:
-            ConfigError: it is wrong; what was in force stays.
+            ConfigError: it is wrong. What was in force stays.
         """
         with self._lock:
             self._in_force = self._read(self._in_force)
@@ -82,7 +82,7 @@ class WebConfigReload:
         """Read the file again if it, or a certificate it names, has changed and then stayed as it is for one round of `loop`.
 
         Raises:
-            ConfigError: the file is wrong; what was in force stays.
+            ConfigError: the file is wrong. What was in force stays.
         """
         with self._lock:
             now, last = tuple(map(_state, self._watched)), self._last_look
@@ -139,7 +139,7 @@ _State = tuple[int, int, int] | None
 
 
 def _state(path: Path) -> _State:
-    """Changes when the file does; a link that points elsewhere counts as a change."""
+    """Changes when the file does. A link that points elsewhere counts as a change."""
     try:
         status = path.stat()
     except OSError:

@@ -74,7 +74,7 @@ class Activity:
             self.pressure.cache_clear()
 
     def lives(self, resource_id: str, minute: int = _FOREVER) -> bool:
-        """Return whether a resource exists in a minute; by default, whether it still exists."""
+        """Return whether a resource exists in a minute. By default, whether it still exists."""
         return minute < self._gone.get(resource_id, _FOREVER + 1)
 
     def rate(self, links: Iterable[Link], of: Callable[[RequestMix], float]) -> Callable[[int], float]:

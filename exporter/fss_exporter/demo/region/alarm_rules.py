@@ -36,13 +36,13 @@ _DAY = 1440
 
 
 def minutes_of(duration: str) -> int | None:
-    """Return the whole minutes of an ISO 8601 duration; None for any other text."""
+    """Return the whole minutes of an ISO 8601 duration. None for any other text."""
     seconds = iso_seconds(duration)
     return seconds // 60 if seconds is not None and seconds % 60 == 0 else None
 
 
 def check_alarm(alarm: Alarm, tenancy: Tenancy) -> None:
-    """Check the fields of an alarm against each other and the tenancy; raise a Refusal for the first mistake."""
+    """Check the fields of an alarm against each other and the tenancy. Raise a Refusal for the first mistake."""
     if not {alarm["compartmentId"], alarm["metricCompartmentId"]} <= tenancy.compartment_ids:
         raise refusal.not_authorized_or_not_found("compartment")
     if alarm["metricCompartmentIdInSubtree"] and alarm["metricCompartmentId"] != tenancy.id:

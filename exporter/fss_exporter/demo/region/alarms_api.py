@@ -266,7 +266,7 @@ def epoch_of(moment: str) -> float:
 
 
 def _complete(given: dict[str, Any]) -> dict[str, Any]:
-    """Defaults filled in; a stream as destination forces RAW messages, documented: messageFormat."""
+    """Defaults filled in. A stream as destination forces RAW messages, documented: messageFormat."""
     body = DEFAULTS | given
     if any(".stream." in destination for destination in body["destinations"]):
         body["messageFormat"] = "RAW"

@@ -20,7 +20,7 @@ class DemoAccount:
 
     @classmethod
     def generate(cls, tenancy_id: str) -> "DemoAccount":
-        """Return a fresh key; takes about a tenth of a second."""
+        """Return a fresh key. Takes about a tenth of a second."""
         return cls(tenancy_id, ocid("user", "", tenancy_id), generate_private_key(public_exponent=65537, key_size=2048))
 
     @property

@@ -9,14 +9,14 @@ from fss_exporter.demo.region.requests_per_second import IDLE, RequestMix
 
 
 def ocid(kind: str, region: str, name: str) -> str:
-    """Return a well-formed OCID that depends only on the arguments; `region` is empty for global resources."""
+    """Return a well-formed OCID that depends only on the arguments. `region` is empty for global resources."""
     unique = b32encode(hashlib.sha256(f"{kind}/{region}/{name}".encode()).digest()).decode().lower().rstrip("=")
     return f"ocid1.{kind}.oc1.{region.replace('-', '_')}.aaaaaaaa{unique}"
 
 
 @dataclass(frozen=True, slots=True)
 class DemoCompartment:
-    """A compartment below the tenancy; `parent_id` is the tenancy's OCID for the first level."""
+    """A compartment below the tenancy. `parent_id` is the tenancy's OCID for the first level."""
 
     id: str
     name: str
@@ -81,7 +81,7 @@ class DemoMountTarget(DemoResource):
 
     @property
     def reserved_gigabytes(self) -> int | None:
-        """Capacity that a high-performance mount target reserves; None for a standard one."""
+        """Capacity that a high-performance mount target reserves. None for a standard one."""
         return self.observed_gbps * 1000 if self.observed_gbps and self.observed_gbps > 1 else None
 
     @property
@@ -150,7 +150,7 @@ class DemoConnector(DemoResource):
 
 @dataclass(frozen=True, slots=True)
 class LustreFileSystem(DemoResource):
-    """A file system of File Storage with Lustre; amounts are averages per second."""
+    """A file system of File Storage with Lustre. Amounts are averages per second."""
 
     subnet_id: str
     capacity_gb: int

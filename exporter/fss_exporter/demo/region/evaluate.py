@@ -2,7 +2,7 @@
 
 A point at minute t stands for the window of the interval that ends at t, (t - interval, t]. A stream without data in a
 window has no point there, and one without any point does not appear: there is no zero fill. Predicates give 1 and 0.
-How the dimensions of two joined queries are matched is not documented; here they must be equal.
+How the dimensions of two joined queries are matched is not documented. Here they must be equal.
 """
 
 import operator
@@ -100,7 +100,7 @@ _COMPUTE: Mapping[str, Callable[[float, float], float]] = {
 
 
 def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
-    """Result streams of an expression at the given minutes; streams without a point are left out."""
+    """Result streams of an expression at the given minutes. Streams without a point are left out."""
     lines = _evaluate(expression, source, minutes)
     return [line for line in lines if line.points]
 
@@ -182,7 +182,7 @@ def _query(query: Query, source: Source, minutes: Sequence[int]) -> list[ResultS
 
 
 def _groups(items: list[T], grouping: Grouping | None) -> list[tuple[dict[str, str], list[T]]]:
-    """Return streams merged by the dimensions of a grouping; a stream that lacks one of them is merged with its like."""
+    """Return streams merged by the dimensions of a grouping. A stream that lacks one of them is merged with its like."""
     if grouping is None:
         return [(dict(item.dimensions), [item]) for item in items]
     merged: dict[tuple[tuple[str, str], ...], list[T]] = {}
@@ -270,7 +270,7 @@ class _Window:
                 return _take(statistic, self._window(minute))
 
     def _absent(self, period: float | Duration | None, minute: int) -> float | None:
-        """1 without data in the window, 0 with; nothing for a stream that was silent for the whole detection period."""
+        """1 without data in the window, 0 with. Nothing for a stream that was silent for the whole detection period."""
         if self._window(minute):
             return 0.0
         reach = (period if isinstance(period, Duration) else DEFAULT_ABSENCE).minutes

@@ -2,7 +2,7 @@
 
     KIND[:OPERATION][,NAME=VALUE]...        429:SummarizeMetricsData,times=3
 
-OPERATION is an API operation, `*` stands for any run of characters. `times=N` heals the fault after N answers;
+OPERATION is an API operation, `*` stands for any run of characters. `times=N` heals the fault after N answers.
 `match=TEXT` limits the fault to requests with TEXT in target or body (a metric, an OCID).
 """
 
@@ -27,7 +27,7 @@ DATA_KINDS: Mapping[str, str] = {
     "gaps": "a `share` (0.1) of the points never arrives",
     "delete": "the resource called `resource` is gone",
 }
-"""Faults of the data; they count from the minute they are set."""
+"""Faults of the data. They count from the minute they are set."""
 
 DEFAULT_SECONDS: Mapping[str, float] = {"slow": 30.0, "late": 180.0}
 
@@ -109,7 +109,7 @@ class FaultBoard:
         self._lock = threading.Lock()
 
     def add(self, fault: Fault, since: int | None = None) -> None:
-        """Set a fault; a fault of the data counts from an epoch minute on."""
+        """Set a fault. A fault of the data counts from an epoch minute on."""
         with self._lock:
             if since is None:
                 self._wire.append(fault)
@@ -117,7 +117,7 @@ class FaultBoard:
                 self._data += (replace(fault, since=since),)
 
     def clear(self, minute: int) -> None:
-        """Heal everything; data of minutes before `minute` stay as spoilt as they are."""
+        """Heal everything. Data of minutes before `minute` stay as spoilt as they are."""
         with self._lock:
             self._wire.clear()
             self._data = tuple(replace(fault, until=minute) if fault.until is None else fault for fault in self._data)
@@ -128,7 +128,7 @@ class FaultBoard:
             return [*self._wire, *(fault for fault in self._data if fault.until is None)]
 
     def strike(self, kinds: Iterable[str], operation: str, text: str) -> Fault | None:
-        """Return the first fault of these kinds that hits a request; this uses up one of its `times`."""
+        """Return the first fault of these kinds that hits a request. This uses up one of its `times`."""
         with self._lock:
             for at, fault in enumerate(self._wire):
                 if fault.kind in kinds and fnmatchcase(operation, fault.operation) and fault.match in text:

@@ -77,14 +77,14 @@ class _Server(ThreadingHTTPServer):
 
 
 class HttpListener:
-    """Answers requests with a function until it is stopped; it can be started again."""
+    """Answers requests with a function until it is stopped. It can be started again."""
 
     def __init__(self, respond: Respond) -> None:
         self._respond = respond
         self._server: _Server | None = None
 
     def start(self, host: str, port: int) -> None:
-        """Listen; raises OSError where the address cannot be listened on."""
+        """Listen. Raises OSError where the address cannot be listened on."""
         self._server = _Server((host, port), self._respond)
         threading.Thread(target=self._server.serve_forever, args=(0.05,), name="demo-region", daemon=True).start()
 

@@ -158,7 +158,7 @@ class InventoryApi:
         return paged(found, call.query, self.largest_page)
 
     def _list_limits(self, call: Call) -> ApiAnswer:
-        """List the limit of mount targets by availability domain; a tenancy of more than 100 has a raised limit."""
+        """List the limit of mount targets by availability domain. A tenancy of more than 100 has a raised limit."""
         self._check_tenancy(call.query.compartment_id)
         if (call.query.service_name, call.query.name or _MOUNT_TARGET_LIMIT) != ("filesystem", _MOUNT_TARGET_LIMIT):
             return ApiAnswer([])

@@ -35,11 +35,11 @@ class Region:
     """One region of one tenancy, with faults on demand.
 
     Args:
-        tenancy: the resources; the small demo tenancy by default.
-        account: the user whose credentials are written down; a fresh key by default.
+        tenancy: the resources. The small demo tenancy by default.
+        account: the user whose credentials are written down. A fresh key by default.
         now: the time of the data, epoch seconds. Tests turn it by hand.
         limits: documented limits, lower ones in tests.
-        calls_per_second: by family of operations; an empty mapping throttles no call.
+        calls_per_second: by family of operations. An empty mapping throttles no call.
         seed: another seed gives other noise and other gaps.
     """
 
@@ -80,7 +80,7 @@ class Region:
     # -- requests
 
     def admit(self, operation: ApiOperation, request: ApiRequest) -> None:
-        """Refuse a request before it counts against a limit; the demo admits every request."""
+        """Refuse a request before it counts against a limit. The demo admits every request."""
 
     def respond(self, request: ApiRequest) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body of the answer to a request."""
@@ -89,16 +89,16 @@ class Region:
         return answer.status, headers, self.spoil(operation, request, headers, answer.content)
 
     def spoil(self, _o: ApiOperation | None, _r: ApiRequest, _headers: dict[str, str], content: bytes) -> bytes:
-        """Return the body that is sent, and headers changed in place; the demo changes nothing."""
+        """Return the body that is sent, and headers changed in place. The demo changes nothing."""
         return content
 
     def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Listen; port 0 takes a free one. Raises OSError where the address cannot be listened on."""
+        """Listen. Port 0 takes a free one. Raises OSError where the address cannot be listened on."""
         self._dispatcher.stopping.clear()
         self._listener.start(host, port)
 
     def stop(self) -> None:
-        """Close every connection; slow answers are cut short."""
+        """Close every connection. Slow answers are cut short."""
         self._dispatcher.stopping.set()
         self._listener.stop()
 
@@ -129,7 +129,7 @@ class Region:
     # -- faults and load
 
     def add_fault(self, fault: str | Fault) -> None:
-        """Set a fault, from now on; text is read by `FaultKinds.parse`.
+        """Set a fault, from now on. Text is read by `FaultKinds.parse`.
 
         Raises:
             UsageError: the text is no fault, or the region has no such operation.
@@ -145,7 +145,7 @@ class Region:
             self.fault_board.add(fault, self.minute if fault.kind in self.fault_kinds.data else None)
 
     def clear_faults(self) -> None:
-        """Heal every fault; deleted resources stay deleted."""
+        """Heal every fault. Deleted resources stay deleted."""
         self.fault_board.clear(self.minute)
 
     def faults(self) -> list[Fault]:

@@ -31,7 +31,7 @@ Value = Callable[[int], float | None]  # The raw value of a minute; None where n
 
 @dataclass(frozen=True, slots=True)
 class PublishedStream:
-    """One metric stream. `resource_id` is the OCID of the publisher; the stream ends with this resource."""
+    """One metric stream. `resource_id` is the OCID of the publisher. The stream ends with this resource."""
 
     compartment_id: str
     resource_id: str

@@ -20,7 +20,7 @@ from fss_exporter.oci.mql import Duration, Expression, QueriedMetric, Selector, 
 
 @dataclass(frozen=True, slots=True)
 class RegionLimits:
-    """Documented limits of Monitoring; tests lower them."""
+    """Documented limits of Monitoring. Tests lower them."""
 
     streams: int = 2000  # in one answer of SummarizeMetricsData, documented: MetricData
     points: int = 100_000  # likewise
@@ -71,7 +71,7 @@ class MonitoringApi:
     # -- ListMetrics
 
     def list_metrics(self, call: Call) -> ApiAnswer:
-        """ListMetrics. Deleted resources stay listed; `groupBy` makes `dimensionFilters` void, both documented."""
+        """ListMetrics. Deleted resources stay listed. `groupBy` makes `dimensionFilters` void, both documented."""
         query, wanted = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
         entries = self.store.definitions(self.minute, scope, first_only=bool(wanted.group_by))
@@ -158,7 +158,7 @@ class MonitoringApi:
     # -- PostMetricData
 
     def post(self, call: Call) -> ApiAnswer:
-        """PostMetricData: streams without a mistake are taken, the others are named; ATOMIC takes all or nothing."""
+        """PostMetricData: streams without a mistake are taken, the others are named. ATOMIC takes all or nothing."""
         details = call.body
         if len(details.metric_data) > self.limits.posted_streams:
             raise refusal.invalid(
@@ -215,7 +215,7 @@ def parsed_query(text: str) -> Expression:
 
 
 def epoch(moment: datetime) -> float:
-    """Return epoch seconds; a time without zone is UTC."""
+    """Return epoch seconds. A time without zone is UTC."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
@@ -229,7 +229,7 @@ def _fits(entry: Definition, wanted: Any) -> bool:
 
 
 def _wildcard(pattern: str) -> Callable[[str], bool]:
-    """`*` stands for any run of characters, `|` for or; nothing else is special."""
+    """`*` stands for any run of characters, `|` for or. Nothing else is special."""
     literal = re.sub(r"[][?]", lambda found: f"[{found[0]}]", pattern)
     compiled = re.compile("|".join(translate(part.strip()) for part in literal.split("|")))
     return lambda text: compiled.match(text) is not None
@@ -254,7 +254,7 @@ def _metric(entry: Definition) -> dict[str, Any]:
 
 
 def _grouped(found: Iterable[Definition], fields: Iterable[str]) -> list[dict[str, Any]]:
-    """Return one entry for each combination of the fields; the other fields are null."""
+    """Return one entry for each combination of the fields. The other fields are null."""
     kept = set(fields)
     shown = {tuple((name, value) for name, value in _metric(entry).items() if name in kept): None for entry in found}
     blank = dict.fromkeys(("name", "namespace", "resourceGroup", "compartmentId", "dimensions"))

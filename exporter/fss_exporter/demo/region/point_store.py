@@ -78,7 +78,7 @@ class PointStore:
         return self._streams[key]
 
     def published(self, number: int, stream: PublishedStream, minute: int) -> float | None:
-        """Return the value a stream publishes for a minute, sooner or later; None where no value comes."""
+        """Return the value a stream publishes for a minute, sooner or later. None where no value comes."""
         if not self._activity.lives(stream.resource_id, minute):
             return None
         gaps = self._faults.spoiling("gaps", minute)
@@ -115,7 +115,7 @@ class PointStore:
         Args:
             minute: decides the spelling of names.
             scope: OCIDs of the compartments.
-            first_only: one stream of each metric is enough; a large tenancy has 100,000 streams.
+            first_only: one stream of each metric is enough. A large tenancy has 100,000 streams.
         """
         for metric in published_metrics():
             name = self.spelling(metric.name, minute)

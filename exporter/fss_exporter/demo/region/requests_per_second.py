@@ -56,5 +56,5 @@ IDLE = RequestMix()  # No request at all
 
 
 def bucket_of(size: int) -> str:
-    """Return the size bucket of a request; larger requests than the last bucket count there."""
+    """Return the size bucket of a request. Larger requests than the last bucket count there."""
     return next((name for name, largest in SIZE_BUCKETS.items() if size <= largest), "64KiB_to_1MiB")

@@ -131,7 +131,7 @@ def large(
     """Standard mount targets, all alike, each with file systems of its own.
 
     Args:
-        mount_targets: number of mount targets, spread evenly over the compartments; at most 65,000.
+        mount_targets: number of mount targets, spread evenly over the compartments. At most 65,000.
         file_systems_each: file systems behind each.
         compartments: first-level compartments.
         region: name of the region.

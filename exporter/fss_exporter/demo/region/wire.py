@@ -36,7 +36,7 @@ CALLS_PER_SECOND: Mapping[str, int] = {
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """One HTTP request. `target` is path and query as sent; `headers` are by lower-case name."""
+    """One HTTP request. `target` is path and query as sent. `headers` are by lower-case name."""
 
     method: str
     target: str
@@ -64,7 +64,7 @@ class Throttle:
         self._lock = threading.Lock()
 
     def __call__(self, family: str) -> None:
-        """Count one call; raise 429 TooManyRequests above the limit."""
+        """Count one call. Raise 429 TooManyRequests above the limit."""
         if family not in self._limits:
             return
         with self._lock:

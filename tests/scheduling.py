@@ -1,0 +1,48 @@
+"""Which worker of pytest-xdist runs which tests, and when.
+
+A file runs in one worker, because its tests share servers. Files that take long begin first, so that no worker waits for one at the end.
+"""
+
+from xdist.scheduler import LoadFileScheduling
+
+SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/artefacts/test_command_pages.py"})
+"""Files that take long and share nothing: their tests run wherever a worker is free."""
+
+LONG = """
+tests/deploy/test_packages.py
+tests/oci/test_poll_faults.py
+tests/demo/test_command.py
+tests/e2e/test_status_page.py
+tests/oci/test_service_metrics.py
+tests/e2e/test_faults.py
+tests/rules/test_incidents.py
+tests/cli/test_doctor_account.py
+tests/artefacts/test_command_pages.py
+tests/e2e/test_dashboards_live.py
+tests/e2e/test_node_exporter_rules.py
+tests/deploy/test_release.py
+tests/e2e/test_alerting.py
+tests/e2e/test_secured_scrape.py
+tests/e2e/test_clock.py
+tests/e2e/test_accessibility.py
+tests/oci/test_utilization_publisher.py
+tests/calibrate/test_hidden_costs.py
+tests/web/test_attacks.py
+tests/cli/test_serve.py
+tests/cli/test_terminal.py
+tests/cli/test_main.py
+""".split()
+"""Files in the order in which they begin. All other files follow in random order."""
+
+
+def turn(path: str) -> int:
+    """The place of a file in the order."""
+    return LONG.index(path) if path in LONG else len(LONG)
+
+
+class LongestFirst(LoadFileScheduling):
+    """One file to one worker, in the order of the collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return nodeid if path in SPREAD else path

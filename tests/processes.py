@@ -17,8 +17,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-PATIENCE_S = 30.0
-"""How long a condition may take to come true on a busy machine."""
+PATIENCE_S = 120.0
+"""How long a condition may take to come true on a busy machine, where all takes ten times as long as alone."""
+
+PROMPT_S = 60.0
+"""How long something may take that must not wait for another. Give the other thing `NEVER_S`."""
+
+NEVER_S = 3600.0
+"""A time-out or a delay that no test sees the end of."""
 
 
 def require(command: str, package: str) -> str:
@@ -40,7 +46,7 @@ def wait_for(condition: Callable[[], T], what: str, patience_s: float = PATIENCE
 
 def get(url: str, headers: dict[str, str] | None = None) -> str:
     """The body of a page."""
-    with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=10) as response:
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=PATIENCE_S) as response:
         return str(response.read().decode())
 
 
@@ -62,7 +68,7 @@ def process(command: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
         finally:
             running.terminate()
             try:
-                running.wait(10)
+                running.wait(30)
             except subprocess.TimeoutExpired:
                 running.kill()
 
@@ -142,7 +148,6 @@ def demo(directory: Path, *flags: str) -> Iterator[str]:
         wait_for(
             lambda: all(series in get(f"{url}/metrics") for series in polled),
             f"the first poll of the demo, see {log}",
-            2 * PATIENCE_S,
         )
         yield url
 

@@ -40,7 +40,7 @@ def turn(path: str) -> int:
     return LONG.index(path) if path in LONG else len(LONG)
 
 
-class LongestFirst(LoadFileScheduling):
+class LongestFirst(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
     """One file to one worker, in the order of the collection."""
 
     def _split_scope(self, nodeid: str) -> str:

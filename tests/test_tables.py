@@ -108,7 +108,7 @@ def on_a_terminal(tmp_path: Path, **environment: str) -> str:
             if not part:
                 break
             text += part
-        running.wait(30)
+        running.wait(120)
     os.close(lead)
     return text.decode()
 

@@ -51,14 +51,14 @@ def test_ctrl_c_removes_it(tmp_path: Path) -> None:
     with working(tmp_path) as (process, own):
         assert own.is_dir()
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(120)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_kill_9_leaves_is_removed_by_the_next_run(tmp_path: Path) -> None:
     with working(tmp_path) as (process, own):
         process.kill()
-        process.wait(30)
+        process.wait(120)
     assert (own / "file").exists()
     assert remove_leftovers(tmp_path) == [own]
     assert list(tmp_path.iterdir()) == []

@@ -45,7 +45,7 @@ def ask_process(*arguments: object, **environment: str) -> Answer:
         text=True,
         cwd=ROOT,
         env=os.environ | environment,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     return Answer(done.returncode, done.stdout, done.stderr)

@@ -8,7 +8,7 @@ EXAMPLE = Path(__file__).parents[2] / "deploy" / "fss-exporter.example.yml"
 
 def check(path: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        ["fss-exporter", "config", "check", path], check=False, capture_output=True, text=True, timeout=60
+        ["fss-exporter", "config", "check", path], check=False, capture_output=True, text=True, timeout=120
     )
 
 

@@ -110,7 +110,7 @@ def test_no_mount_point_is_touched(tmp_path: Path, server: int) -> None:
     )
     line = [sys.executable, "-c", watched, "doctor", str(directory), *ALONE, *host(tmp_path, server)]
     # readline, where pytest imports it, leaves COLUMNS behind Python's back; os.environ has none.
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, env=dict(os.environ))
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     assert f"directory: {directory}: 0 entries" in done.stdout
 
@@ -160,7 +160,7 @@ def test_an_agent_without_the_sdk_checks_the_client(tmp_path: Path, server: int)
     flags = (*host(tmp_path, server), "--metadata-url", "", "--no-connect")
     for more, code, words in (((), 0, "Client"), (("--account",), 2, "is not installed, so OCI cannot be asked")):
         line = [sys.executable, "-c", blocked, "doctor", *flags, *more]
-        done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
+        done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False, env=dict(os.environ))
         assert done.returncode == code, done.stdout + done.stderr
         assert words in done.stdout
 

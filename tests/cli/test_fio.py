@@ -193,5 +193,5 @@ def test_a_full_network_card_is_not_a_lack_of_depth(tmp_path: Path) -> None:
 def test_standard_input_is_a_report() -> None:
     command = [*COMMAND, "fio", "-", "--output", "json"]
     text = (REPORTS / "normal.txt").read_text()
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=True)
     assert json.loads(done.stdout)["groups"][0]["depth"] == 64

@@ -76,7 +76,7 @@ def test_an_interrupt_ends_it_without_a_trace() -> None:
         assert running.stdout is not None
         assert running.stdout.readline()
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=20)
+        _, err = running.communicate(timeout=120)
     assert running.returncode == 130
     assert "Traceback" not in err
 
@@ -93,7 +93,7 @@ def test_a_reader_that_goes_away_ends_it_without_a_trace() -> None:
         running.stdout.readline()
         running.stdout.close()
         err = running.stderr.read()
-        running.wait(20)
+        running.wait(120)
     assert "Traceback" not in err
 
 

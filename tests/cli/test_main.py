@@ -13,7 +13,7 @@ from fss_exporter.errors import CloudError, ConfigError, MqlError, UsageError
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fss_exporter", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def raising(error: Exception) -> click.Group:
@@ -57,7 +57,7 @@ def test_help_shows_every_summary_whole() -> None:
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"]], ids=repr)
 def test_help_and_version_import_no_command(arguments: list[str]) -> None:
     code = f"import sys; from fss_exporter.cli.main import run; run({arguments}); print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     heavy = {"fss_exporter.settings", "pydantic", "yaml", "rich", "oci", "prometheus_client", "asyncio", "jinja2"}
     assert heavy & set(done.stderr.split()) == set()
 
@@ -75,7 +75,7 @@ def test_a_full_disk_is_told_in_one_line(output: str) -> None:
     """Every command writes as this one does."""
     command = [sys.executable, "-m", "fss_exporter", "plan", "--reads", "5", "--output", output]
     with open("/dev/full", "w") as full:  # noqa: PTH123  # a device
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
 
     assert done.returncode == 1
     assert done.stderr == "fss-exporter: the output cannot be written: No space left on device\n"
@@ -158,7 +158,7 @@ def test_a_command_whose_part_is_not_installed_says_so_and_costs_the_others_noth
 def test_a_shell_gets_its_completion(shell: str) -> None:
     environment = {**os.environ, "_FSS_EXPORTER_COMPLETE": f"{shell}_source"}
     script = subprocess.run(
-        ["fss-exporter"], env=environment, capture_output=True, text=True, check=False, timeout=60
+        ["fss-exporter"], env=environment, capture_output=True, text=True, check=False, timeout=120
     ).stdout
     assert "_FSS_EXPORTER_COMPLETE" in script
 
@@ -169,6 +169,6 @@ def test_a_shell_gets_its_completion(shell: str) -> None:
 def test_commands_and_flags_are_completed(words: str, number: int, offered: str) -> None:
     environment = {"COMP_WORDS": words, "COMP_CWORD": str(number), "_FSS_EXPORTER_COMPLETE": "bash_complete"}
     done = subprocess.run(
-        ["fss-exporter"], env=os.environ | environment, capture_output=True, text=True, check=False, timeout=60
+        ["fss-exporter"], env=os.environ | environment, capture_output=True, text=True, check=False, timeout=120
     )
     assert done.stdout == f"plain,{offered}\n"

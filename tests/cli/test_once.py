@@ -133,7 +133,7 @@ def test_runs_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
     command = [require("fss-exporter", "this project"), "once", f"--path.procfs={root}", f"--output={output}"]
     codes: list[int] = []
     threads = [
-        threading.Thread(target=lambda: codes.append(subprocess.run(command, check=False, timeout=100).returncode))
+        threading.Thread(target=lambda: codes.append(subprocess.run(command, check=False, timeout=300).returncode))
         for _ in range(4)
     ]
     for thread in threads:
@@ -170,7 +170,7 @@ def test_node_exporter_takes_the_file(tmp_path: Path) -> None:
 
 def _answer(port: int) -> str:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as answer:
             text: str = answer.read().decode()
             return text
     except OSError:

@@ -135,7 +135,7 @@ def closed(stream: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
 
 
@@ -165,7 +165,7 @@ class TestATerminalThatIsNotThere:
         os.close(reader)
         try:
             command = [sys.executable, "-m", "fss_exporter", *arguments]
-            done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+            done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
         finally:
             os.close(writer)
         assert (done.returncode, done.stderr) == (1, "")
@@ -185,7 +185,7 @@ class TestATerminalThatIsOdd:
         file.write_text('oci: {compartments: ["→ grün 東京"]}', encoding="utf-8")
         command = [sys.executable, "-m", "fss_exporter", "config", "check", str(file)]
         environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
-        done = subprocess.run(command, capture_output=True, env=environment, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, env=environment, check=False, timeout=120)
         assert (done.returncode, done.stderr) == (0, b"")
         # click takes ascii for a mistake and writes UTF-8
         assert ("→".encode() if encoding == "ascii" else b"\\u2192") in done.stdout

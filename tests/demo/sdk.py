@@ -46,7 +46,7 @@ class Clients:
             retry_strategy=NoneRetryStrategy(),
             circuit_breaker_strategy=NoCircuitBreakerStrategy(),
             skip_deserialization=self.raw,
-            timeout=(3, 10),
+            timeout=(60, 60),
         )
 
     @cached_property

@@ -44,7 +44,7 @@ class Demo:
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        return self.process.wait(10)
+        return self.process.wait(120)
 
 
 @contextmanager

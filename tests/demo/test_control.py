@@ -12,7 +12,7 @@ JSON = {"content-type": "application/json"}
 
 
 def ask(region: Region, method: str, path: str, body: object = None, headers: dict[str, str] = JSON) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection(region.url.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(region.url.removeprefix("http://"), timeout=120)
     try:
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = connection.getresponse()

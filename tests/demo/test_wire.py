@@ -95,7 +95,7 @@ def test_a_method_a_path_does_not_have_is_not_allowed(method: str, path: str, re
 
 def test_errors_are_json_with_code_and_message_even_for_strangers(region: Region) -> None:
     with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(f"{region.url}/nothing/here", timeout=10)
+        urllib.request.urlopen(f"{region.url}/nothing/here", timeout=120)
     with caught.value as answer:
         body = json.loads(answer.read())
         assert answer.headers["content-type"] == "application/json"

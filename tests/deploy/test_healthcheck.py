@@ -18,7 +18,7 @@ USERS = "basic_auth_users:\n  prometheus: $2y$10$jB0r6WYWPr8Z1lOeX6K4Kenq8ySeeRP
 
 
 def health(port: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run((sys.executable, CHECK, str(port)), capture_output=True, text=True, check=False, timeout=30)
+    return subprocess.run((sys.executable, CHECK, str(port)), capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.mark.parametrize(

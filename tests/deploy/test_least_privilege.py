@@ -25,7 +25,7 @@ STRIPPED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs
 
 
 def stripped(*command: str) -> str:
-    return subprocess.run((*HOST, *STRIPPED, *command), capture_output=True, text=True, check=True, timeout=30).stdout
+    return subprocess.run((*HOST, *STRIPPED, *command), capture_output=True, text=True, check=True, timeout=120).stdout
 
 
 def test_the_environment_of_this_test_has_no_capability() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.processes import PATIENCE_S
 
 from fss_exporter.cli.assets import write
 from fss_exporter.oci.metric_table import METRICS
@@ -37,7 +38,7 @@ SERVERS = sorted(name for name in YAML if name.startswith("prometheus"))
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def server_file(name: str, folder: Path) -> Path:
@@ -185,8 +186,8 @@ def test_a_real_prometheus_scrapes_clients_and_writes_to_the_centre(tmp_path: Pa
         prometheus("prometheus-agent.yml", for_agent, tmp_path / "a", "--enable-feature=agent", "--storage.agent.path"),
         prometheus("prometheus-cell.yml", for_cell, tmp_path / "c", "--storage.tsdb.path"),
     ):
-        assert written_by_agent.wait(45)
-        assert written_by_cell.wait(45)
+        assert written_by_agent.wait(PATIENCE_S)
+        assert written_by_cell.wait(PATIENCE_S)
 
 
 def test_the_drop_ins_are_settings_of_a_unit() -> None:

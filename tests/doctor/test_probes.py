@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from tests.processes import PATIENCE_S
 
 from fss_exporter.doctor import probes
 from fss_exporter.instance_metadata import InstanceMetadata, read_instance_metadata
@@ -41,15 +42,15 @@ def metadata(status: int, body: bytes) -> Iterator[str]:
 
 def test_a_listening_port_tells_the_round_trip() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        found = probes.connect("127.0.0.1", server.getsockname()[1], 2.0)
+        found = probes.connect("127.0.0.1", server.getsockname()[1], PATIENCE_S)
     assert found.seconds is not None
-    assert 0 < found.seconds < 2
+    assert 0 < found.seconds < PATIENCE_S
 
 
 def test_a_closed_port_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    found = probes.connect("127.0.0.1", port, 2.0)
+    found = probes.connect("127.0.0.1", port, PATIENCE_S)
     assert found.seconds is None
     assert found.error == "Connection refused"
 

@@ -78,7 +78,7 @@ def visit(
             f"--screenshot={picture}" if picture else "--dump-dom",
             url,
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return Browsed(done.stdout, done.stderr)
 
 

@@ -31,7 +31,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("axe")
     for name in ("package.json", "package-lock.json"):
         shutil.copy(AXE / name, folder)
-    subprocess.run([npm, "ci", "--silent", "--no-audit", "--no-fund"], cwd=folder, check=True, timeout=100)
+    subprocess.run([npm, "ci", "--silent", "--no-audit", "--no-fund"], cwd=folder, check=True, timeout=500)
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 

@@ -17,13 +17,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.processes import get, require, wait_for
+from tests.processes import NEVER_S, PROMPT_S, get, require, wait_for
 from tests.region import Region, small
 
 from fss_exporter.demo.recorded_clients import ClientMount, Clients
-
-PROMPT_S = 4.5
-"""Less than any time-out of the exporter; far less where the machine has nothing else to do."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Running:
     def connect(self) -> socket.socket:
         """An open connection."""
         host, _, port = self.url.removeprefix("http://").rpartition(":")
-        return socket.create_connection((host, int(port)), timeout=20)
+        return socket.create_connection((host, int(port)), timeout=PROMPT_S)
 
     def logged(self, words: str) -> bool:
         """Whether the log says so."""
@@ -141,11 +138,9 @@ def test_ten_thousand_connections_opened_and_left_do_not_keep_a_scrape_out(tmp_p
 
 def test_a_hundred_scrapers_at_once_all_get_an_answer(tmp_path: Path) -> None:
     with serve(tmp_path) as running, ThreadPoolExecutor(100) as scrapers:
-        begun = time.monotonic()
         bodies = list(scrapers.map(lambda _: get(f"{running.url}/metrics"), range(300)))
 
         assert all("fss_client_operations_total" in body for body in bodies)
-        assert time.monotonic() - begun < 30
 
 
 def test_a_full_disk_behind_the_log_costs_the_log_only(tmp_path: Path) -> None:
@@ -163,7 +158,7 @@ def test_a_full_disk_behind_the_log_costs_the_log_only(tmp_path: Path) -> None:
                     partial(_says, address, f'fss_collector_success{{collector="nfs"}} {value}'), "what to log about"
                 )
             process.terminate()
-            assert process.wait(10) == 0
+            assert process.wait(PROMPT_S) == 0
         finally:
             process.kill()
 
@@ -218,7 +213,7 @@ def test_a_file_system_that_takes_no_byte_changes_nothing(tmp_path: Path) -> Non
             wait_for(lambda: _serves(address), "an answer")
             assert "fss-exporter" in get(f"http://{address}/")
             process.terminate()
-            _, said = process.communicate(timeout=10)
+            _, said = process.communicate(timeout=PROMPT_S)
         finally:
             process.kill()
     assert process.returncode == 0
@@ -232,18 +227,19 @@ def test_killed_in_the_middle_of_a_reading_it_starts_again_on_the_same_address(t
         with serve(tmp_path, address=address) as running, running.connect() as connection:
             connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
             running.process.send_signal(signal.SIGKILL)
-            running.process.wait(10)
+            running.process.wait(PROMPT_S)
 
 
 @contextmanager
 def polled_region(directory: Path) -> Iterator[tuple[Region, list[str]]]:
     """A demo region that answers no SummarizeMetricsData in time, and the flags to poll it."""
     with Region(small(), calls_per_second={}) as region:
-        region.add_fault("slow:SummarizeMetricsData,seconds=30")
+        region.add_fault(f"slow:SummarizeMetricsData,seconds={NEVER_S:.0f}")
         api_keys = region.account.write_config(directory, region.tenancy.region)
         settings = directory / "settings.yml"
         settings.write_text(
-            f"oci: {{config_file: {api_keys}, endpoint: '{region.url}', calls_per_second: 9.9, compartments: [storage]}}"
+            f"oci: {{config_file: {api_keys}, endpoint: '{region.url}', calls_per_second: 9.9, compartments: [storage],"
+            " read_timeout: 600, answer_timeout: 600}"
         )
         yield region, ["--no-collector.nfs", "--collector.oci", f"--config.file={settings}"]
 
@@ -257,7 +253,7 @@ def test_killed_in_the_middle_of_a_poll_it_polls_again_after_a_start(tmp_path: P
         with serve(tmp_path, *flags) as running:
             wait_for(partial(in_the_middle_of_a_poll, region), "a poll that hangs")
             running.process.send_signal(signal.SIGKILL)
-            running.process.wait(10)
+            running.process.wait(PROMPT_S)
         region.clear_faults()
         with serve(tmp_path, *flags) as running:
             wait_for(lambda: running.value('fss_collector_success{collector="oci"}') == 1, "a whole poll")
@@ -288,7 +284,7 @@ def test_a_poll_that_hangs_holds_up_neither_health_nor_scrapes_nor_the_end(tmp_p
 
         begun = time.monotonic()
         running.process.terminate()
-        assert running.process.wait(10) == 0
+        assert running.process.wait(PROMPT_S) == 0
         assert time.monotonic() - begun < PROMPT_S
         assert running.logged("msg=stopped")
 
@@ -307,7 +303,7 @@ def test_a_reading_that_hangs_fails_health_and_readiness_with_the_name_of_the_lo
                 with refused:
                     return refused.code, refused.read().decode()
 
-        wait_for(lambda: answer("/-/healthy")[0] == 503, "the loop to be called stalled", 60)
+        wait_for(lambda: answer("/-/healthy")[0] == 503, "the loop to be called stalled")
         assert "not healthy: loop nfs is stalled" in answer("/-/healthy")[1]
         assert "not ready: loop nfs is stalled" in answer("/-/ready")[1]
         assert running.value('fss_collector_success{collector="nfs"}') == 0

@@ -39,7 +39,7 @@ def metadata(body: bytes) -> Iterator[str]:
 def asked(url: str) -> InstanceNetwork:
     network = InstanceNetwork(url)
     network.start()
-    network.wait(30)
+    network.wait(120)
     return network
 
 
@@ -60,7 +60,7 @@ def test_the_agent_exports_the_bandwidth_of_its_instance(tmp_path: Path) -> None
     with metadata(b'{"shapeConfig": {"networkingBandwidthInGbps": 4.0}}') as url:
         agent = NfsAgent(NfsFlags(procfs=tmp_path, metadata_url=url), {}, BY_NAME)
         agent.network.start()
-        agent.network.wait(30)
+        agent.network.wait(120)
         (found,) = [one for one in agent.collector.collect() if one.name == NAME]
     assert [(sample.labels, sample.value) for sample in found.samples] == [({}, 500e6)]
 

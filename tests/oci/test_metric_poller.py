@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from tests.oci.world import Clock, World
+from tests.processes import NEVER_S, PROMPT_S, wait_for
 from tests.region import Region
 
 from fss_exporter.background import EndLoop
@@ -85,11 +86,7 @@ def polling(
 
 
 def until(condition: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if condition():
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("it did not happen within thirty seconds")
+    wait_for(condition, "it to happen")
 
 
 def test_a_region_is_published_while_another_one_still_polls() -> None:
@@ -146,32 +143,36 @@ def test_credentials_that_cannot_be_used_are_told_once_and_tried_again(caplog: p
 @pytest.fixture
 def slow_region(regions: Callable[..., Region]) -> Region:
     region = regions(now=time.time)
-    region.add_fault("slow,seconds=30")
+    region.add_fault(f"slow,seconds={NEVER_S:.0f}")
     return region
+
+
+LONG = "poll_interval: 600\n  stale_after: 900\n  read_timeout: 600\n  answer_timeout: 600"
+"""Longer than all that a test waits for."""
 
 
 def cloud(region: Region, path: Path, extra: str = "") -> Cloud:
     config = region.account.write_config(path.parent, region.tenancy.region)
-    path.write_text(f"oci:\n  config_file: {config}\n  endpoint: {region.url}\n  calls_per_second: 9\n{extra}")
+    path.write_text(
+        f"oci:\n  config_file: {config}\n  endpoint: {region.url}\n  calls_per_second: 9\n  {LONG}\n{extra}"
+    )
     return Cloud(lambda: load(path))
 
 
-def test_stop_returns_within_a_second_in_the_middle_of_a_call(slow_region: Region, tmp_path: Path) -> None:
+def test_stop_does_not_wait_for_the_end_of_a_call(slow_region: Region, tmp_path: Path) -> None:
     running = cloud(slow_region, tmp_path / "c.yml")
     running.start()
     until(lambda: sum(slow_region.calls.values()) > 0)
     began = time.monotonic()
     running.stop()
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < PROMPT_S
 
 
 def test_stop_cuts_the_wait_between_polls_off(regions: Callable[..., Region], tmp_path: Path) -> None:
     running = cloud(regions(now=time.time), tmp_path / "c.yml", "  compartments: [storage]\n")
     running.start()
     until(running.is_ready)
-    began = time.monotonic()
     running.stop()
-    assert time.monotonic() - began < 1
     until(lambda: not any(thread.name == "fss-oci" for thread in threading.enumerate()))
 
 
@@ -181,7 +182,7 @@ def test_a_scrape_does_not_wait_for_the_cloud(slow_region: Region, tmp_path: Pat
     until(lambda: sum(slow_region.calls.values()) > 0)
     began = time.monotonic()
     names = {family.metric.name for family in running.source.collect()}
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < PROMPT_S
     assert "fss_oci_api_budget_requests_per_second" in names
     assert not any(name.startswith("fss_mount_target") for name in names)
     running.stop()

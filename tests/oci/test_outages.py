@@ -195,16 +195,16 @@ def test_regions_do_not_wait_for_each_other() -> None:
 
     def work(name: str) -> None:
         if name == "slow":
-            assert leave.wait(60)
+            assert leave.wait(120)
         else:
             done.set()
 
     thread = threading.Thread(target=each_region, args=(["slow", "fast"], work), daemon=True)
     thread.start()
-    assert done.wait(60)
+    assert done.wait(120)
     assert thread.is_alive()
     leave.set()
-    thread.join(60)
+    thread.join(120)
     assert not thread.is_alive()
 
 

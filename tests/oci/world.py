@@ -104,7 +104,7 @@ class World:
 
 def reach(endpoints: Mapping[str, str] | None = None, **seconds: float) -> Reach:
     """Endpoints and time-outs of a session; time-outs are short enough for tests unless `seconds` says otherwise."""
-    times = {"connect_timeout_seconds": 3.0, "read_timeout_seconds": 10.0, "answer_timeout_seconds": 30.0}
+    times = {"connect_timeout_seconds": 60.0, "read_timeout_seconds": 60.0, "answer_timeout_seconds": 60.0}
     return Reach(endpoints or {}, **(times | seconds))
 
 

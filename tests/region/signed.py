@@ -23,7 +23,7 @@ class Signed:
 
     def send(self) -> tuple[int, Any, dict[str, str]]:
         """Status, parsed body and headers (by lower-case name) of the answer."""
-        connection = http.client.HTTPConnection(self.host, timeout=10)
+        connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
             connection.putrequest(self.method, self.target, skip_host=True, skip_accept_encoding=True)
             for name, value in self.headers.items():

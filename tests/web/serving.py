@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 
+from tests.processes import PATIENCE_S
+
 from fss_exporter.web.binding import bind
 from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.http_server import HttpServer, no_tls
@@ -28,7 +30,7 @@ class Served:
     server: HttpServer
     port: int
 
-    def connect(self, timeout: float = 20.0) -> socket.socket:
+    def connect(self, timeout: float = PATIENCE_S) -> socket.socket:
         """An open connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
 
@@ -39,7 +41,7 @@ class Served:
         method: str = "GET",
         headers: dict[str, str] | None = None,
         context: ssl.SSLContext | None = None,
-        timeout: float = 20.0,
+        timeout: float = PATIENCE_S,
     ) -> "Answer":
         """One request on a connection of its own."""
         connection = (
@@ -99,11 +101,11 @@ def serving(
 
     thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(PATIENCE_S)
     try:
         yield Served(server, port)
     finally:
         loop, stop = loops[0]
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()

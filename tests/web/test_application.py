@@ -115,7 +115,7 @@ def test_many_who_look_at_the_page_take_turns_and_hold_up_no_scrape() -> None:
         nonlocal at_work, most
         at_work += 1
         most = max(most, at_work)
-        assert go.wait(20)
+        assert go.wait(120)
         at_work -= 1
         return ""
 

@@ -27,7 +27,7 @@ def test_work_that_hangs_keeps_no_other_from_starting() -> None:
     go = threading.Event()
 
     async def run() -> list[int]:
-        hanging = [asyncio.create_task(in_thread(lambda: go.wait(20))) for _ in range(20)]
+        hanging = [asyncio.create_task(in_thread(lambda: go.wait(120))) for _ in range(20)]
         await asyncio.sleep(0)
         done = [await in_thread(partial(int, number)) for number in range(50)]
         go.set()
@@ -42,7 +42,7 @@ def test_a_result_whose_caller_has_left_is_dropped() -> None:
 
     def work() -> None:
         begun.set()
-        assert go.wait(20)
+        assert go.wait(120)
 
     async def leave() -> None:
         task = asyncio.create_task(in_thread(work))

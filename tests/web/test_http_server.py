@@ -127,7 +127,7 @@ def test_a_small_body_is_taken_with_and_without_an_invitation() -> None:
 
 def test_one_connection_serves_many_requests() -> None:
     with serving(mirror) as served:
-        connection = HTTPConnection("127.0.0.1", served.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", served.port, timeout=120)
         for number in range(5):
             connection.request("GET", f"/{number}")
             assert f"GET /{number} ".encode() in connection.getresponse().read()
@@ -189,9 +189,9 @@ def test_stopping_lets_an_answer_in_the_making_finish() -> None:
         return text(200, "made it")
 
     with serving(takes_a_moment) as served:
-        connection = HTTPConnection("127.0.0.1", served.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", served.port, timeout=120)
         connection.request("GET", "/")
-        assert begun.wait(10)
+        assert begun.wait(120)
     assert connection.getresponse().read() == b"made it\n"
     connection.close()
 

@@ -32,7 +32,7 @@ class Hashing:
         self.stored.append(stored)
         self.at_work += 1
         self.most_at_work = max(self.most_at_work, self.at_work)
-        assert self.go.wait(20)
+        assert self.go.wait(120)
         self.at_work -= 1
         return self._checkpw(password, stored)
 

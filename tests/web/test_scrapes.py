@@ -25,7 +25,7 @@ class Registry:
         self.collections += 1
         self.at_work += 1
         self.most_at_work = max(self.most_at_work, self.at_work)
-        assert self.go.wait(20)
+        assert self.go.wait(120)
         yield GaugeMetricFamily("fss_collections", "Collections.", value=self.collections)
         yield CounterMetricFamily("fss_other", "Another.", value=1)
         self.at_work -= 1

@@ -9,11 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from http.client import HTTPConnection
+from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.processes import wait_for
+from tests.processes import NEVER_S, PATIENCE_S, PROMPT_S, wait_for
 from tests.web.certificates import Authority
 from tests.web.serving import Served, serving
 
@@ -22,11 +24,15 @@ from fss_exporter.web.messages import Request, Response, text
 from fss_exporter.web.protocol import Tls
 from fss_exporter.web.web_config_reload import WebConfigReload
 
-PROMPT_S = 2.0
-"""How long a scrape may take while others misbehave; less than half of any time-out that it must not wait for."""
+PATIENT = ConnectionLimits(request_seconds=NEVER_S, idle_seconds=NEVER_S, answer_seconds=NEVER_S, send_seconds=NEVER_S)
+"""No time-out closes a connection while a scrape waits: where the scrape is answered, it did not wait for one."""
 
 LARGE = b"x" * 16 * 1024 * 1024
 """More than all buffers between the server and a client that does not read."""
+
+
+SLOW = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 1_000_000
+"""A request that a client sends byte by byte."""
 
 
 async def application(request: Request) -> Response:
@@ -39,9 +45,16 @@ def is_prompt(served: Served, context: ssl.SSLContext | None = None) -> bool:
     return time.monotonic() - begun < PROMPT_S
 
 
+def send_bytes(connections: list[socket.socket], at: int) -> None:
+    """Send one more byte of a request on each connection."""
+    for connection in connections:
+        with suppress(OSError):
+            connection.sendall(SLOW[at : at + 1])
+
+
 def await_close(connection: socket.socket) -> None:
     """Return when the server has closed a connection; time out where it does not."""
-    connection.settimeout(10)
+    connection.settimeout(PATIENCE_S)
     with suppress(ConnectionResetError):
         while connection.recv(65536):
             pass
@@ -63,7 +76,7 @@ def many(served: Served, count: int) -> Iterator[list[socket.socket]]:
 
 
 def test_connections_opened_and_left_do_not_keep_a_scrape_out_and_are_bounded() -> None:
-    limits = ConnectionLimits(connections=20)
+    limits = replace(PATIENT, connections=20)
     with serving(application, limits=limits) as served, many(served, 400):
         assert is_prompt(served)
         wait_for(lambda: len(served.server.connections) <= 20, "those given up to be closed")
@@ -76,31 +89,40 @@ def test_a_connection_left_alone_is_closed() -> None:
         wait_for(lambda: len(served.server.connections) == 0, "the connections to be closed")
 
 
-def test_requests_sent_byte_by_byte_do_not_keep_a_scrape_out_and_end() -> None:
-    request = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 10_000
-    with serving(application, limits=ConnectionLimits(request_seconds=1.5)) as served, many(served, 100) as opened:
-        begun = time.monotonic()
+def test_requests_sent_byte_by_byte_do_not_keep_a_scrape_out() -> None:
+    with serving(application, limits=PATIENT) as served, many(served, 100) as opened:
         for at in range(40):
-            for connection in opened:
-                with suppress(OSError):
-                    connection.sendall(request[at : at + 1])
+            send_bytes(opened, at)
         assert is_prompt(served)
-        for connection in opened:
-            await_close(connection)
-        # A byte now and then does not buy more time: the whole request has its end.
-        assert time.monotonic() - begun < 10
 
 
-def test_a_client_that_does_not_read_does_not_keep_a_scrape_out_and_is_dropped() -> None:
-    with serving(application, limits=ConnectionLimits(send_seconds=1.5)) as served, many(served, 8) as opened:
+def test_a_byte_now_and_then_buys_a_request_no_more_time() -> None:
+    with serving(application, limits=ConnectionLimits(request_seconds=0.5)) as served, many(served, 20) as opened:
+        numbers = count()
+
+        def all_are_closed() -> bool:
+            send_bytes(opened, next(numbers))
+            return len(served.server.connections) == 0
+
+        wait_for(all_are_closed, "the connections to be closed while bytes arrive")
+
+
+def test_a_client_that_does_not_read_does_not_keep_a_scrape_out() -> None:
+    with serving(application, limits=PATIENT) as served, many(served, 8) as opened:
         for connection in opened:
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
         assert is_prompt(served)
+
+
+def test_a_client_that_does_not_read_is_dropped() -> None:
+    with serving(application, limits=ConnectionLimits(send_seconds=0.5)) as served, many(served, 8) as opened:
+        for connection in opened:
+            connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
         wait_for(lambda: len(served.server.connections) == 0, "the clients to be dropped")
 
 
 def test_responses_that_nobody_takes_are_kept_up_to_a_bound(caplog: pytest.LogCaptureFixture) -> None:
-    limits = ConnectionLimits(unsent_bytes=2 * len(LARGE))
+    limits = replace(PATIENT, unsent_bytes=2 * len(LARGE))
     with serving(application, limits=limits) as served, many(served, 6) as opened:
         for connection in opened:
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -124,7 +146,7 @@ def test_a_slow_but_steady_reader_gets_all_of_it() -> None:
 
 def test_silent_tls_clients_do_not_keep_a_scrape_out(tmp_path: Path) -> None:
     tls, context = https(tmp_path)
-    limits = ConnectionLimits(connections=150)
+    limits = replace(PATIENT, connections=150)
 
     with serving(application, tls=tls, limits=limits) as served:
         with many(served, 100), many(served, 40) as stuck:
@@ -147,7 +169,7 @@ def test_a_handshake_that_does_not_end_is_given_up(tmp_path: Path, caplog: pytes
 def test_tls_clients_that_ask_ahead_and_do_not_read_are_replaced_by_newcomers(tmp_path: Path) -> None:
     tls, context = https(tmp_path)
 
-    limits = ConnectionLimits(connections=5)
+    limits = replace(PATIENT, connections=5)
     with serving(application, tls=tls, limits=limits) as served, ExitStack() as opened:
         for _ in range(10):
             plain = opened.enter_context(served.connect())
@@ -167,7 +189,7 @@ def test_tls_clients_that_do_not_say_goodbye_keep_no_descriptor(tmp_path: Path) 
             secured = opened.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
             secured.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             assert secured.recv(1000).startswith(b"HTTP/1.1 200 ")
-        wait_for(lambda: len(served.server.connections) == 0, "the connections to be closed", patience_s=5)
+        wait_for(lambda: len(served.server.connections) == 0, "the connections to be closed")
         assert len(list(Path("/proc/self/fd").iterdir())) <= before + 20
 
 
@@ -177,13 +199,13 @@ def test_a_connection_in_use_is_not_given_up_for_newcomers() -> None:
     async def waits(request: Request) -> Response:
         if request.path == "/wait":
             begun.set()
-            await asyncio.to_thread(go.wait, 20)
+            await asyncio.to_thread(go.wait, PATIENCE_S)
         return text(200, "ok")
 
-    with serving(waits, limits=ConnectionLimits(connections=5)) as served:
-        working = HTTPConnection("127.0.0.1", served.port, timeout=20)
+    with serving(waits, limits=replace(PATIENT, connections=5)) as served:
+        working = HTTPConnection("127.0.0.1", served.port, timeout=PATIENCE_S)
         working.request("GET", "/wait")
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE_S)
         with many(served, 50):
             assert is_prompt(served)
             go.set()
@@ -193,7 +215,7 @@ def test_a_connection_in_use_is_not_given_up_for_newcomers() -> None:
 
 def test_crowding_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    with serving(application, limits=ConnectionLimits(connections=5)) as served, many(served, 50) as opened:
+    with serving(application, limits=replace(PATIENT, connections=5)) as served, many(served, 50) as opened:
         for connection in opened:
             connection.sendall(b"G")
         assert is_prompt(served)

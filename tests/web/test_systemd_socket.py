@@ -31,7 +31,7 @@ def command(*sockets: socket.socket) -> tuple[list[str], list[int]]:
 
 def refusal(*sockets: socket.socket) -> str:
     line, numbers = command(*sockets)
-    done = subprocess.run(line, pass_fds=numbers, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(line, pass_fds=numbers, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2
     return done.stderr
 
@@ -63,7 +63,7 @@ def test_a_local_socket_is_refused(tmp_path: Path) -> None:
 def test_a_descriptor_that_is_no_socket_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "file").open("wb") as file:
         line = [sys.executable, "-c", PASS_ON, str(file.fileno()), "serve", "--web.systemd-socket"]
-        done = subprocess.run(line, pass_fds=[file.fileno()], capture_output=True, text=True, check=False, timeout=30)
+        done = subprocess.run(line, pass_fds=[file.fileno()], capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, "descriptor 3: " in done.stderr) == (2, True)
 
 
@@ -77,7 +77,7 @@ def test_every_socket_of_the_unit_is_served_and_outlives_the_service(tmp_path: P
                 urls = wait_for(lambda: listening(log), f"both sockets to be served, see {log}")
                 assert all("fss_exporter_build_info" in get(url) for url in urls)
                 running.terminate()
-                assert running.wait(10) == 0
+                assert running.wait(120) == 0
 
 
 def listening(log: Path) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
+from tests.processes import NEVER_S, PATIENCE_S
 from tests.web.certificates import Authority, Pair
 from tests.web.serving import Served, serving
 
@@ -69,9 +70,9 @@ def test_one_connection_serves_many_requests_of_any_size(tmp_path: Path, authori
         return Response(200, large if request.path == "/large" else b"small")
 
     web = configured(tmp_path, authority.sign("server"))
-    limits = ConnectionLimits(send_seconds=5, idle_seconds=5)
+    limits = ConnectionLimits(send_seconds=NEVER_S, idle_seconds=NEVER_S)
     with serving(application, tls=WebConfigReload(web).tls, limits=limits) as served:
-        connection = HTTPSConnection("127.0.0.1", served.port, timeout=3, context=trusting(authority))
+        connection = HTTPSConnection("127.0.0.1", served.port, timeout=PATIENCE_S, context=trusting(authority))
         for path, expected in (("/small", b"small"), ("/large", large)) * 5:
             connection.request("GET", path)
             assert connection.getresponse().read() == expected

@@ -10,8 +10,8 @@ from tests.artefacts.shipped_alarms import MQL, PACK, QUERIES, all_queries
 
 from fss_exporter.model.limits import SHAPES, STANDARD, Shape
 from fss_exporter.model.thresholds import (
+    DEFAULT_LATENCY_SECONDS,
     LATENCY_CRITICAL_RATIO,
-    LATENCY_OBJECTIVES,
     LATENCY_WARNING_RATIO,
     REPLICATION_DEFAULT_INTERVAL_SECONDS,
     REPLICATION_WARNING_INTERVALS,
@@ -126,14 +126,14 @@ class TestOtherThresholds:
     ) -> None:
         text = rule_queries(BY_KEY["mount-target-slow"])[severity]
         found = list(alternatives(mql.parse(text)))
-        assert found == [[round(ratio * one.seconds, 9), 1.0] for one in LATENCY_OBJECTIVES.values()]
-        for objective in LATENCY_OBJECTIVES.values():
-            assert text.count(f'size = "{objective.size}"') == (4 if objective.size else 0)
+        assert found == [[round(ratio * seconds, 9), 1.0] for seconds in DEFAULT_LATENCY_SECONDS.values()]
+        for _, size in DEFAULT_LATENCY_SECONDS:
+            assert text.count(f'size = "{size}"') == (4 if size else 0)
 
     def test_the_text_on_latency_names_every_objective(self) -> None:
         for _, rule in BY_KEY["mount-target-slow"].rules():
-            for objective in LATENCY_OBJECTIVES.values():
-                assert f"{objective.seconds * 1000:g} ms" in rule["body"]
+            for seconds in DEFAULT_LATENCY_SECONDS.values():
+                assert f"{seconds * 1000:g} ms" in rule["body"]
 
     @pytest.mark.parametrize(
         "key", ["utilization-iops", "utilization-read", "utilization-write", "utilization-connections"]

@@ -39,7 +39,3 @@ def test_the_standard_shape_bears_what_the_white_paper_says() -> None:
 def test_each_warning_comes_before_its_critical() -> None:
     assert thresholds.WARNING_RATIO < thresholds.CRITICAL_RATIO < 1
     assert thresholds.LATENCY_WARNING_RATIO < thresholds.LATENCY_CRITICAL_RATIO
-
-
-def test_every_latency_objective_is_named_by_its_key() -> None:
-    assert all((objective.kind, objective.size) == key for key, objective in thresholds.LATENCY_OBJECTIVES.items())

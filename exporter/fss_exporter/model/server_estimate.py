@@ -5,9 +5,10 @@ least and the most over all sizes that fit both. Each bound assigns bytes to req
 Procedures that OCI does not publish are missing in every figure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
+from typing import NamedTuple
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import NFS3_OPERATIONS
@@ -90,18 +91,26 @@ _LEAST_BYTES = tuple(bucket.above_bytes for bucket in BUCKETS)
 _FREE_BYTES = tuple(
     min(least * BLOCK_BYTES, bucket.up_to_bytes) for least, bucket in zip(_LEAST_BLOCKS, BUCKETS, strict=True)
 )
-_STEPS = tuple(
-    sorted(
-        step
-        for at, bucket in enumerate(BUCKETS)
-        if _MOST_BLOCKS[at] > _LEAST_BLOCKS[at]
-        for step in (
-            (_LEAST_BLOCKS[at] * BLOCK_BYTES - bucket.above_bytes, at, 1),
-            (BLOCK_BYTES, at, _MOST_BLOCKS[at] - _LEAST_BLOCKS[at] - 1),
-        )
-    )
-)
-# What the next blocks of a request cost, cheapest first: bytes for each, in which bucket, how many a request can have.
+
+
+class _FurtherBlocks(NamedTuple):
+    """Blocks that requests of one bucket can have beyond the least number."""
+
+    bytes_each: int  # further bytes of a request for each further block
+    bucket: int  # place in `BUCKETS`
+    per_request: int  # most of these blocks in a request
+
+
+def _further_blocks() -> Iterator[_FurtherBlocks]:
+    """Yield the further blocks of each bucket. The first one costs less bytes, because the smallest request fills its block."""
+    for at, bucket in enumerate(BUCKETS):
+        further = _MOST_BLOCKS[at] - _LEAST_BLOCKS[at]
+        if further:
+            yield _FurtherBlocks(_LEAST_BLOCKS[at] * BLOCK_BYTES - bucket.above_bytes, at, 1)
+            yield _FurtherBlocks(BLOCK_BYTES, at, further - 1)
+
+
+_CHEAPEST_FIRST = tuple(sorted(_further_blocks()))
 
 
 def _least_blocks(rates: Sequence[float], bytes_per_second: float | None) -> float:
@@ -119,10 +128,10 @@ def _most_blocks(rates: Sequence[float], bytes_per_second: float | None) -> floa
         return _weighted(rates, _MOST_BLOCKS)
     reached = _weighted(rates, _LEAST_BLOCKS)
     left = max(0.0, bytes_per_second - _weighted(rates, _LEAST_BYTES))
-    for price, at, each in _STEPS:
-        bought = min(rates[at] * each, left / price)
-        reached += bought
-        left -= bought * price
+    for further in _CHEAPEST_FIRST:
+        blocks_of_all = min(rates[further.bucket] * further.per_request, left / further.bytes_each)
+        reached += blocks_of_all
+        left -= blocks_of_all * further.bytes_each
     return reached
 
 

@@ -6,8 +6,6 @@ November 2026.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 
 WARNING_RATIO = 0.80  # Share of a ceiling (IOPS, bandwidth, connections) for a warning
 
@@ -25,23 +23,10 @@ SUCCESS_CRITICAL_RATIO = 0.95
 REPLICATION_WARNING_INTERVALS = 2
 """Age of a recovery point in replication intervals for a warning: one cycle was missed."""
 
-REPLICATION_CRITICAL_INTERVALS = 3
-"""Age of a recovery point in replication intervals for a critical alert: two cycles were missed."""
-
 REPLICATION_DEFAULT_INTERVAL_SECONDS = 3600
 """Interval of a replication if the creator named none. Source: CreateReplicationDetails, File Storage API."""
 
-
-@dataclass(frozen=True, slots=True)
-class LatencyObjective:
-    """The highest latency that an operator accepts."""
-
-    kind: str  # `read`, `write` or `metadata`
-    size: str  # size bucket by the name of OCI Monitoring. Empty for metadata
-    seconds: float  # the objective
-
-
-_ASSUMED_SECONDS = {
+DEFAULT_LATENCY_SECONDS: Mapping[tuple[str, str], float] = {
     ("read", "0B_to_8KiB"): 0.010,
     ("read", "8KiB_to_64KiB"): 0.015,
     ("read", "64KiB_to_1MiB"): 0.050,
@@ -50,16 +35,11 @@ _ASSUMED_SECONDS = {
     ("write", "64KiB_to_1MiB"): 0.080,
     ("metadata", ""): 0.010,
 }
-# Oracle publishes no latency objective. These are assumptions for one availability domain (November 2026), there to be
-# replaced by `latency_objectives` in the configuration.
+"""Seconds of the default latency objectives by kind and size bucket. The bucket of metadata is empty.
 
-LATENCY_OBJECTIVES: Mapping[tuple[str, str], LatencyObjective] = MappingProxyType(
-    {(kind, size): LatencyObjective(kind, size, seconds) for (kind, size), seconds in _ASSUMED_SECONDS.items()}
-)
-"""Default latency objectives by kind and size."""
+Oracle publishes no latency objective. These are assumptions for one availability domain (November 2026), which
+`latency_objectives` in the configuration replaces.
+"""
 
-DEFAULT_LATENCY_SECONDS: Mapping[tuple[str, str], float] = MappingProxyType(_ASSUMED_SECONDS)
-"""Seconds of the default latency objectives by kind and size."""
-
-SLO_OBJECTIVES: Mapping[str, float] = MappingProxyType({"availability": 0.995, "latency": 0.99})
+SLO_OBJECTIVES: Mapping[str, float] = {"availability": 0.995, "latency": 0.99}
 """Default share of good minutes of a mount target by SLO. `slo_objectives` in the configuration replaces it."""

@@ -48,6 +48,10 @@ def exact(
         sysfs: where it is mounted.
         address_map: mount-target address by TLS forwarder address.
     """
-    places = PLACES if tracefs is None else (tracefs,)
-    reader = ExactReader(read, places, sysfs, address_map)
+    reader = ExactReader(read, places(tracefs), sysfs, address_map)
     return Exact(reader, CountedCosts(lambda: reader.counts), required=mode == "on")
+
+
+def places(tracefs: Path | None) -> tuple[Path, ...]:
+    """Where tracefs may be: the flag's place, else the usual places."""
+    return PLACES if tracefs is None else (tracefs,)

@@ -1,24 +1,25 @@
 """The agent: what reads this host's NFS counters, put together from its flags."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.collector import NO_OBJECTIVES, NfsCollector
+from fss_exporter.nfs.collector import NO_OBJECTIVES, NfsCollector, no_requests
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_services import Services
 from fss_exporter.nfs.mountinfo import MountFilter
 from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 
 if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
+    from fss_exporter.nfs.exact.latency_reader import LatencyReader
     from fss_exporter.nfs.processes.reader import ProcessReader
-    from fss_exporter.nfs.superblocks import Reading
     from fss_exporter.settings import Settings
 
 
@@ -41,8 +42,13 @@ class NfsAgent:
         overrides: CostOverrides = NO_OVERRIDES,
         latency_objectives: Mapping[str, float] = NO_OBJECTIVES,
     ) -> None:
-        read = Procfs(flags.procfs, flags.pid, address_map, services, wanted_mounts(flags)).read
+        def reader() -> Callable[[], Reading]:
+            return Procfs(flags.procfs, flags.pid, address_map, services, wanted_mounts(flags)).read
+
+        read = reader()
         self._exact = None if flags.exact == "off" else _exact(flags, read, address_map)
+        # It looks at other times than the ticker, and from another thread: it has a reader of its own.
+        self._latency = None if flags.exact == "off" else _latency(flags, reader(), address_map)
         costs = None if self._exact is None else self._exact.costs
         accounts = Accounts(costs, flags.series_retention_s, most_mounts=flags.max_mounts, overrides=overrides)
         self.ticker = Ticker(read if self._exact is None else self._exact.reader.read, flags.tick_s, accounts=accounts)
@@ -53,6 +59,8 @@ class NfsAgent:
         self._processes = self._process_reader(flags, address_map, overrides) if flags.processes else None
         if self._processes is not None:
             self.loops.append(self._processes.loop)
+        if self._latency is not None:
+            self.loops.append(self._latency.loop)
         self.network = InstanceNetwork(metadata_url(flags), flags.network_bandwidth)
         self.collector = NfsCollector(
             self.ticker,
@@ -61,6 +69,7 @@ class NfsAgent:
             about_host=self.network.families,
             latency_objectives=latency_objectives,
             by_process=self._processes,
+            about_requests=no_requests if self._latency is None else self._latency.families,
         )
 
     def _process_reader(
@@ -79,6 +88,8 @@ class NfsAgent:
         if self._exact is not None:
             self._exact.open()
         self.ticker.start()
+        if self._latency is not None:
+            self._latency.loop.start()
         self.network.start()
         if self._processes is not None:
             self._processes.start()
@@ -90,6 +101,9 @@ class NfsAgent:
             self._exact.reader.close()
         if self._processes is not None:
             self._processes.stop()
+        if self._latency is not None:
+            self._latency.loop.stop()
+            self._latency.close()
 
 
 def metadata_url(flags: NfsFlags) -> str:
@@ -117,7 +131,21 @@ def wanted_mounts(flags: NfsFlags) -> MountFilter:
     return MountFilter(flags.mounts_include, flags.mounts_exclude, flags.max_mounts)
 
 
-def _exact(flags: NfsFlags, read: Callable[[], Any], address_map: Mapping[str, str]) -> "Exact":
+def _exact(flags: NfsFlags, read: Callable[[], Reading], address_map: Mapping[str, str]) -> "Exact":
     from fss_exporter.cli.exact_mode import exact  # noqa: PLC0415  # only where it is asked for
 
     return exact(flags.exact, read, flags.tracefs, flags.sysfs, address_map)
+
+
+def _latency(flags: NfsFlags, read: Callable[[], Reading], address_map: Mapping[str, str]) -> "LatencyReader":
+    from fss_exporter.cli.exact_mode import places  # noqa: PLC0415
+    from fss_exporter.nfs.exact.latency_reader import LatencyReader  # noqa: PLC0415
+
+    return LatencyReader(
+        read,
+        places(flags.tracefs),
+        flags.sysfs,
+        address_map,
+        rtt=flags.exact_rtt,
+        retention_s=flags.series_retention_s,
+    )

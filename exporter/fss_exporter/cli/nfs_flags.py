@@ -88,6 +88,12 @@ class NfsFlags(HostFlags):
         Path("/var/log/pods"),
         type=click.Path(path_type=Path),
     )
+    exact_rtt: bool = flag(
+        "--nfs.exact.rtt",
+        "In exact mode, count round-trip times as well as whole durations.",
+        default=False,
+        is_flag=True,
+    )
 
     def check(self) -> None:
         """Check what can be checked before anything runs.
@@ -95,6 +101,8 @@ class NfsFlags(HostFlags):
         Raises:
             UsageError: a flag is wrong.
         """
+        if self.exact_rtt and self.exact == "off":
+            raise UsageError("--nfs.exact.rtt: the kernel counts in exact mode only; give --nfs.exact=auto as well")
         if not self.procfs.is_dir():
             raise UsageError(f"--path.procfs={self.procfs}: not a directory; give the place where procfs is mounted")
         if self.pid != "self" and not (self.pid.isascii() and self.pid.isdigit()):
@@ -118,5 +126,5 @@ _FILTERS: Final = ("mounts_include", "mounts_exclude", "operations", "max_mounts
 _SERVED: Final = ("tick_s", "series_retention_s", "scrapers", "metadata_url", "network_bandwidth")
 
 filter_options = flags_of(NfsFlags, *_FILTERS)
-_EXACT: Final = ("exact", "processes", "writers", "tracefs", "sysfs", "pod_logs")
+_EXACT: Final = ("exact", "exact_rtt", "processes", "writers", "tracefs", "sysfs", "pod_logs")
 agent_options = flags_of(NfsFlags, "procfs", "pid", *_SERVED, *_FILTERS, *_EXACT)

@@ -33,6 +33,14 @@ class HasFamilies(Protocol):
         """Return the families. `is_answer` says whether a Prometheus server gets them."""
 
 
+AboutRequests = Callable[[Collection[str], Collection[str]], Iterable[Family]]
+
+
+def no_requests(addresses: Collection[str], at_zero: Collection[str]) -> Iterable[Family]:  # noqa: ARG001
+    """Return no family: durations are counted in exact mode only."""
+    return ()
+
+
 class NfsCollector(Collector):
     """The client metrics of `/metrics`. Collecting copies the totals of the ticks and reads no file.
 
@@ -46,6 +54,7 @@ class NfsCollector(Collector):
         about_host: further families of this host, collected for each answer.
         latency_objectives: stated seconds by class. A class without an objective has no series.
         by_process: the load by process. None where it is off.
+        about_requests: families of the durations of requests, by the addresses with series and those that show zeros.
     """
 
     name = "nfs"
@@ -59,9 +68,11 @@ class NfsCollector(Collector):
         about_host: Callable[[], Iterable[Family]] = tuple,
         latency_objectives: Mapping[str, float] = NO_OBJECTIVES,
         by_process: HasFamilies | None = None,
+        about_requests: AboutRequests = no_requests,
     ) -> None:
         self._ticker = ticker
         self._by_process = by_process
+        self._about_requests = about_requests
         self._about_host = about_host
         self._latency_objectives = latency_objectives
         self._by_operation = by_operation
@@ -94,7 +105,8 @@ class NfsCollector(Collector):
             new = {key for key, mount in mounts.items() if mount.answers < self._zero_answers}
             for key in new:
                 mounts[key].answers += 1
-            families = self._families(self._layout_of(mounts, new), self._addresses_shown())
+            at_zero = {key.address for key in new} - {key.address for key in mounts.keys() - new}
+            families = self._families(self._layout_of(mounts, new), self._addresses_shown(), at_zero)
             return [*families, *self._processes(is_answer=True)]
 
     def for_readers(self) -> "ReadersView":
@@ -138,7 +150,9 @@ class NfsCollector(Collector):
                     found.add_metric((address, of_class), seconds)
             yield found
 
-    def _families(self, layout: MountSeries, addresses: Mapping[str, AddressTotals]) -> list[Family]:
+    def _families(
+        self, layout: MountSeries, addresses: Mapping[str, AddressTotals], at_zero: Collection[str] = ()
+    ) -> list[Family]:
         accounts = self._ticker.accounts
         superblocks = () if self._ticker.reading is None else accounts.superblocks
         return [
@@ -150,6 +164,7 @@ class NfsCollector(Collector):
             *_network(accounts.network),
             *self._objectives(superblocks),
             *accounts.costs.families(),
+            *self._about_requests({key.address for key in accounts.mounts}, at_zero),
             *_about_ticks(self._ticker),
             *self._about_host(),
         ]

@@ -20,7 +20,7 @@ ROOT = Path("/fake/tracing")
 MODERN: Mapping[str, Mapping[str, int]] = {
     "nfs/nfs_readpage_done": {"dev": 4, "fhandle": 4, "arg_count": 4, "res_count": 4, "error": 4},
     "nfs/nfs_writeback_done": {"dev": 4, "fhandle": 4, "arg_count": 4, "res_count": 4, "error": 4},
-    "sunrpc/rpc_stats_latency": {"client_id": 4, "progname": 4, "procname": 4},
+    "sunrpc/rpc_stats_latency": {"client_id": 4, "progname": 4, "procname": 4, "rtt": 8, "execute": 8},
     "sunrpc/rpc_clnt_new": {"client_id": 4, "addr": 4, "program": 4},
     "sched/sched_switch": {"prev_pid": 4},
 }
@@ -106,6 +106,9 @@ def _shown(name: str, event: Event) -> str:
     plain, _, width = name.partition(".buckets=")
     if name == "common_pid.execname":
         return f"{event['comm']:<16}[{event['common_pid']:10}]"
+    if plain.endswith(".log2"):
+        number = int(event[plain.removesuffix(".log2")])
+        return f"~ 2^{(number - 1).bit_length() if number else 0:<2}"
     value = event[plain]
     if isinstance(value, str):
         return f"{value:<50}"
@@ -129,7 +132,8 @@ def _holds(condition: str, event: Event) -> bool:
     text = right.strip('"')
     if sign == "~":
         return fnmatch.fnmatchcase(str(value), text)
-    return bool(int(value) & int(text)) if sign == "&" else str(value) == text
+    numbers = {"&": int.__and__, ">": int.__gt__}
+    return bool(numbers[sign](int(value), int(text))) if sign in numbers else str(value) == text
 
 
 class Kernel(Files):

@@ -11,6 +11,8 @@ from fss_exporter.catalogue import EXACT
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.exact.request_families import request_families
+from fss_exporter.nfs.exact.request_totals import RequestTotals
 from fss_exporter.nfs.scraped import read_scrape
 from fss_exporter.nfs.ticker import Ticker
 
@@ -35,6 +37,7 @@ def lines(text: str, name: str) -> list[str]:
 
 def test_the_rows_of_exact_mode_are_all_exported_and_only_in_it() -> None:
     exported = {line.split()[2] for line in scraped(Host(), 2).splitlines() if line.startswith("# TYPE")}
+    exported |= {one.metric.name for one in request_families(RequestTotals(), ())}
     assert exported >= {metric.name for metric in EXACT}
 
     estimated = scraped(Host(), 2, counted=False)

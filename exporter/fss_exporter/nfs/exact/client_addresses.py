@@ -1,16 +1,17 @@
 """Which server an RPC client of the kernel calls: from sysfs (5.14 and later), or from its birth as tracefs saw it."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from fss_exporter.nfs.exact.hist_tables import Table
+from fss_exporter.nfs.exact.hist_tables import Key, Table
 
 UNKNOWN = ""
 _MOST_CLIENTS = 10_000
 
 
 class ClientAddresses:
-    """Server address by RPC client number, remembered: a number is not used again while the kernel runs.
+    """Server address by the number of an RPC client. The kernel gives a free number to the next client at once.
 
     Args:
         sysfs: where sysfs is mounted.
@@ -21,17 +22,34 @@ class ClientAddresses:
         self._clients = sysfs / "kernel" / "sunrpc" / "rpc-clients"
         self._address_map = address_map
         self._known: dict[str, str] = {}
+        self._births: dict[Key, int] = {}
 
-    def learn(self, births: Table) -> None:
-        """Take in the table of new RPC clients, keys (number, address)."""
-        for key in births.rows:
-            if len(key) == 2:
-                self._known.setdefault(key[0], self._mapped(key[1]))
+    def learn(self, births: Table) -> Mapping[str, frozenset[str]]:
+        """Take in the table of new RPC clients, keys (number, address).
+
+        Returns:
+            The clients born since the last call, with every address that one of this number was born for.
+        """
+        born: dict[str, set[str]] = defaultdict(set)
+        for key, row in births.rows.items():
+            if len(key) == 2 and row.hits != self._births.get(key, 0):
+                born[key[0]].add(self._mapped(key[1]))
+        self._births = {key: row.hits for key, row in births.rows.items()}
+        for client, addresses in born.items():
+            self._known.pop(client, None)
+            if self.of(client) == UNKNOWN and len(addresses) == 1:
+                self._remember(client, next(iter(addresses)))
+        return {client: frozenset(addresses) for client, addresses in born.items()}
 
     def learn_all(self) -> None:
-        """Take in the clients of this moment: clients older than the tables are in sysfs only."""
-        for folder in self._clients.glob("clnt-*"):
-            self.of(folder.name.removeprefix("clnt-"))
+        """Begin with new tables, and take in the clients of this moment: those older than the tables are in sysfs only."""
+        self._births = {}
+        for client in self.alive():
+            self.of(client)
+
+    def alive(self) -> frozenset[str]:
+        """The clients of this moment; empty where sysfs does not have them."""
+        return frozenset(folder.name.removeprefix("clnt-") for folder in self._clients.glob("clnt-*"))
 
     def of(self, client: str) -> str:
         """Address of the server; empty if it is not known."""
@@ -39,10 +57,13 @@ class ClientAddresses:
             address = self._looked_up(client)
             if not address:
                 return UNKNOWN
-            self._known[client] = self._mapped(address)
-            while len(self._known) > _MOST_CLIENTS:
-                del self._known[next(iter(self._known))]
+            self._remember(client, self._mapped(address))
         return self._known[client]
+
+    def _remember(self, client: str, address: str) -> None:
+        self._known[client] = address
+        while len(self._known) > _MOST_CLIENTS:
+            del self._known[next(iter(self._known))]
 
     def _looked_up(self, client: str) -> str:
         try:

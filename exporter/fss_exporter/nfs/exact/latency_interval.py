@@ -1,0 +1,86 @@
+"""What the tables counted between two looks: requests by owner, and the owners for which the count does not hold."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fss_exporter.errors import RecordError
+from fss_exporter.model.operations import class_of
+from fss_exporter.nfs.exact.client_owners import Owner, Owners, possible_owners
+from fss_exporter.nfs.exact.durations import NO_DURATIONS, Durations, durations, unanswered
+from fss_exporter.nfs.exact.latency_session import ANSWERED, FINISHED, UNANSWERED, LatencySession
+from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, Place, Requests
+from fss_exporter.nfs.exact.tables import UNREADABLE, Lost, TablesLook
+
+ByClient = Mapping[tuple[str, str], Requests]
+"""Requests by RPC client and procedure."""
+
+
+def requests_between(session: LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
+    """What the tables counted between two looks.
+
+    Raises:
+        Lost: a table was replaced, had no room, or has keys of another layout.
+    """
+    try:
+        finished = durations(now.since(before, FINISHED))
+        answered = durations(now.since(before, ANSWERED)) if ANSWERED in session.tables else {}
+        no_reply = unanswered(now.since(before, UNANSWERED)) if UNANSWERED in session.tables else {}
+    except RecordError as error:
+        raise Lost(UNREADABLE, str(error)) from error
+    return {
+        place: Requests(
+            finished.get(place, NO_DURATIONS), _with_reply(answered.get(place, NO_DURATIONS)), no_reply.get(place, 0)
+        )
+        for place in finished.keys() | answered.keys() | no_reply.keys()
+    }
+
+
+def _with_reply(rtt: Durations) -> Durations:
+    """Without class 0: a call without a reply has the round-trip time 0, and no reply comes within a microsecond."""
+    return rtt._replace(by_exponent={exponent: calls for exponent, calls in rtt.by_exponent.items() if exponent})
+
+
+@dataclass(slots=True)
+class Attributed:
+    """Requests of one interval by owner.
+
+    Attributes:
+        places: by address and class.
+        calls: by owner and procedure.
+        ambiguous: addresses with requests of an RPC client whose number was given to another one in between.
+    """
+
+    places: dict[Place, Requests] = field(default_factory=dict)
+    calls: dict[Owner, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    ambiguous: frozenset[str] = frozenset()
+
+
+def attributed(
+    requests: ByClient,
+    owners: tuple[Owners, Owners],
+    born: Mapping[str, frozenset[str]],
+    alive: frozenset[str] | None,
+) -> Attributed:
+    """Give the requests of an interval to their owners.
+
+    Args:
+        requests: of the interval.
+        owners: at the last look and at this one.
+        born: addresses of the clients born in between, by number.
+        alive: numbers of the clients that lived at the last look; None where that is not known.
+    """
+    before, now = owners
+    result = Attributed()
+    found: dict[str, tuple[Owner | None, frozenset[str]]] = {}
+    for (client, procedure), one in requests.items():
+        if client not in found:
+            lived = alive is None or client in alive
+            found[client] = possible_owners(client, before, now, born.get(client, frozenset()), lived=lived)
+        owner, several = found[client]
+        result.ambiguous |= several
+        if owner is not None:
+            place = (owner.address, class_of(procedure))
+            result.places[place] = result.places.get(place, NO_REQUESTS).plus(one)
+            result.calls[owner][procedure] += one.finished.calls
+    return result

@@ -1,0 +1,247 @@
+"""Looks at the tables of durations, each between two readings of mountstats that it is checked against."""
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+from fss_exporter.background import Worker
+from fss_exporter.catalogue import Family
+from fss_exporter.nfs.exact.call_checks import CallAgreement
+from fss_exporter.nfs.exact.client_addresses import ClientAddresses
+from fss_exporter.nfs.exact.client_owners import Owner, Owners, owners, superblock_clients
+from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.latency_interval import attributed, requests_between
+from fss_exporter.nfs.exact.latency_session import ANSWERED, BORN, FINISHED, UNANSWERED, LatencySession
+from fss_exporter.nfs.exact.request_families import request_families
+from fss_exporter.nfs.exact.request_totals import RequestTotals
+from fss_exporter.nfs.exact.tables import DROPPED, UNREADABLE, Lost, TablesLook
+from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find, signals_held
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
+
+log = logging.getLogger(__name__)
+
+INTERVAL_SECONDS: Final = 10.0
+LARGEST_CPU_SHARE: Final = 0.01
+"""What the looks may take of one core. On a host with very many mounts the looks get fewer instead."""
+
+REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
+_RETRY_SECONDS: Final = 60.0
+_MOST_UNREADABLE: Final = 30
+_FEWEST_ROWS, _MOST_ROWS = 2048, 131072
+_ROWS_OF_A_MOUNT: Final = 160
+# A busy superblock has 80 to 120 rows; 131072 is the most the kernel allows.
+
+
+class LatencyReader:
+    """Counts how long requests take, in a loop of its own.
+
+    Attributes:
+        totals: everything counted so far.
+        loop: the background loop, with its heartbeat.
+
+    Args:
+        read: one look at mountstats; raises SourceError.
+        places: where tracefs may be mounted.
+        sysfs: where sysfs is mounted.
+        address_map: mount-target address by TLS forwarder address.
+        rtt: whether round-trip times are counted too.
+        retention_s: seconds that the totals of an address are kept after its last umount.
+        clock: a monotonic clock, seconds.
+        cpu_clock: CPU time of the calling thread, seconds.
+        files: how the kernel's files are reached.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Reading],
+        places: tuple[Path, ...],
+        sysfs: Path,
+        address_map: Mapping[str, str] = NO_ADDRESSES,
+        *,
+        rtt: bool = False,
+        retention_s: float = 3600.0,
+        clock: Callable[[], float] = time.monotonic,
+        cpu_clock: Callable[[], float] = time.thread_time,
+        files: Files = FILES,
+    ) -> None:
+        self.totals = RequestTotals()
+        self._read = read
+        self._places = places
+        self._sysfs = sysfs
+        self._addresses = ClientAddresses(sysfs, address_map)
+        self._rtt = rtt
+        self._retention_s = retention_s
+        self._clock = clock
+        self._cpu_clock = cpu_clock
+        self._files = files
+        self._rows = _FEWEST_ROWS
+        self._session: LatencySession | None = None
+        self._look: TablesLook | None = None
+        self._owners = Owners({}, {})
+        self._alive: frozenset[str] | None = None
+        self._agreement = CallAgreement()
+        self._last_seen: dict[str, float] = {}
+        self._unreadable = 0
+        self._next_try = 0.0
+        self._reason = ""
+        self._cpu_s = 0.0
+        self._closed = Event()
+        self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
+
+    def close(self) -> None:
+        """Take everything down, for good: a round that is under way sets nothing up again."""
+        self._closed.set()
+        self._end()
+
+    def families(self, addresses: Collection[str], at_zero: Collection[str] = ()) -> Iterable[Family]:
+        """Return the metric families of what was counted so far, as `request_families` does."""
+        return request_families(self.totals, addresses, at_zero)
+
+    def _interval_s(self) -> float:
+        return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
+
+    def _end(self) -> None:
+        if self._session is not None:
+            with signals_held():
+                self._session.end()
+                self._session = self._look = None
+        self.totals = replace(self.totals, active=False)
+
+    def _round(self) -> None:
+        began = self._cpu_clock()
+        reading = self._read()
+        try:
+            if self._session is None or self._look is None:
+                self._set_up(reading)
+            else:
+                self._count(self._session, self._look, reading)
+        except Lost as lost:
+            self._lose(lost)
+            if self._session is None:
+                self._set_up_again(reading)
+        self._forget(reading)
+        self._cpu_s = self._cpu_clock() - began
+
+    def _count(self, session: LatencySession, before: TablesLook, reading: Reading) -> None:
+        now = session.look()
+        requests = requests_between(session, before, now)
+        after = self._read()
+        # Nothing can fail from here on, so that a failed look leaves everything as it was.
+        born = self._addresses.learn(now.tables[BORN]) if BORN in session.tables else {}
+        previous, alive = self._owners, self._alive
+        self._look_at_clients(now, after)
+        found = attributed(requests, (previous, self._owners), born, alive)
+        failed = self._agreement.check(self._owners.superblocks, _by_owner(self._owners), found.calls, (reading, after))
+        known = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
+        paused = (frozenset(owner.address for owner in failed) | found.ambiguous) & known
+        checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(found.ambiguous & known)
+        for address in sorted(paused - self.totals.paused):
+            log.warning("durations of requests to %s are not counted: tables and mountstats disagree", address)
+        self.totals = self.totals.plus(found.places, paused, checks)
+        self._look, self._unreadable = now, 0
+        if session.is_nearly_full(now):
+            log.info("the tables of durations are nearly full and are set up again")
+            self._replace_full_tables(after)
+
+    def _replace_full_tables(self, reading: Reading) -> None:
+        self._rows = min(2 * self._rows, _MOST_ROWS)
+        self.totals = self.totals.lost(FULL)
+        self._end()
+        self._set_up(reading)
+
+    def _look_at_clients(self, look: TablesLook, reading: Reading) -> None:
+        alive = self._addresses.alive()
+        # Where sysfs does not list the clients of this moment, those that were born or have called are all there is.
+        seen = {key[0] for place in (FINISHED, BORN) if place in look.tables for key in look.tables[place].rows}
+        self._owners = owners(reading, alive | seen, superblock_clients(self._sysfs), self._addresses.of)
+        self._alive = alive or None
+
+    def _lose(self, lost: Lost) -> None:
+        self.totals = self.totals.lost(lost.check)
+        self._unreadable = self._unreadable + 1 if lost.check == UNREADABLE else 0
+        if self._unreadable <= 1:
+            log.warning("durations of requests are not counted in this interval: %s", lost)
+        if lost.check == DROPPED:
+            self._rows = min(2 * self._rows, _MOST_ROWS)
+        if not 0 < self._unreadable <= _MOST_UNREADABLE:
+            self._end()
+
+    def _set_up_again(self, reading: Reading) -> None:
+        try:
+            self._set_up(reading)
+        except Lost as lost:
+            self._lose(lost)
+
+    def _set_up(self, reading: Reading) -> None:
+        """Set the triggers, and take the look that the next one is compared with.
+
+        Raises:
+            Lost: that look fails.
+        """
+        mounts = len(reading.superblocks)
+        if self._closed.is_set() or not mounts or self._clock() < self._next_try:
+            return
+        while self._rows < min(mounts * _ROWS_OF_A_MOUNT, _MOST_ROWS):
+            self._rows *= 2
+        if self._session is None and not self._begin():
+            return
+        assert self._session is not None  # noqa: S101  # for mypy
+        self._addresses.learn_all()
+        look = self._session.look()
+        after = self._read()
+        if BORN in look.tables:
+            self._addresses.learn(look.tables[BORN])
+        self._look_at_clients(look, after)
+        self._agreement = CallAgreement()
+        self._agreement.check(self._owners.superblocks, _by_owner(self._owners), {}, (reading, after))
+        self._look = look
+        self.totals = replace(
+            self.totals,
+            active=True,
+            counts_rtt=ANSWERED in self._session.tables,
+            counts_unanswered=UNANSWERED in self._session.tables,
+            paused=frozenset(),
+        )
+        if self._closed.is_set():
+            self._end()
+
+    def _begin(self) -> bool:
+        """Set the triggers; False where that cannot be done now."""
+        try:
+            with signals_held():
+                root = find(self._places, self._files)
+                self._session = LatencySession(root, self._rows, rtt=self._rtt, files=self._files)
+        except Unavailable as reason:
+            self._next_try = self._clock() + _RETRY_SECONDS
+            if not isinstance(reason, NotYet):
+                self.totals = self.totals.lost(REFUSED)
+            if str(reason) != self._reason:
+                log.warning("durations of requests are not counted: %s", reason)
+            self._reason = str(reason)
+            return False
+        self._reason = ""
+        log.info("durations of requests are counted, in tables of %d rows", self._rows)
+        return True
+
+    def _forget(self, reading: Reading) -> None:
+        """Drop the totals of addresses that no mount has had for longer than the retention."""
+        now = self._clock()
+        for superblock in reading.superblocks:
+            self._last_seen[superblock.key.address] = now
+        gone = {address for address, at in self._last_seen.items() if now - at > self._retention_s}
+        if gone:
+            self.totals = self.totals.without(gone)
+            for address in gone:
+                del self._last_seen[address]
+
+
+def _by_owner(known: Owners) -> Mapping[Owner, frozenset[str]]:
+    clients: dict[Owner, set[str]] = defaultdict(set)
+    for client, owner in known.of.items():
+        clients[owner].add(client)
+    return {owner: frozenset(numbers) for owner, numbers in clients.items()}

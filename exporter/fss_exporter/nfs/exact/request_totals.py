@@ -1,0 +1,80 @@
+"""Durations of requests by mount target and class, added up since the exporter started."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from fss_exporter.nfs.exact.durations import NO_DURATIONS, Durations
+
+Place = tuple[str, str]
+"""Address and class of operations."""
+
+
+class Requests(NamedTuple):
+    """Requests of one class to one address.
+
+    Attributes:
+        finished: by the time from start to end, those without a reply included.
+        answered: by the time from transmission to reply; empty where that is not counted.
+        unanswered: that ended without a reply; None where these are not counted.
+    """
+
+    finished: Durations = NO_DURATIONS
+    answered: Durations = NO_DURATIONS
+    unanswered: int = 0
+
+    def plus(self, other: "Requests") -> "Requests":
+        """Both together."""
+        return Requests(
+            self.finished.plus(other.finished),
+            self.answered.plus(other.answered),
+            self.unanswered + other.unanswered,
+        )
+
+
+NO_REQUESTS = Requests()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTotals:
+    """Everything counted. Safe to read from any thread: each look makes a new one.
+
+    Attributes:
+        requests: by address and class.
+        active: whether the triggers are in place and a first look is taken.
+        counts_rtt: whether round-trip times are counted.
+        counts_unanswered: whether requests without a reply are counted.
+        paused: addresses whose last interval could not be counted.
+        failed: intervals, of an address or of all, that could not be counted, by check.
+    """
+
+    requests: Mapping[Place, Requests] = field(default_factory=dict)
+    active: bool = False
+    counts_rtt: bool = False
+    counts_unanswered: bool = False
+    paused: frozenset[str] = frozenset()
+    failed: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, added: Mapping[Place, Requests], paused: frozenset[str], failed: Iterable[str]) -> "RequestTotals":
+        """With one interval more.
+
+        Args:
+            added: of the interval.
+            paused: addresses that the interval could not be counted for; what was added of them is left out.
+            failed: a check for each failure.
+        """
+        requests = dict(self.requests)
+        for place, one in added.items():
+            if place[0] not in paused:
+                requests[place] = requests.get(place, NO_REQUESTS).plus(one)
+        return replace(self, requests=requests, paused=paused, failed=Counter(self.failed) + Counter(failed))
+
+    def lost(self, check: str) -> "RequestTotals":
+        """With an interval more that could not be counted for anybody."""
+        return replace(self, failed=Counter(self.failed) + Counter((check,)))
+
+    def without(self, addresses: Iterable[str]) -> "RequestTotals":
+        """Without the requests to addresses that are no longer known."""
+        gone = frozenset(addresses)
+        return replace(self, requests={place: one for place, one in self.requests.items() if place[0] not in gone})

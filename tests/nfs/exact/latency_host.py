@@ -1,0 +1,133 @@
+"""A client whose calls both mountstats and the tables of durations see."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.nfs.exact.host import Mount
+from tests.nfs.exact.kernel import ROOT, Kernel
+from tests.nfs.records import mountinfo, mountstats
+
+from fss_exporter.nfs.exact.latency_reader import LatencyReader
+from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, Requests
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.superblocks import Reading, join
+
+CALLS = "sunrpc/rpc_stats_latency"
+BIRTHS = "sunrpc/rpc_clnt_new"
+HERE = "10.0.0.3"
+
+
+@dataclass(frozen=True)
+class Call:
+    client: int
+    mount: Mount
+    procedure: str = "READ"
+    microseconds: int = 1000
+    replied: bool = True
+
+
+class LatencyHost:
+    def __init__(self, sysfs: Path, *mounts: Mount, kernel: Kernel | None = None, rtt: bool = False) -> None:
+        self.kernel = kernel or Kernel()
+        self.mounts = list(mounts)
+        self.now = 0.0
+        self.between: list[Call] = []
+        self.sysfs = sysfs
+        self.cpu_s = 0.0
+        self.reader = LatencyReader(
+            self._read,
+            (ROOT,),
+            sysfs,
+            rtt=rtt,
+            clock=lambda: self.now,
+            cpu_clock=lambda: self.cpu_s,
+            files=self.kernel,
+        )
+
+    def born(self, client: int, address: str = HERE) -> None:
+        """A new RPC client, seen by tracefs and listed by sysfs."""
+        folder = self.sysfs / f"kernel/sunrpc/rpc-clients/clnt-{client}/switch/xprt-1-tcp"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "dstaddr").write_text(f"{address}\n")
+        self.kernel.fire(BIRTHS, client_id=client, addr=address, program="nfs")
+
+    def link(self, client: int, mount: Mount) -> None:
+        """The link of newer kernels from a superblock to its client."""
+        folder = self.sysfs / f"fs/nfs/0:{mount.number}"
+        folder.mkdir(parents=True)
+        (folder / "nfs_client").symlink_to(self.sysfs / f"kernel/sunrpc/rpc-clients/clnt-{client}")
+
+    def call(self, one: Call) -> None:
+        one.mount.operations[one.procedure] += 1
+        self.trace(one.client, one.procedure, one.microseconds, one.replied)
+
+    def calls(self, *calls: Call) -> None:
+        for one in calls:
+            self.call(one)
+
+    def trace(self, client: int, procedure: str = "READ", microseconds: int = 1000, replied: bool = True) -> None:
+        self.kernel.fire(
+            CALLS,
+            client_id=client,
+            progname="nfs",
+            procname=procedure,
+            execute=microseconds,
+            rtt=microseconds // 2 if replied else 0,
+        )
+
+    def tick(self, *between: Call) -> None:
+        """Ten seconds later: one look. Calls `between` end after the first reading of mountstats and before the tables."""
+        self.now += 10.0
+        self.between = list(between)
+        self.reader.loop.run_once()
+
+    def requests(self, of_class: str = "read", address: str = HERE) -> Requests:
+        return self.reader.totals.requests.get((address, of_class), NO_REQUESTS)
+
+    @property
+    def failed(self) -> Mapping[str, int]:
+        return self.reader.totals.failed
+
+    def series(self, name: str, **labels: str) -> list[float]:
+        """Values of the series with these labels, as a server sees them."""
+        addresses = {mount.address for mount in self.mounts}
+        return [
+            sample.value
+            for family in self.reader.families(addresses)
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        ]
+
+    def _read(self) -> Reading:
+        visible = [mount for mount in self.mounts if mount.visible]
+        records = "".join(
+            mountstats(
+                mount.operations, device=mount.device, mount_point=mount.mount_point, fstype=mount.fstype, age=mount.age
+            )
+            for mount in visible
+        )
+        info = "".join(
+            mountinfo(
+                superblock=f"0:{mount.number}",
+                device=mount.device,
+                mount_point=mount.mount_point,
+                fstype=mount.fstype,
+                address=mount.address,
+            )
+            for mount in visible
+        )
+        reading = join(parse_mountstats(records), parse_mountinfo(info))
+        between, self.between = self.between, []
+        self.calls(*between)
+        return reading
+
+
+def ready(sysfs: Path, *mounts: Mount, kernel: Kernel | None = None, rtt: bool = False) -> LatencyHost:
+    """A host with a client for each mount, numbered as the mount, whose triggers are set and whose first look is taken."""
+    host = LatencyHost(sysfs, *(mounts or (Mount(40),)), kernel=kernel, rtt=rtt)
+    for mount in host.mounts:
+        host.born(mount.number, mount.address)
+    host.tick()
+    return host

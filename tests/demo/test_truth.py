@@ -141,10 +141,6 @@ class TestTruth:
         random.shuffle(minutes)
         assert {minute: second.truth("MountTargetIOPS", "mt-home", minute) for minute in minutes} == in_order
 
-    def test_another_seed_is_another_truth(self, start: Callable[..., Region]) -> None:
-        one, other = (start(seed=seed).truth("MountTargetIOPS", "mt-home", MINUTE) for seed in (1, 2))
-        assert one != other
-
     def test_it_says_when_a_question_fits_no_stream_or_several(self, region: Region) -> None:
         with pytest.raises(LookupError, match="0 streams"):
             region.truth("NoSuchMetric", "mt-home", MINUTE)

@@ -10,6 +10,7 @@ from fss_exporter.demo.region import Region as DemoRegion, Tenancy
 from fss_exporter.demo.region.api_operations import ApiOperation
 from fss_exporter.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
 from fss_exporter.demo.region.metric_streams import published_metrics
+from fss_exporter.demo.region.requests_per_second import RequestMix
 from fss_exporter.demo.region.wire import ApiRequest
 
 SPOILT: Mapping[str, bytes | None] = {
@@ -75,6 +76,10 @@ class Region(DemoRegion):
             raise LookupError(f"{len(found)} streams of {metric} fit {resource} {dimensions}")
         number, stream = found[0]
         return self.store.published(number, stream, minute)
+
+    def record(self, mount_target: str, minute: int, requests: RequestMix) -> None:
+        """Add requests of one minute to the first export of a mount target."""
+        self._activity.record(self._activity.links_of[self.tenancy.named(mount_target)][0].id, minute, requests)
 
     def _spelling(self, name: str, minute: int) -> str:
         return name.replace("bySize", "BySize") if self.fault_board.spoiling("name-case", minute) else name

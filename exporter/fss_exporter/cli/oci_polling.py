@@ -209,8 +209,16 @@ class Cloud:
             settings=export_settings(self._settings),
             now=time.time,
         )
-        self._inventory = Worker("oci_inventory", self._inventory_round, interval=self._inventory_interval)
-        self._polls = Worker("oci", self._poll_round, interval=lambda: self._settings.oci.poll_interval)
+        self._inventory = Worker(
+            "oci_inventory",
+            lambda: self._round(lambda polling: polling.inventory.run_round()),
+            interval=lambda: min(self._settings.oci.inventory_interval, _LONGEST_INVENTORY_LOOK),
+        )
+        self._polls = Worker(
+            "oci",
+            lambda: self._round(lambda polling: polling.poller.run_round()),
+            interval=lambda: self._settings.oci.poll_interval,
+        )
         self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS)
         self.loops = (self._inventory, self._polls, self._publish)
 
@@ -250,15 +258,6 @@ class Cloud:
     def is_ready(self) -> bool:
         """Return whether the first poll has ended, well or not."""
         return self._polling.poller.polled
-
-    def _inventory_interval(self) -> float:
-        return min(self._settings.oci.inventory_interval, _LONGEST_INVENTORY_LOOK)
-
-    def _inventory_round(self) -> None:
-        self._round(lambda polling: polling.inventory.run_round())
-
-    def _poll_round(self) -> None:
-        self._round(lambda polling: polling.poller.run_round())
 
     def _publish_round(self) -> None:
         if self._settings.oci.publish:

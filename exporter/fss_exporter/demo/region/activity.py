@@ -33,10 +33,9 @@ class Activity:
 
     Args:
         tenancy: the resources.
-        seed: another seed gives other noise.
     """
 
-    def __init__(self, tenancy: Tenancy, seed: int = 0) -> None:
+    def __init__(self, tenancy: Tenancy) -> None:
         self.tenancy = tenancy
         self.mount_targets = {mount_target.id: mount_target for mount_target in tenancy.mount_targets}
         self.file_systems: dict[str, DemoFileSystem] = {
@@ -45,7 +44,7 @@ class Activity:
         self.links_of: dict[str, list[Link]] = {mount_target_id: [] for mount_target_id in self.mount_targets}
         for link in tenancy.links:
             self.links_of[link.mount_target_id].append(link)
-        self._seeds = {link.id: crc32(link.id.encode()) ^ seed for link in tenancy.links}
+        self._seeds = {link.id: crc32(link.id.encode()) for link in tenancy.links}
         self._scales: dict[str, list[tuple[int, float]]] = {}
         self._recorded: dict[tuple[str, int], list[RequestMix]] = defaultdict(list)
         self._gone: dict[str, int] = {}

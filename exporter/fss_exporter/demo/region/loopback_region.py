@@ -25,7 +25,6 @@ from fss_exporter.demo.region.http_listener import HttpListener
 from fss_exporter.demo.region.inventory_api import InventoryApi
 from fss_exporter.demo.region.monitoring_api import MonitoringApi, RegionLimits
 from fss_exporter.demo.region.point_store import PointStore
-from fss_exporter.demo.region.requests_per_second import RequestMix
 from fss_exporter.demo.region.tenancies import small
 from fss_exporter.demo.region.wire import CALLS_PER_SECOND, ApiRequest, Dispatcher, Throttle, headers_of
 from fss_exporter.errors import UsageError
@@ -40,7 +39,6 @@ class Region:
         now: the time of the data, epoch seconds. Tests turn it by hand.
         limits: documented limits, lower ones in tests.
         calls_per_second: by family of operations. An empty mapping throttles no call.
-        seed: another seed gives other noise and other gaps.
     """
 
     fault_kinds: ClassVar[FaultKinds] = FaultKinds()
@@ -53,14 +51,13 @@ class Region:
         now: Callable[[], float] = time.time,
         limits: RegionLimits | None = None,
         calls_per_second: Mapping[str, int] = CALLS_PER_SECOND,
-        seed: int = 0,
     ) -> None:
         self.tenancy = tenancy or small()
         self.account = account or DemoAccount.generate(self.tenancy.id)
         self._now = now
         self.fault_board = FaultBoard()
-        self._activity = Activity(self.tenancy, seed)
-        self.store = PointStore(self._activity, self.fault_board, seed)
+        self._activity = Activity(self.tenancy)
+        self.store = PointStore(self._activity, self.fault_board)
         limits = limits or RegionLimits()
         monitoring = MonitoringApi(self._activity, self.store, now, limits)
         handlers = {
@@ -160,10 +157,6 @@ class Region:
             ValueError: the factor is negative or above 1000.
         """
         self._activity.scale(self.tenancy.named(mount_target), factor, self.minute)
-
-    def record(self, mount_target: str, minute: int, requests: RequestMix) -> None:
-        """Add requests of one minute to the first export of a mount target."""
-        self._activity.record(self._activity.links_of[self.tenancy.named(mount_target)][0].id, minute, requests)
 
     def delete(self, resource: str) -> None:
         """Remove a resource (name or OCID): no list shows it, it publishes nothing, ListMetrics remembers it.

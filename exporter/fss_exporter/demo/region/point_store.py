@@ -45,16 +45,14 @@ class PointStore:
     Args:
         activity: the requests of the tenancy.
         faults: late and missing points.
-        seed: another seed gives other gaps.
 
     Attributes:
         spelling: the spelling of a documented metric name in a minute.
     """
 
-    def __init__(self, activity: Activity, faults: FaultBoard, seed: int = 0) -> None:
+    def __init__(self, activity: Activity, faults: FaultBoard) -> None:
         self._activity = activity
         self._faults = faults
-        self._seed = seed
         self._streams: dict[tuple[str, str], list[tuple[int, PublishedStream]]] = {}
         self._posted: dict[tuple[object, ...], Posted] = {}
         self._lock = Lock()
@@ -72,7 +70,7 @@ class PointStore:
         key = metric.namespace, metric.name
         if key not in self._streams:
             self._streams[key] = [
-                (crc32(repr((metric.name, sorted(stream.dimensions.items()))).encode()) ^ self._seed, stream)
+                (crc32(repr((metric.name, sorted(stream.dimensions.items()))).encode()), stream)
                 for stream in metric.streams(self._activity)
             ]
         return self._streams[key]

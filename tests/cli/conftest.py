@@ -7,8 +7,8 @@ import pytest
 from tests.cli.alarms_operator import Operator
 from tests.region import Region, shared_account, small
 
-from fss_exporter.cli import account as account_module
 from fss_exporter.doctor import network
+from fss_exporter.oci import call_budget
 from fss_exporter.oci.call_budget import CallBudget
 
 
@@ -16,7 +16,7 @@ from fss_exporter.oci.call_budget import CallBudget
 def region(monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
     """Commands in this process do not wait for their turn at it: the budget is specified elsewhere."""
     monkeypatch.setattr(
-        account_module, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False)
+        call_budget, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False)
     )
     with Region(account=shared_account(), calls_per_second={}) as running:
         yield running

@@ -13,7 +13,6 @@ import click
 
 from fss_exporter.auth_kinds import AUTH_KINDS
 from fss_exporter.cli.flags import Command, config_option, with_options
-from fss_exporter.oci.call_budget import CallBudget
 
 if TYPE_CHECKING:
     from fss_exporter.oci.client import Credentials, Session
@@ -93,6 +92,7 @@ def sessions_of(settings: "Settings", held: "Credentials", further: tuple[str, .
         UsageError: no region is named.
     """
     from fss_exporter.cli.oci_polling import reach_of, regions_of  # noqa: PLC0415  # an agent has no OCI SDK
+    from fss_exporter.oci.call_budget import CallBudget  # noqa: PLC0415
     from fss_exporter.oci.client import Session  # noqa: PLC0415
 
     budget = CallBudget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)

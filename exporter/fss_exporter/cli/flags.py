@@ -73,7 +73,8 @@ def flags_of(record: type, *names: str) -> Callable[[Command], Command]:
     for name in names:
         attributes = dict(declared[name].metadata)
         default = attributes.pop("written", declared[name].default)
-        shown = {} if default is None or attributes.get("is_flag") else {"default": default, "show_default": True}
+        # Click is told of None as well: a pair like --account/--no-account is False by default otherwise.
+        shown = {} if attributes.get("is_flag") else {"default": default, "show_default": default is not None}
         options.append(click.option(attributes.pop("name"), name, **{**shown, **attributes}))
     return lambda command: with_options(command, options)
 

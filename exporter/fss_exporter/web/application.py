@@ -20,15 +20,10 @@ OPEN_PATHS = frozenset({"/-/healthy", "/-/ready"})
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The handler of a path.
+    """The handler of a path."""
 
-    Attributes:
-        handler: makes the response.
-        methods: allowed methods. Any other method gets a 405 with this list.
-    """
-
-    handler: Application
-    methods: frozenset[str] = READ
+    handler: Application  # makes the response
+    methods: frozenset[str] = READ  # allowed methods. Any other method gets a 405 with this list
 
 
 class Router:

@@ -19,13 +19,9 @@ Message = Mapping[str, Any]
 
 
 class Answering(Protocol):
-    """The connection of a request.
+    """The connection of a request."""
 
-    Attributes:
-        held_bytes: of the response's body, not yet written.
-    """
-
-    held_bytes: int
+    held_bytes: int  # of the response's body, not yet written
 
     @property
     def is_gone(self) -> bool:

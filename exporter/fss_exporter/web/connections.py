@@ -31,23 +31,16 @@ class WaitsFor(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Limits on all clients together, and on the time of each step of a client.
+    """Limits on all clients together, and on the time of each step of a client."""
 
-    Attributes:
-        connections: most open connections. Above the limit a new connection replaces the connection with the longest wait.
-        unsent_bytes: most bytes of untaken responses. Above the limit the slowest client is closed.
-        request_seconds: for a TLS handshake, and from the first byte of a request (new connection: from the start) to the end.
-        idle_seconds: between two requests. Longer than the usual scrape intervals.
-        answer_seconds: for the application's answer.
-        send_seconds: for the client to take the response.
-    """
-
+    # most open connections. Above the limit a new connection replaces the connection with the longest wait
     connections: int = 256
-    unsent_bytes: int = 8 * 1024 * 1024
+    unsent_bytes: int = 8 * 1024 * 1024  # most bytes of untaken responses. Above the limit the slowest client is closed
+    # for a TLS handshake, and from the first byte of a request (new connection: from the start) to the end
     request_seconds: float = 5.0
-    idle_seconds: float = 180.0
-    answer_seconds: float = 60.0
-    send_seconds: float = 15.0
+    idle_seconds: float = 180.0  # between two requests. Longer than the usual scrape intervals
+    answer_seconds: float = 60.0  # for the application's answer
+    send_seconds: float = 15.0  # for the client to take the response
 
     def within_descriptors(self) -> "ConnectionLimits":
         """Return these limits with no more connections than the process may open files."""

@@ -26,19 +26,12 @@ _GZIP_WINDOW = 31
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A text format for families.
+    """A text format for families."""
 
-    Attributes:
-        content_type: header of the response.
-        media_type: name in an Accept header.
-        versions: accepted `version` parameters. Empty stands for a request without a version.
-        write: writes families as bytes, piece by piece.
-    """
-
-    content_type: str
-    media_type: str
-    versions: frozenset[str]
-    write: Callable[[Collector], Iterator[bytes]]
+    content_type: str  # header of the response
+    media_type: str  # name in an Accept header
+    versions: frozenset[str]  # accepted `version` parameters. Empty stands for a request without a version
+    write: Callable[[Collector], Iterator[bytes]]  # writes families as bytes, piece by piece
 
 
 OPENMETRICS = Format(

@@ -9,23 +9,14 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One whole request. The listener hands over nothing less.
+    """One whole request. The listener hands over nothing less."""
 
-    Attributes:
-        method: in capitals, as sent.
-        path: percent-decoded, without query, starts with a slash.
-        query: the part after `?`, as sent.
-        headers: by name in lower case. Repeated ones are joined with a comma.
-        peer: address of the client, for the log.
-        body: at most `Limits.body_bytes`.
-    """
-
-    method: str
-    path: str
-    query: str
-    headers: Mapping[str, str]
-    peer: str
-    body: bytes = b""
+    method: str  # in capitals, as sent
+    path: str  # percent-decoded, without query, starts with a slash
+    query: str  # the part after `?`, as sent
+    headers: Mapping[str, str]  # by name in lower case. Repeated ones are joined with a comma
+    peer: str  # address of the client, for the log
+    body: bytes = b""  # at most `Limits.body_bytes`
 
 
 @dataclass(frozen=True, slots=True)

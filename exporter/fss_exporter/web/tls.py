@@ -24,14 +24,10 @@ _VERIFY = {"VerifyClientCertIfGiven": ssl.CERT_OPTIONAL, "RequireAndVerifyClient
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """How new connections are secured until the configuration changes.
+    """How new connections are secured until the configuration changes."""
 
-    Attributes:
-        context: certificate, client CA, versions and ciphers.
-        allowed_sans: names of which a client certificate must have one. None lets every verified one in.
-    """
-
-    context: ssl.SSLContext
+    context: ssl.SSLContext  # certificate, client CA, versions and ciphers
+    # names of which a client certificate must have one. None lets every verified one in
     allowed_sans: frozenset[str] | None
 
     def admits(self, certificate: Mapping[str, Any] | None) -> bool:

@@ -19,20 +19,13 @@ ByProcedure = Mapping[str, int]
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of the calls of an owner.
+    """What is known of the calls of an owner."""
 
-    Attributes:
-        clients: numbers of the RPC clients.
-        superblocks: `major:minor`.
-        last: calls by mountstats before the last look.
-        counted: calls by the tables since the first look.
-        ranges: least and most by which mountstats is ahead of the tables, by procedure; None before the first look.
-    """
-
-    clients: frozenset[str]
-    superblocks: frozenset[str]
-    last: ByProcedure
-    counted: Counter[str] = field(default_factory=Counter)
+    clients: frozenset[str]  # numbers of the RPC clients
+    superblocks: frozenset[str]  # `major:minor`
+    last: ByProcedure  # calls by mountstats before the last look
+    counted: Counter[str] = field(default_factory=Counter)  # calls by the tables since the first look
+    # least and most by which mountstats is ahead of the tables, by procedure; None before the first look
     ranges: dict[str, tuple[int, int]] | None = None
 
     def holds(self, before: ByProcedure, after: ByProcedure) -> bool:

@@ -19,14 +19,10 @@ REUSED = "device_reused"
 
 @dataclass(slots=True)
 class Gap:
-    """How far the tables are ahead of mountstats, since the first look.
+    """How far the tables are ahead of mountstats, since the first look."""
 
-    Attributes:
-        ahead: by so much.
-        owed: the most they may be behind: the unknown head start of the first look; None before the first interval.
-    """
-
-    ahead: int = 0
+    ahead: int = 0  # by so much
+    # the most they may be behind: the unknown head start of the first look; None before the first interval
     owed: int | None = None
 
     def holds(self, tables: int, mountstats: int) -> bool:

@@ -13,28 +13,18 @@ from fss_exporter.nfs.superblocks import Reading
 
 
 class Owner(NamedTuple):
-    """Whose calls are counted together.
+    """Whose calls are counted together."""
 
-    Attributes:
-        address: of the mount target.
-        superblock: `major:minor`; empty for all mounts of the address whose own client is unknown.
-    """
-
-    address: str
-    superblock: str = ""
+    address: str  # of the mount target
+    superblock: str = ""  # `major:minor`; empty for all mounts of the address whose own client is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Who owns the clients at one look.
+    """Who owns the clients at one look."""
 
-    Attributes:
-        of: owner by client number; clients of nobody are left out.
-        superblocks: `major:minor` of every owner's superblocks.
-    """
-
-    of: Mapping[str, Owner]
-    superblocks: Mapping[Owner, frozenset[str]]
+    of: Mapping[str, Owner]  # owner by client number; clients of nobody are left out
+    superblocks: Mapping[Owner, frozenset[str]]  # `major:minor` of every owner's superblocks
 
 
 def superblock_clients(sysfs: Path) -> dict[str, str]:

@@ -22,15 +22,10 @@ _Transfer = tuple[str, str]
 
 
 class _Advance(NamedTuple):
-    """READs or WRITEs estimated ahead of their counts.
+    """READs or WRITEs estimated ahead of their counts."""
 
-    Attributes:
-        charged: I/O operations of the estimate.
-        retransmissions: without a cost so far, because an estimate has none for them.
-    """
-
-    charged: Bounds = NO_COST
-    retransmissions: int = 0
+    charged: Bounds = NO_COST  # I/O operations of the estimate
+    retransmissions: int = 0  # without a cost so far, because an estimate has none for them
 
     def rest(self, counted: Bounds) -> Bounds:
         """What remains to be charged of a counted cost."""

@@ -23,27 +23,18 @@ class ModeSeconds:
 
 @dataclass(slots=True)
 class CountedTotals:
-    """Totals of everything counted.
+    """Totals of everything counted."""
 
-    Attributes:
-        sizes: by address and operation.
-        invisible: by operation, of superblocks no visible mount names.
-        locks: calls by address and procedure.
-        acls: calls by address and procedure.
-        failed: by check.
-        active: whether the counting was in place at the last reading.
-        exact: by mount of the last reading: whether its last interval was counted.
-        seconds: by mount.
-    """
-
-    sizes: dict[tuple[str, str], CountedTransfers] = field(default_factory=dict)
+    sizes: dict[tuple[str, str], CountedTransfers] = field(default_factory=dict)  # by address and operation
+    # by operation, of superblocks no visible mount names
     invisible: dict[str, CountedTransfers] = field(default_factory=dict)
-    locks: Counter[tuple[str, str]] = field(default_factory=Counter)
-    acls: Counter[tuple[str, str]] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    active: bool = False
+    locks: Counter[tuple[str, str]] = field(default_factory=Counter)  # calls by address and procedure
+    acls: Counter[tuple[str, str]] = field(default_factory=Counter)  # calls by address and procedure
+    failed: Counter[str] = field(default_factory=Counter)  # by check
+    active: bool = False  # whether the counting was in place at the last reading
+    # by mount of the last reading: whether its last interval was counted
     exact: dict[SeriesKey, bool] = field(default_factory=dict)
-    seconds: dict[SeriesKey, ModeSeconds] = field(default_factory=lambda: defaultdict(ModeSeconds))
+    seconds: dict[SeriesKey, ModeSeconds] = field(default_factory=lambda: defaultdict(ModeSeconds))  # by mount
 
     def add(self, counts: Counts, mounts: Mapping[str, SeriesKey], seconds: float) -> None:
         """Add one interval.

@@ -13,18 +13,12 @@ _NO_SIZES: Mapping[int, int] = {}
 
 
 class CountedTransfers(NamedTuple):
-    """READs or WRITEs whose sizes are known, added up.
+    """READs or WRITEs whose sizes are known, added up."""
 
-    Attributes:
-        operations: how many.
-        blocks: 32 KiB blocks they start, at least one each.
-        payload_bytes: what was carried.
-        by_blocks: operations by the blocks each starts; empty where only the sum of blocks is known.
-    """
-
-    operations: int = 0
-    blocks: int = 0
-    payload_bytes: int = 0
+    operations: int = 0  # how many
+    blocks: int = 0  # 32 KiB blocks they start, at least one each
+    payload_bytes: int = 0  # what was carried
+    # operations by the blocks each starts; empty where only the sum of blocks is known
     by_blocks: Mapping[int, int] = _NO_SIZES
 
     def plus(self, other: "CountedTransfers") -> "CountedTransfers":
@@ -57,28 +51,18 @@ ByAddressAndProcedure = Mapping[tuple[str, str], int]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was counted between two readings.
+    """What was counted between two readings."""
 
-    Attributes:
-        superblocks: `major:minor` of those whose READs and WRITEs were all counted, idle ones included.
-        transfers: by operation (READ, WRITE) and `major:minor`; idle superblocks are left out. Empty where nothing was counted.
-        invisible: by operation, of superblocks that no visible mount names.
-        addresses: of the visible mounts.
-        locks: Network Lock Manager calls; None where they are not counted.
-        acls: NFSACL calls; None likewise.
-        sizes_told: whether the distribution of sizes is known, not only the sum of blocks.
-        failed: names of the checks that this interval did not pass.
-        active: whether the counting is in place.
-        deferred: this interval could not be counted yet, and the counts of a later one contain it.
-    """
-
+    # `major:minor` of those whose READs and WRITEs were all counted, idle ones included
     superblocks: frozenset[str] = frozenset()
+    # by operation (READ, WRITE) and `major:minor`; idle superblocks are left out. Empty where nothing was counted
     transfers: Mapping[str, Mapping[str, CountedTransfers]] = field(default_factory=dict)
+    # by operation, of superblocks that no visible mount names
     invisible: Mapping[str, CountedTransfers] = field(default_factory=dict)
-    addresses: frozenset[str] = frozenset()
-    locks: ByAddressAndProcedure | None = None
-    acls: ByAddressAndProcedure | None = None
-    sizes_told: bool = False
-    failed: tuple[str, ...] = ()
-    active: bool = False
-    deferred: bool = False
+    addresses: frozenset[str] = frozenset()  # of the visible mounts
+    locks: ByAddressAndProcedure | None = None  # Network Lock Manager calls; None where they are not counted
+    acls: ByAddressAndProcedure | None = None  # NFSACL calls; None likewise
+    sizes_told: bool = False  # whether the distribution of sizes is known, not only the sum of blocks
+    failed: tuple[str, ...] = ()  # names of the checks that this interval did not pass
+    active: bool = False  # whether the counting is in place
+    deferred: bool = False  # this interval could not be counted yet, and the counts of a later one contain it

@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.exact.hist_tables import HistRow, Key
 
-FINISHED: Final = 'progname == "nfs"'
-"""Condition of the table of every call: time from its start to its end."""
+FINISHED: Final = 'progname == "nfs"'  # Condition of the table of every call: time from its start to its end
 
 ANSWERED: Final = 'rtt > 0 && progname == "nfs"'
 """Condition of the table of answered calls: time from the transmission to the reply."""
@@ -22,8 +21,7 @@ ANSWERED: Final = 'rtt > 0 && progname == "nfs"'
 UNANSWERED: Final = 'rtt == 0 && progname == "nfs"'
 """Condition of the table of calls that ended without a reply, such as those of a soft mount."""
 
-BORN: Final = 'program == "nfs"'
-"""Condition of the table of new RPC clients."""
+BORN: Final = 'program == "nfs"'  # Condition of the table of new RPC clients
 
 OF_THE_STATE_CLIENT: Final = frozenset(
     "NULL RENEW SETCLIENTID SETCLIENTID_CONFIRM EXCHANGE_ID CREATE_SESSION DESTROY_SESSION DESTROY_CLIENTID SEQUENCE "
@@ -56,15 +54,10 @@ def birth_trigger(rows: int) -> str:
 
 
 class Durations(NamedTuple):
-    """Calls by the time they took.
+    """Calls by the time they took."""
 
-    Attributes:
-        by_exponent: calls by class n, in which a call took at most 2^n microseconds.
-        microseconds: of all calls together.
-    """
-
-    by_exponent: Mapping[int, int]
-    microseconds: int
+    by_exponent: Mapping[int, int]  # calls by class n, in which a call took at most 2^n microseconds
+    microseconds: int  # of all calls together
 
     @property
     def calls(self) -> int:
@@ -82,8 +75,7 @@ class Durations(NamedTuple):
 
 NO_DURATIONS: Final = Durations({}, 0)
 
-ByClient = Mapping[tuple[str, str], Durations]
-"""Durations by RPC client and procedure."""
+ByClient = Mapping[tuple[str, str], Durations]  # Durations by RPC client and procedure
 
 
 def durations(rows: Iterable[tuple[Key, HistRow]]) -> ByClient:

@@ -27,19 +27,13 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One trigger's table at one look.
+    """One trigger's table at one look."""
 
-    Attributes:
-        condition: the text behind `if` of the trigger, which tells the tables of an event apart; empty if there is none.
-        running: whether the trigger still counts.
-        rows: by key, the fields in the trigger's order, without padding.
-        dropped: events that found no room.
-    """
-
+    # the text behind `if` of the trigger, which tells the tables of an event apart; empty if there is none
     condition: str
-    running: bool
-    rows: Mapping[Key, HistRow]
-    dropped: int
+    running: bool  # whether the trigger still counts
+    rows: Mapping[Key, HistRow]  # by key, the fields in the trigger's order, without padding
+    dropped: int  # events that found no room
 
 
 class HistParser:

@@ -12,8 +12,7 @@ from fss_exporter.nfs.exact.tables import UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.trigger_session import TriggerSession
 from fss_exporter.nfs.superblocks import Reading, Superblock
 
-ByOperation = dict[str, dict[str, CountedTransfers]]
-"""CountedTransfers by operation and `major:minor`."""
+ByOperation = dict[str, dict[str, CountedTransfers]]  # CountedTransfers by operation and `major:minor`
 
 
 def none_yet() -> ByOperation:
@@ -23,16 +22,13 @@ def none_yet() -> ByOperation:
 
 @dataclass(slots=True)
 class Sorted:
-    """CountedTransfers of one interval, by what mountstats says of their superblock.
+    """CountedTransfers of one interval, by what mountstats says of their superblock."""
 
-    Attributes:
-        told: of superblocks whose cost is known, just unmounted superblocks included.
-        unread: of superblocks whose record could not be read: it will tell of them later.
-        invisible: by operation, of superblocks no visible mount names.
-    """
-
+    # of superblocks whose cost is known, just unmounted superblocks included
     told: ByOperation = field(default_factory=none_yet)
+    # of superblocks whose record could not be read: it will tell of them later
     unread: ByOperation = field(default_factory=none_yet)
+    # by operation, of superblocks no visible mount names
     invisible: dict[str, CountedTransfers] = field(default_factory=dict)
 
 

@@ -12,8 +12,7 @@ from fss_exporter.nfs.exact.latency_session import ANSWERED, FINISHED, UNANSWERE
 from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, Place, Requests
 from fss_exporter.nfs.exact.tables import UNREADABLE, Lost, TablesLook
 
-ByClient = Mapping[tuple[str, str], Requests]
-"""Requests by RPC client and procedure."""
+ByClient = Mapping[tuple[str, str], Requests]  # Requests by RPC client and procedure
 
 
 def requests_between(session: LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
@@ -43,16 +42,11 @@ def _with_reply(rtt: Durations) -> Durations:
 
 @dataclass(slots=True)
 class Attributed:
-    """Requests of one interval by owner.
+    """Requests of one interval by owner."""
 
-    Attributes:
-        places: by address and class.
-        calls: by owner and procedure.
-        ambiguous: addresses with requests of an RPC client whose number was given to another one in between.
-    """
-
-    places: dict[Place, Requests] = field(default_factory=dict)
-    calls: dict[Owner, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    places: dict[Place, Requests] = field(default_factory=dict)  # by address and class
+    calls: dict[Owner, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # by owner and procedure
+    # addresses with requests of an RPC client whose number was given to another one in between
     ambiguous: frozenset[str] = frozenset()
 
 

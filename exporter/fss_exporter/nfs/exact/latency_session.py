@@ -13,8 +13,7 @@ from fss_exporter.nfs.exact.tracefs import OF_LATENCY, Instance, NotYet, Unavail
 FINISHED: Final = (CALLS, durations.FINISHED)
 ANSWERED: Final = (CALLS, durations.ANSWERED)
 UNANSWERED: Final = (CALLS, durations.UNANSWERED)
-BORN: Final = (BIRTHS, durations.BORN)
-"""The tables, by event and condition. All but the first are optional."""
+BORN: Final = (BIRTHS, durations.BORN)  # The tables, by event and condition. All but the first are optional.
 
 _NEEDED: Final = {"client_id", "progname", "procname", "execute", "rtt"}
 _FULL_SHARE: Final = 0.8

@@ -7,22 +7,15 @@ from typing import NamedTuple
 
 from fss_exporter.nfs.exact.durations import NO_DURATIONS, Durations
 
-Place = tuple[str, str]
-"""Address and class of operations."""
+Place = tuple[str, str]  # Address and class of operations
 
 
 class Requests(NamedTuple):
-    """Requests of one class to one address.
+    """Requests of one class to one address."""
 
-    Attributes:
-        finished: by the time from start to end, those without a reply included.
-        answered: by the time from transmission to reply; empty where that is not counted.
-        unanswered: that ended without a reply; None where these are not counted.
-    """
-
-    finished: Durations = NO_DURATIONS
-    answered: Durations = NO_DURATIONS
-    unanswered: int = 0
+    finished: Durations = NO_DURATIONS  # by the time from start to end, those without a reply included
+    answered: Durations = NO_DURATIONS  # by the time from transmission to reply; empty where that is not counted
+    unanswered: int = 0  # that ended without a reply; None where these are not counted
 
     def plus(self, other: "Requests") -> "Requests":
         """Both together."""
@@ -38,22 +31,14 @@ NO_REQUESTS = Requests()
 
 @dataclass(frozen=True, slots=True)
 class RequestTotals:
-    """Everything counted. Safe to read from any thread: each look makes a new one.
+    """Everything counted. Safe to read from any thread: each look makes a new one."""
 
-    Attributes:
-        requests: by address and class.
-        active: whether the triggers are in place and a first look is taken.
-        counts_rtt: whether round-trip times are counted.
-        counts_unanswered: whether requests without a reply are counted.
-        paused: addresses whose last interval could not be counted.
-        failed: intervals, of an address or of all, that could not be counted, by check.
-    """
-
-    requests: Mapping[Place, Requests] = field(default_factory=dict)
-    active: bool = False
-    counts_rtt: bool = False
-    counts_unanswered: bool = False
-    paused: frozenset[str] = frozenset()
+    requests: Mapping[Place, Requests] = field(default_factory=dict)  # by address and class
+    active: bool = False  # whether the triggers are in place and a first look is taken
+    counts_rtt: bool = False  # whether round-trip times are counted
+    counts_unanswered: bool = False  # whether requests without a reply are counted
+    paused: frozenset[str] = frozenset()  # addresses whose last interval could not be counted
+    # intervals, of an address or of all, that could not be counted, by check
     failed: Mapping[str, int] = field(default_factory=dict)
 
     def plus(self, added: Mapping[Place, Requests], paused: frozenset[str], failed: Iterable[str]) -> "RequestTotals":

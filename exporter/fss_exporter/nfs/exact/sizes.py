@@ -22,19 +22,12 @@ _LADDER_BITS = range(6)
 
 @dataclass(frozen=True, slots=True)
 class SizeEvents:
-    """The trace events that tell sizes.
+    """The trace events that tell sizes."""
 
-    Attributes:
-        events: by operation, as `system/event`.
-        size: field with the bytes asked for.
-        payload: field with the bytes carried; equal to `size` where only requests are traced.
-        answered: whether the event stands for an answer, so that its counts can be held against mountstats.
-    """
-
-    events: Mapping[str, str]
-    size: str
-    payload: str
-    answered: bool
+    events: Mapping[str, str]  # by operation, as `system/event`
+    size: str  # field with the bytes asked for
+    payload: str  # field with the bytes carried; equal to `size` where only requests are traced
+    answered: bool  # whether the event stands for an answer, so that its counts can be held against mountstats
 
 
 SIZE_EVENTS = (

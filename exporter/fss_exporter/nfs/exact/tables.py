@@ -28,8 +28,7 @@ class Lost(Exception):
         super().__init__(detail)
 
 
-Place = tuple[str, str]
-"""A table: event and condition."""
+Place = tuple[str, str]  # A table: event and condition
 
 
 @dataclass(frozen=True, slots=True)

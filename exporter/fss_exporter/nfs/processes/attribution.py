@@ -17,8 +17,7 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.exact.counts import CountedTransfers
 from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Load, Place, Thread
 
-CLAIMED: Final = frozenset(("RENAME", "OPEN"))
-"""Calls of workers that other events give back to the process."""
+CLAIMED: Final = frozenset(("RENAME", "OPEN"))  # Calls of workers that other events give back to the process
 
 _BY_SIZE: Final = frozenset((READ, "READ_PLUS", WRITE))
 # The tables of sizes have these calls.
@@ -33,21 +32,14 @@ CallsBy = Counter[tuple[Place, Thread, str]]
 
 @dataclass(slots=True)
 class Counted:
-    """What the tables counted since the last look.
+    """What the tables counted since the last look."""
 
-    Attributes:
-        reads: READs by the thread that sent the call.
-        writes: WRITEs by the thread that sent the call.
-        joined: WRITEs of workers by the thread that dirtied the file. Empty where the join is off.
-        calls: calls of all procedures by the thread that waited for the answer.
-        claims: calls that a process began and a worker carried out.
-    """
-
-    reads: TransfersBy = field(default_factory=dict)
-    writes: TransfersBy = field(default_factory=dict)
+    reads: TransfersBy = field(default_factory=dict)  # READs by the thread that sent the call
+    writes: TransfersBy = field(default_factory=dict)  # WRITEs by the thread that sent the call
+    # WRITEs of workers by the thread that dirtied the file. Empty where the join is off
     joined: TransfersBy = field(default_factory=dict)
-    calls: CallsBy = field(default_factory=Counter)
-    claims: CallsBy = field(default_factory=Counter)
+    calls: CallsBy = field(default_factory=Counter)  # calls of all procedures by the thread that waited for the answer
+    claims: CallsBy = field(default_factory=Counter)  # calls that a process began and a worker carried out
 
 
 class Unclaimed(Generic[Key]):

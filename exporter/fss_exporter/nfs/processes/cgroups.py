@@ -23,15 +23,10 @@ _SYSTEMD: Final = "name=systemd"
 
 
 class Group(NamedTuple):
-    """What the control group of a thread says.
+    """What the control group of a thread says."""
 
-    Attributes:
-        pod_uid: of the Kubernetes pod, with dashes; empty outside of pods.
-        unit: systemd unit, slice of a user, or container; empty in pods and for the kernel's threads.
-    """
-
-    pod_uid: str = ""
-    unit: str = ""
+    pod_uid: str = ""  # of the Kubernetes pod, with dashes; empty outside of pods
+    unit: str = ""  # systemd unit, slice of a user, or container; empty in pods and for the kernel's threads
 
 
 NO_GROUP: Final = Group()

@@ -24,11 +24,9 @@ from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 
 _LOG = logging.getLogger(__name__)
 
-RETRY_SECONDS: Final = 60.0
-"""Time between two tries to set the triggers."""
+RETRY_SECONDS: Final = 60.0  # Time between two tries to set the triggers
 
-INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"
-"""Parts beside those of the session."""
+INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"  # Parts beside those of the session
 
 UNREADABLE_PROC, WAITS, RENEWED = "unreadable", "waits", "renewed"
 
@@ -37,19 +35,12 @@ _FEWEST_ROWS, _MOST_ROWS = 4096, 16384
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Where the kernel's files are.
+    """Where the kernel's files are."""
 
-    Attributes:
-        tracefs: where tracefs may be mounted.
-        sysfs: where sysfs is mounted.
-        procfs: where procfs is mounted, with the processes of the host.
-        pod_logs: folder that the kubelet makes for the logs of pods.
-    """
-
-    tracefs: tuple[Path, ...] = PLACES
-    sysfs: Path = Path("/sys")
-    procfs: Path = Path("/proc")
-    pod_logs: Path = Path("/var/log/pods")
+    tracefs: tuple[Path, ...] = PLACES  # where tracefs may be mounted
+    sysfs: Path = Path("/sys")  # where sysfs is mounted
+    procfs: Path = Path("/proc")  # where procfs is mounted, with the processes of the host
+    pod_logs: Path = Path("/var/log/pods")  # folder that the kubelet makes for the logs of pods
 
 
 class ProcessLoad(NamedTuple):

@@ -20,33 +20,20 @@ _RESERVED: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name, "other"))
 
 
 class Identity(NamedTuple):
-    """What a load is counted under.
+    """What a load is counted under."""
 
-    Attributes:
-        process: name of the process, of a thread whose process is gone the name of the thread.
-        namespace: of the pod; empty outside of pods.
-        pod: name of the pod, its uid where the name is not known.
-        unit: systemd unit outside of pods.
-    """
-
-    process: str
-    namespace: str = ""
-    pod: str = ""
-    unit: str = ""
+    process: str  # name of the process, of a thread whose process is gone the name of the thread
+    namespace: str = ""  # of the pod; empty outside of pods
+    pod: str = ""  # name of the pod, its uid where the name is not known
+    unit: str = ""  # systemd unit outside of pods
 
 
 class Seen(NamedTuple):
-    """One thread as `/proc` showed it.
+    """One thread as `/proc` showed it."""
 
-    Attributes:
-        identity: of the thread.
-        user: number of the user; None where the thread was gone.
-        started: clock ticks from boot to the start of the thread.
-    """
-
-    identity: Identity
-    user: int | None
-    started: int
+    identity: Identity  # of the thread
+    user: int | None  # number of the user; None where the thread was gone
+    started: int  # clock ticks from boot to the start of the thread
 
 
 class Identities:

@@ -16,15 +16,10 @@ _NFS4: Final = "nfs4"
 
 
 class Thread(NamedTuple):
-    """A thread as the kernel's tables name it.
+    """A thread as the kernel's tables name it."""
 
-    Attributes:
-        number: thread number of the host; 0 for `KERNEL` and `UNKNOWN_WRITER`.
-        name: up to 15 bytes, chosen by the process itself.
-    """
-
-    number: int
-    name: str
+    number: int  # thread number of the host; 0 for `KERNEL` and `UNKNOWN_WRITER`
+    name: str  # up to 15 bytes, chosen by the process itself
 
     @property
     def is_worker(self) -> bool:
@@ -32,25 +27,17 @@ class Thread(NamedTuple):
         return self.name.startswith("kworker")
 
 
-KERNEL: Final = Thread(0, "kernel")
-"""Work of the kernel's own threads that no table gives to a process."""
+KERNEL: Final = Thread(0, "kernel")  # Work of the kernel's own threads that no table gives to a process
 
-UNKNOWN_WRITER: Final = Thread(0, "unknown writer")
-"""Write-back whose author no table names."""
+UNKNOWN_WRITER: Final = Thread(0, "unknown writer")  # Write-back whose author no table names
 
 
 class Place(NamedTuple):
-    """What a load goes to.
+    """What a load goes to."""
 
-    Attributes:
-        address: of the mount target.
-        version: of NFS, 3 or 4.
-        rule: how the service behind the address counts operations.
-    """
-
-    address: str
-    version: int
-    rule: CostRule
+    address: str  # of the mount target
+    version: int  # of NFS, 3 or 4
+    rule: CostRule  # how the service behind the address counts operations
 
 
 class Places:
@@ -84,17 +71,11 @@ class Places:
 
 @dataclass(slots=True)
 class Load:
-    """What was asked for in one interval.
+    """What was asked for in one interval."""
 
-    Attributes:
-        reads: READs with their requested sizes.
-        writes: WRITEs with their sizes.
-        calls: all other NFS calls by procedure.
-    """
-
-    reads: CountedTransfers = NO_TRANSFERS
-    writes: CountedTransfers = NO_TRANSFERS
-    calls: Counter[str] = field(default_factory=Counter)
+    reads: CountedTransfers = NO_TRANSFERS  # READs with their requested sizes
+    writes: CountedTransfers = NO_TRANSFERS  # WRITEs with their sizes
+    calls: Counter[str] = field(default_factory=Counter)  # all other NFS calls by procedure
 
     @property
     def operations(self) -> int:

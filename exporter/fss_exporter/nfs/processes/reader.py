@@ -12,8 +12,7 @@ from fss_exporter.nfs.processes.loads import Places
 from fss_exporter.nfs.processes.top import NOTHING, OTHER, TopProcesses
 from fss_exporter.nfs.superblocks import Reading
 
-LOOK_SECONDS: Final = 10.0
-"""Time between two looks at the tables."""
+LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
 
 
 class ProcessReader:

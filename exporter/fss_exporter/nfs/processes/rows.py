@@ -19,8 +19,7 @@ BySize = Mapping[bool, Grown]
 """What was added to two tables of sizes, by whether the sizes are whole multiples of 32 KiB."""
 
 PlaceOf = Callable[[int], Place | None]
-Dirtiers = Mapping[tuple[int, int], str]
-"""Names of the threads that dirtied pages, by device and thread number."""
+Dirtiers = Mapping[tuple[int, int], str]  # Names of the threads that dirtied pages, by device and thread number
 
 
 def sent(tables: BySize, place_of: PlaceOf) -> TransfersBy:

@@ -36,8 +36,7 @@ PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
 """Where one part fails, the others go on. A part with the name of a call gives this call back to the process."""
 
 REFUSED: Final = "refused"
-FULL_SHARE: Final = 0.8
-"""The kernel never frees a row, so tables are made anew from this share of their size on."""
+FULL_SHARE: Final = 0.8  # The kernel never frees a row, so tables are made anew from this share of their size on
 
 _ROWS_OF_CLIENTS = 512
 _LOOKS_AT_FILES = 6
@@ -46,17 +45,11 @@ Found = TypeVar("Found")
 
 
 class Names(NamedTuple):
-    """Names in tracefs that belong to one program.
+    """Names in tracefs that belong to one program."""
 
-    Attributes:
-        instance: for the tables of each look.
-        writers: the instance of the join.
-        joint: the synthetic event of the join.
-    """
-
-    instance: str
-    writers: str
-    joint: str
+    instance: str  # for the tables of each look
+    writers: str  # the instance of the join
+    joint: str  # the synthetic event of the join
 
 
 OF_AGENT: Final = Names(OF_PROCESSES, OF_WRITERS, "nfswho")

@@ -28,23 +28,15 @@ _VALUES = rb" \} hitcount: +(\d{1,20})(?:  \w+: +(\d{1,20}))?(?:  \w+: +\d{1,20}
 
 @dataclass(frozen=True, slots=True)
 class ThreadTable:
-    """One trigger's table at one look.
+    """One trigger's table at one look."""
 
-    Attributes:
-        keys: the keys of the trigger as it was set, for example `dev,common_pid.execname`.
-        condition: the text behind `if` of the trigger, empty if there is none.
-        running: whether the trigger still counts.
-        rows: by key. A thread gives two elements, its name and its number. A range of sizes gives its lower edge.
-        dropped: events that found no room.
-        size: rows that the table has room for.
-    """
-
-    keys: str
-    condition: str
-    running: bool
+    keys: str  # the keys of the trigger as it was set, for example `dev,common_pid.execname`
+    condition: str  # the text behind `if` of the trigger, empty if there is none
+    running: bool  # whether the trigger still counts
+    # by key. A thread gives two elements, its name and its number. A range of sizes gives its lower edge
     rows: Mapping[Key, HistRow]
-    dropped: int
-    size: int
+    dropped: int  # events that found no room
+    size: int  # rows that the table has room for
 
 
 def parse_thread_tables(raw: bytes) -> tuple[ThreadTable, ...]:

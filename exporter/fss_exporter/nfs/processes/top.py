@@ -16,14 +16,11 @@ from typing import Final, NamedTuple
 
 from fss_exporter.nfs.processes.identities import Identity
 
-OTHER: Final = Identity("other")
-"""All processes without a row of their own."""
+OTHER: Final = Identity("other")  # All processes without a row of their own
 
-IDLE_SECONDS: Final = 3600.0
-"""A row without load for so long leaves."""
+IDLE_SECONDS: Final = 3600.0  # A row without load for so long leaves
 
-HALF_LIFE_SECONDS: Final = 600.0
-"""What a load counts for the order of the rows halves in this time."""
+HALF_LIFE_SECONDS: Final = 600.0  # What a load counts for the order of the rows halves in this time
 
 _DEARER: Final = 2.0
 _OUTSIDERS_A_ROW: Final = 20
@@ -31,19 +28,12 @@ _NEGLIGIBLE: Final = 0.01
 
 
 class Amount(NamedTuple):
-    """A load added up.
+    """A load added up."""
 
-    Attributes:
-        operations: NFS calls.
-        io_operations: mount-target I/O operations; 0 where the service publishes no cost.
-        read_bytes: requested by READs.
-        written_bytes: sent by WRITEs.
-    """
-
-    operations: int = 0
-    io_operations: float = 0.0
-    read_bytes: int = 0
-    written_bytes: int = 0
+    operations: int = 0  # NFS calls
+    io_operations: float = 0.0  # mount-target I/O operations; 0 where the service publishes no cost
+    read_bytes: int = 0  # requested by READs
+    written_bytes: int = 0  # sent by WRITEs
 
     def plus(self, other: "Amount") -> "Amount":
         """Both together."""
@@ -65,32 +55,21 @@ NOTHING: Final = Amount()
 
 @dataclass(slots=True)
 class Row:
-    """A process with series of its own.
+    """A process with series of its own."""
 
-    Attributes:
-        total: since the row began.
-        answers: answers to servers so far; a new row shows zeros in its first.
-    """
-
-    total: Amount
+    total: Amount  # since the row began
     weight: float
     busy_at: float
-    answers: int = 0
+    answers: int = 0  # answers to servers so far; a new row shows zeros in its first
 
 
 @dataclass(slots=True)
 class Address:
-    """The rows of one address.
+    """The rows of one address."""
 
-    Attributes:
-        rows: processes with series of their own.
-        other: all others.
-        priced: whether the service behind the address publishes what operations cost.
-    """
-
-    rows: dict[Identity, Row] = field(default_factory=dict)
-    other: Amount = NOTHING
-    priced: bool = False
+    rows: dict[Identity, Row] = field(default_factory=dict)  # processes with series of their own
+    other: Amount = NOTHING  # all others
+    priced: bool = False  # whether the service behind the address publishes what operations cost
     outsiders: dict[Identity, float] = field(default_factory=dict)
     replacements: float = 0.0
     busy_at: float = 0.0

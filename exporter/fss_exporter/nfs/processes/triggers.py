@@ -14,8 +14,7 @@ WRITES: Final = "nfs/nfs_initiate_write"
 CALLS: Final = "sunrpc/rpc_stats_latency"
 BIRTHS: Final = "sunrpc/rpc_clnt_new"
 CLAIMED_BY: Final[Mapping[str, str]] = {"RENAME": "nfs/nfs_rename_enter", "OPEN": "nfs/nfs_atomic_open_enter"}
-DIRTIED: Final = ("writeback/writeback_dirty_folio", "writeback/writeback_dirty_page")
-"""Since 5.18, and before."""
+DIRTIED: Final = ("writeback/writeback_dirty_folio", "writeback/writeback_dirty_page")  # Since 5.18, and before
 
 VERSIONS: Final[Mapping[int, str]] = {version: f'progname == "nfs" && version == {version}' for version in (3, 4)}
 """Condition of the table of calls by NFS version."""

@@ -13,7 +13,7 @@ from fss_exporter import tables
 from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import Judge, judge, shape_option
 from fss_exporter.cli.exact_mode import Exact, exact
-from fss_exporter.cli.flags import config_option, exact_options, procfs_options
+from fss_exporter.cli.flags import HostFlags, config_option, exact_options, flag, flags_of, procfs_options
 from fss_exporter.cli.iostat_processes import ProcessReport
 from fss_exporter.cli.iostat_report import MountPoints, Report, ReportOrder
 from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
@@ -44,46 +44,37 @@ _COUNT_THEM = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IostatFlags:
+class IostatFlags(HostFlags):
     """The flags of `iostat` that say what is read; times in seconds."""
 
     interval: float | None
     count: int | None
-    before: Path | None
-    after: Path | None
-    mountinfo: tuple[Path, ...]
+    before: Path | None = flag(
+        "--from",
+        "Saved mountstats (file or tool) of any host, the earlier reading.",
+        type=click.Path(path_type=Path),
+    )
+    after: Path | None = flag(
+        "--to", "Saved mountstats, the later reading, or saved output of nfsiostat.", type=click.Path(path_type=Path)
+    )
+    mountinfo: tuple[Path, ...] = flag(
+        "--mountinfo",
+        "The mountinfo saved with --from and --to. Give both files if it changed in between.",
+        multiple=True,
+        type=click.Path(path_type=Path),
+    )
     seconds: float | None
-    url: str | None
-    procfs: Path
-    pid: str
-    exact: str
-    tracefs: Path | None
-    sysfs: Path
+    url: str | None = flag(
+        "--url", "Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics."
+    )
 
 
 @click.command()
 @click.argument("interval", type=interval_type, required=False)
 @click.argument("count", type=click.IntRange(min=1), required=False)
-@click.option(
-    "--from",
-    "before",
-    type=click.Path(path_type=Path),
-    help="Saved mountstats (file or tool) of any host, the earlier reading.",
-)
-@click.option(
-    "--to",
-    "after",
-    type=click.Path(path_type=Path),
-    help="Saved mountstats, the later reading, or saved output of nfsiostat.",
-)
-@click.option(
-    "--mountinfo",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="The mountinfo saved with --from and --to. Give both files if it changed in between.",
-)
+@flags_of(IostatFlags, "before", "after", "mountinfo")
 @seconds_option
-@click.option("--url", help="Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics.")
+@flags_of(IostatFlags, "url")
 @procfs_options
 @exact_options
 @click.option(

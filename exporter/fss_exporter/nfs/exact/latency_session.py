@@ -8,7 +8,7 @@ from fss_exporter.nfs.exact import durations
 from fss_exporter.nfs.exact.calls import BIRTHS, CALLS
 from fss_exporter.nfs.exact.files import FILES, Files
 from fss_exporter.nfs.exact.tables import InstanceTables, TablesLook
-from fss_exporter.nfs.exact.tracefs import OF_LATENCY, Instance, NotYet, Unavailable, advice, check_hist, fields
+from fss_exporter.nfs.exact.tracefs import OF_LATENCY, Instance, Unavailable, advice, check_client, fields
 
 FINISHED: Final = (CALLS, durations.FINISHED)
 ANSWERED: Final = (CALLS, durations.ANSWERED)
@@ -91,12 +91,6 @@ def check_latency(root: Path, files: Files = FILES) -> None:
         NotYet: the RPC client is not loaded.
         Unavailable: this kernel cannot, or this process may not.
     """
-    check_hist(root, files)
-    try:
-        loaded = files.is_there(root / "events" / "sunrpc")
-    except OSError as error:
-        raise advice(error, root) from error
-    if not loaded:
-        raise NotYet(f"{root}: the RPC client is not loaded; counting begins with the first NFS mount")
+    check_client(root, "sunrpc", "RPC client", files)
     if missing := _NEEDED - fields(root, CALLS, files).keys():
         raise Unavailable(f"{root}/events/{CALLS}: no field {min(missing)}; this kernel is too old or too new")

@@ -8,7 +8,6 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.errors import SourceError
@@ -40,16 +39,14 @@ class NotYet(Unavailable):
     """The NFS client has not been loaded: there is nothing to count before the first mount."""
 
 
-_REMEDIES: Mapping[int, str] = MappingProxyType(
-    {
-        errno.EACCES: "only root may trace: run the exporter as uid 0, no capability is needed",
-        errno.EPERM: "kernel lockdown (mode confidentiality) or a security module forbids tracing",
-        errno.EROFS: "read-only for this process: under systemd add ReadWritePaths=-{root}/instances, in a container mount it writable",
-        errno.EBUSY: "another fss-exporter counts on this host already: stop it",
-        errno.ENOSPC: "no room: raise the memory limit, or leave exact mode off",
-        errno.ENOMEM: "no memory: raise the memory limit, or leave exact mode off",
-    }
-)
+_REMEDIES: Mapping[int, str] = {
+    errno.EACCES: "only root may trace: run the exporter as uid 0, no capability is needed",
+    errno.EPERM: "kernel lockdown (mode confidentiality) or a security module forbids tracing",
+    errno.EROFS: "read-only for this process: under systemd add ReadWritePaths=-{root}/instances, in a container mount it writable",
+    errno.EBUSY: "another fss-exporter counts on this host already: stop it",
+    errno.ENOSPC: "no room: raise the memory limit, or leave exact mode off",
+    errno.ENOMEM: "no memory: raise the memory limit, or leave exact mode off",
+}
 
 
 def advice(error: OSError, root: Path) -> Unavailable:
@@ -124,6 +121,28 @@ def check_hist(root: Path, files: Files = FILES) -> None:
             f"{root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is); "
             "use a kernel that can, or leave exact mode off"
         )
+
+
+def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:
+    """Check, by looking only, that this kernel can count events of a client.
+
+    Args:
+        root: where tracefs is mounted.
+        events: the client's folder of events.
+        name: of the client, for the message.
+        files: how the kernel's files are reached.
+
+    Raises:
+        NotYet: the client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+    check_hist(root, files)
+    try:
+        loaded = files.is_there(root / "events" / events)
+    except OSError as error:
+        raise advice(error, root) from error
+    if not loaded:
+        raise NotYet(f"{root}: the {name} is not loaded. Counting begins with the first NFS mount")
 
 
 @contextmanager

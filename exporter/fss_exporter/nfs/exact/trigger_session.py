@@ -7,7 +7,7 @@ from fss_exporter.nfs.exact import calls
 from fss_exporter.nfs.exact.files import FILES, Files
 from fss_exporter.nfs.exact.sizes import SIZE_EVENTS, Buckets, Form, Ladder, SizeEvents
 from fss_exporter.nfs.exact.tables import InstanceTables, TablesLook
-from fss_exporter.nfs.exact.tracefs import OF_SIZES, Instance, NotYet, Unavailable, advice, check_hist, fields
+from fss_exporter.nfs.exact.tracefs import OF_SIZES, Instance, Unavailable, advice, check_client, fields
 
 _DEVICE_BYTES = 4
 
@@ -72,13 +72,7 @@ def source_of(root: Path, files: Files = FILES) -> SizeEvents:
         NotYet: the NFS client is not loaded.
         Unavailable: this kernel cannot, or this process may not.
     """
-    check_hist(root, files)
-    try:
-        loaded = files.is_there(root / "events" / "nfs")
-    except OSError as error:
-        raise advice(error, root) from error
-    if not loaded:
-        raise NotYet(f"{root}: the NFS client is not loaded. Counting begins with the first NFS mount")
+    check_client(root, files=files)
     for source in SIZE_EVENTS:
         known = [fields(root, event, files) for event in source.events.values()]
         if all(one.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= one.keys() for one in known):

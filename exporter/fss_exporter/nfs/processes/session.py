@@ -17,10 +17,9 @@ from fss_exporter.nfs.exact.tracefs import (
     OF_PROCESSES,
     OF_WRITERS,
     Instance,
-    NotYet,
     Unavailable,
     advice,
-    check_hist,
+    check_client,
 )
 from fss_exporter.nfs.processes import rows, triggers
 from fss_exporter.nfs.processes.attribution import CallsBy, Counted, TransfersBy
@@ -79,7 +78,7 @@ class ProcessSession:
     def __init__(
         self, root: Path, names: Names, size: int, *, writers: bool, addresses: ClientAddresses, files: Files = FILES
     ) -> None:
-        _check(root, files)
+        check_client(root, files=files)
         self.refused: dict[str, str] = {}
         self.troubles: dict[str, str] = {}
         self._addresses = addresses
@@ -216,13 +215,3 @@ def _claims(procedure: str, device: rows.PlaceOf, tables: EventTables) -> CallsB
 def _by_size(tables: EventTables, size: str) -> dict[bool, Added]:
     added = tables.added()
     return {whole: added[condition] for whole, condition in triggers.conditions(size).items()}
-
-
-def _check(root: Path, files: Files) -> None:
-    check_hist(root, files)
-    try:
-        loaded = files.is_there(root / "events" / "nfs")
-    except OSError as error:
-        raise advice(error, root) from error
-    if not loaded:
-        raise NotYet(f"{root}: the NFS client is not loaded; counting begins with the first NFS mount")

@@ -12,8 +12,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
-from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.cost_overrides import NLM, CostOverride, CostOverrides
+from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
 from fss_exporter.setting_types import (
@@ -199,9 +199,9 @@ class CostOverrideSettings(_Section):
 
 def _fixed_cost(operations: dict[str, CostOverrideSettings]) -> dict[str, CostOverrideSettings]:
     for name, given in operations.items():
-        if name not in NFS3_OPERATIONS:
-            raise ValueError(f"{name} is no operation of NFSv3")
-        if (given.factor is not None) is not (NFS3_OPERATIONS[name].io_operations is None):
+        if name != NLM and name not in NFS3_OPERATIONS:
+            raise ValueError(f"{name} is no operation of NFSv3 and not NLM")
+        if (given.factor is not None) is not (name in (READ, WRITE)):
             raise ValueError(f"{name} needs {'factor' if given.factor is None else 'io_operations'}")
     return operations
 

@@ -2,13 +2,16 @@
 
 import platform
 from collections.abc import Sequence
+from statistics import mean
 from typing import Any
 
 import yaml
 
 from fss_exporter import __version__
 from fss_exporter.calibrate.calibration_run import CalibrationRow, CountedMinute
-from fss_exporter.calibrate.calibration_steps import IDLE, CalibrationPlan
+from fss_exporter.calibrate.calibration_steps import IDLE, NFSACL, CalibrationPlan
+from fss_exporter.calibrate.fitted_costs import TOLERANCE
+from fss_exporter.model.cost_overrides import NLM
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 
 SOURCE = "fss-exporter calibrate"
@@ -53,18 +56,33 @@ def _row(one: CalibrationRow) -> dict[str, Any]:
 def overrides(rows: Sequence[CalibrationRow], date: str) -> str:
     """`cost_model:` of the configuration for the operations that differ, as YAML. A comment where none differs.
 
-    READ and WRITE become a factor on the table's cost: the mean ratio of the measured sizes.
+    READ and WRITE become a factor on the table's cost: the mean ratio of the measured sizes. A comment names sizes whose
+    ratio is far from the factor, because mountstats has no sizes and so an agent can use one factor only.
     """
-    operations: dict[str, dict[str, Any]] = {}
-    for one in rows:
-        if one.step in NFS3_OPERATIONS and one.cost.verdict == "differs" and one.oci_iops is not None:
-            operations[one.step] = {"io_operations": round(one.cost.measured, 2)}
+    if any(one.oci_iops is None for one in rows):
+        return "# OCI published no IOPS: costs are not known, and the configuration needs no cost_model.\n"
+    different = [one for one in rows if one.cost.verdict == "differs"]
+    operations: dict[str, dict[str, Any]] = {
+        one.step: {"io_operations": round(one.cost.measured, 2)}
+        for one in different
+        if one.step == NLM or one.step in NFS3_OPERATIONS
+    }
+    remarks = [
+        f"# {one.step}: {one.cost.measured:.2f} I/O operations, which no override can say, because mountstats does not count it.\n"
+        for one in different
+        if one.step == NFSACL
+    ]
     for name in (READ, WRITE):
-        sizes = [one.cost for one in rows if one.step.startswith(f"{name} ") and one.step.endswith("iB")]
-        ratios = [cost.ratio for cost in sizes if cost.ratio is not None]
-        if any(cost.verdict == "differs" for cost in sizes) and all(one.oci_iops is not None for one in rows):
-            operations[name] = {"factor": round(sum(ratios) / len(ratios), 3)}
+        sizes = [one for one in rows if one.step.startswith(f"{name} ") and one.step.endswith("iB")]
+        if any(one in different for one in sizes):
+            factor = mean(one.cost.ratio or 0.0 for one in sizes)
+            operations[name] = {"factor": round(factor, 3)}
+            remarks += [_far_from(one, factor) for one in sizes if abs((one.cost.ratio or 0.0) - factor) > TOLERANCE]
     if not operations:
-        return "# No operation differs from the table: the configuration needs no cost_model.\n"
+        return "".join(remarks) + "# No operation of the table differs: the configuration needs no cost_model.\n"
     found = {name: given | {"date": date, "source": SOURCE} for name, given in operations.items()}
-    return yaml.safe_dump({"cost_model": {"operations": found}}, sort_keys=False)
+    return "".join(remarks) + yaml.safe_dump({"cost_model": {"operations": found}}, sort_keys=False)
+
+
+def _far_from(row: CalibrationRow, factor: float) -> str:
+    return f"# {row.step}: {row.cost.ratio:.3f} of the table. The factor of all sizes is {factor:.3f}.\n"

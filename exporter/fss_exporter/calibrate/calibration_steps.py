@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.errors import UsageError
+from fss_exporter.model.cost_overrides import NLM
 from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
 from fss_exporter.model.transfers import read_io_operations, write_io_operations
 
@@ -17,6 +18,9 @@ WORK_SECONDS: Final = 52
 
 MOST_ROUNDS: Final = 6000
 """Most rounds of one minute: 100 a second are enough to tell one I/O operation from two, and leave few files behind."""
+
+NFSACL: Final = "NFSACL"
+"""Calls of the ACL protocol, which the white paper's table does not have."""
 
 _KIB: Final = 1024
 _MIB: Final = 1024 * _KIB
@@ -61,7 +65,7 @@ def table_cost(operation: str, size: int = 0) -> float:
         return float(read_io_operations(size))
     if operation == WRITE:
         return float(write_io_operations(size))
-    if operation == "NLM":
+    if operation == NLM:
         return float(NLM_IO_OPERATIONS)
     known = NFS3_OPERATIONS.get(operation)
     return float(known.io_operations or 0) if known else 0.0
@@ -104,8 +108,8 @@ STEPS: Final[tuple[CalibrationStep, ...]] = (
     *(_step(READ, size) for size in (4 * _KIB, 32 * _KIB, 64 * _KIB, _MIB)),
     _step("COMMIT", extra=4),
     CalibrationStep("READ past the end", READ, 0, 1, table_cost(READ, _MIB)),
-    _step("NLM", calls=2),
-    CalibrationStep("NFSACL", "NFSACL"),
+    _step(NLM, calls=2),
+    CalibrationStep(NFSACL, NFSACL),
 )
 """Every step in order. A REMOVE needs the files of CREATE, an RMDIR the directories of MKDIR, a READ the file of WRITE."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fss_exporter.errors import UsageError
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.reader import ExactReader
 from fss_exporter.nfs.exact.tracefs import PLACES, Unavailable
@@ -37,7 +38,12 @@ class Exact:
 
 
 def exact(
-    mode: str, read: Callable[[], Reading], tracefs: Path | None, sysfs: Path, address_map: Mapping[str, str]
+    mode: str,
+    read: Callable[[], Reading],
+    tracefs: Path | None,
+    sysfs: Path,
+    address_map: Mapping[str, str],
+    overrides: CostOverrides = NO_OVERRIDES,
 ) -> Exact:
     """Return the source that counts, around the one that reads mountstats.
 
@@ -47,9 +53,10 @@ def exact(
         tracefs: where it is mounted; None for the usual places.
         sysfs: where it is mounted.
         address_map: mount-target address by TLS forwarder address.
+        overrides: measured costs in place of the white paper's table.
     """
     reader = ExactReader(read, places(tracefs), sysfs, address_map)
-    return Exact(reader, CountedCosts(lambda: reader.counts), required=mode == "on")
+    return Exact(reader, CountedCosts(lambda: reader.counts, overrides), required=mode == "on")
 
 
 def places(tracefs: Path | None) -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fss_exporter import tables, units
-from fss_exporter.cli.ceilings import NO_SHAPE, judge as ceilings_of, shape_option
+from fss_exporter.cli.ceilings import NO_SHAPE, Judge, judge as ceilings_of, shape_option
 from fss_exporter.cli.flags import config_option
 from fss_exporter.cli.saved_files import text_of
 from fss_exporter.cli.service_options import service_choice, service_options
@@ -81,13 +81,15 @@ def fio(  # one argument a flag
     if choice is not None and (by_directory or mount_targets is not None):
         raise UsageError("--mount-targets and --by-directory are about OCI File Storage: leave them out with --service")
     read = [read_report(source, _text(source)) for source in reports]
+    own = ceilings_of(shape, config_file)
     storage = Storage(
-        limits=_limits(choice, shape, config_file),
+        limits=_limits(choice, shape, own),
         mount_targets=mount_targets or 1,
         transfer_size=transfer_size,
         kind=choice.kind if choice else None,
         clients=clients or _hosts(read),
         client_bandwidth=client_bandwidth,
+        overrides=own.overrides,
     )
     found = [
         Judged(name, jobs, judge(jobs, storage))
@@ -107,11 +109,11 @@ def _text(source: str) -> str:
     return sys.stdin.read() if source == _STANDARD_INPUT else text_of(Path(source))
 
 
-def _limits(choice: ServiceChoice | None, shape: str, config_file: Path | None) -> Limits | Ceilings | None:
+def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | Ceilings | None:
     """Return the ceilings of the flags; None for storage without any."""
     if choice is not None:
         return choice.ceilings
-    return None if shape == NO_SHAPE else ceilings_of(shape, config_file).limits
+    return None if shape == NO_SHAPE else own.limits
 
 
 def _hosts(reports: Sequence[Sequence[Job]]) -> int:

@@ -20,6 +20,7 @@ from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
 from fss_exporter.cli.take_down import take_down_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
@@ -146,19 +147,22 @@ def _reports(options: IostatFlags, ceilings: Judge) -> Iterator[Report]:
         return _scrapes(url, interval or _SCRAPE_INTERVAL_S, options.count if interval else 1)
     source = Procfs(options.procfs, options.pid, ceilings.address_map, ceilings.services)
     if options.exact == "off":
-        return _local(source.read, interval, options.count)
+        return _local(source.read, interval, options.count, overrides=ceilings.overrides)
     if interval is None:
         raise UsageError("--nfs.exact counts what happens from now on: give an INTERVAL, e.g. 5")
-    return _counted(
-        exact(options.exact, source.read, options.tracefs, options.sysfs, ceilings.address_map), interval, options.count
+    counting = exact(
+        options.exact, source.read, options.tracefs, options.sysfs, ceilings.address_map, ceilings.overrides
     )
+    return _counted(counting, interval, options.count, ceilings.overrides)
 
 
-def _counted(source: Exact, interval: float, count: int | None) -> Iterator[Report]:
+def _counted(
+    source: Exact, interval: float, count: int | None, overrides: CostOverrides = NO_OVERRIDES
+) -> Iterator[Report]:
     """Reports of READs and WRITEs counted by size, until the command ends, however it ends."""
     take_down_at_the_end(source.reader.close)
     source.open()
-    return _local(source.reader.read, interval, count, source.costs)
+    return _local(source.reader.read, interval, count, source.costs, overrides)
 
 
 def _by_process(options: IostatFlags, ceilings: Judge, by: str, *, writers: bool) -> Iterator[ProcessReport]:
@@ -181,12 +185,13 @@ def _one_file(path: Path, ceilings: Judge) -> Report:
     text = text_of(path)
     if is_mountstats_output(text):
         saved = read_saved(str(path), text, None, ceilings.address_map, ceilings.services)
-        means = _since_mount(saved.reading)
+        means = _since_mount(saved.reading, ceilings.overrides)
         return replace(means, source=f"{path} (mountstats)", time=None, notes=(*saved.notes, *means.notes))
     if not is_nfsiostat_output(text):
         raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
     report = parse_nfsiostat_output(str(path), text)
-    return Report(f"{path} (nfsiostat)", None, None, report.traffic, report.mount_points, report.notes)
+    rates = {key: ceilings.overrides.priced(one) for key, one in report.traffic.items()}
+    return Report(f"{path} (nfsiostat)", None, None, rates, report.mount_points, report.notes)
 
 
 def _files(before: Path, after: Path, options: IostatFlags, ceilings: Judge) -> Report:
@@ -197,13 +202,17 @@ def _files(before: Path, after: Path, options: IostatFlags, ceilings: Judge) -> 
 
 
 def _local(
-    read: Callable[[], Reading], interval: float | None, count: int | None, counted: CountedCosts | None = None
+    read: Callable[[], Reading],
+    interval: float | None,
+    count: int | None,
+    counted: CountedCosts | None = None,
+    overrides: CostOverrides = NO_OVERRIDES,
 ) -> Iterator[Report]:
     reading = read()
     if interval is None:
-        yield _since_mount(reading)
+        yield _since_mount(reading, overrides)
         return
-    accounts = Accounts(counted)
+    accounts = Accounts(counted, overrides=overrides)
     began = time.monotonic()
     accounts.apply(reading, began)
     done = 0
@@ -244,12 +253,12 @@ def _ticks(start: float, interval: float) -> Iterator[float]:
     whole = int(interval / _TICK_S)
     for tick in range(1, whole + 1):
         yield start + tick * _TICK_S
-    if interval - whole * _TICK_S > 0.01:
+    if not whole or interval - whole * _TICK_S > 0.01:
         yield start + interval
 
 
-def _since_mount(reading: Reading) -> Report:
-    accounts = since_mount(reading)
+def _since_mount(reading: Reading, overrides: CostOverrides) -> Report:
+    accounts = since_mount(reading, overrides)
     ages = {superblock.key: max(superblock.record.age_s, 1) for superblock in reading.superblocks}
     rates = {key: traffic({}, {key: accounts.mounts[key]}, age)[key] for key, age in ages.items()}
     notes = (

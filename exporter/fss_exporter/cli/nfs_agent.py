@@ -46,7 +46,7 @@ class NfsAgent:
             return Procfs(flags.procfs, flags.pid, address_map, services, wanted_mounts(flags)).read
 
         read = reader()
-        self._exact = None if flags.exact == "off" else _exact(flags, read, address_map)
+        self._exact = None if flags.exact == "off" else _exact(flags, read, address_map, overrides)
         # It looks at other times than the ticker, and from another thread: it has a reader of its own.
         self._latency = None if flags.exact == "off" else _latency(flags, reader(), address_map)
         costs = None if self._exact is None else self._exact.costs
@@ -131,10 +131,12 @@ def wanted_mounts(flags: NfsFlags) -> MountFilter:
     return MountFilter(flags.mounts_include, flags.mounts_exclude, flags.max_mounts)
 
 
-def _exact(flags: NfsFlags, read: Callable[[], Reading], address_map: Mapping[str, str]) -> "Exact":
+def _exact(
+    flags: NfsFlags, read: Callable[[], Reading], address_map: Mapping[str, str], overrides: CostOverrides
+) -> "Exact":
     from fss_exporter.cli.exact_mode import exact  # noqa: PLC0415  # only where it is asked for
 
-    return exact(flags.exact, read, flags.tracefs, flags.sysfs, address_map)
+    return exact(flags.exact, read, flags.tracefs, flags.sysfs, address_map, overrides)
 
 
 def _latency(flags: NfsFlags, read: Callable[[], Reading], address_map: Mapping[str, str]) -> "LatencyReader":

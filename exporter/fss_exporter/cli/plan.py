@@ -16,6 +16,7 @@ from fss_exporter.cli.saved_files import saved_interval, text_of
 from fss_exporter.cli.service_options import service_choice, service_options
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url, get
+from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.storage_service import Service, ServiceChoice
 from fss_exporter.model.traffic import Traffic, together
@@ -103,7 +104,7 @@ def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]
     if inputs.mountstats is not None:
         loads = _recorded(inputs.mountstats, inputs, ceilings)
     elif inputs.nfsiostat is not None:
-        loads = _of_nfsiostat(inputs.nfsiostat)
+        loads = _of_nfsiostat(inputs.nfsiostat, ceilings.overrides)
     elif inputs.scrapes is not None:
         before, after = inputs.scrapes
         loads = between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
@@ -149,7 +150,7 @@ def _recorded(
     return {name: Load(source, together(loads)) for name, loads in mounts.items()}
 
 
-def _of_nfsiostat(file: Path) -> dict[str, Load]:
+def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
     """By address, from the last report of a saved output."""
     text = text_of(file)
     if not is_nfsiostat_output(text):
@@ -159,7 +160,7 @@ def _of_nfsiostat(file: Path) -> dict[str, Load]:
         tables.note(line)
     mounts: dict[str, list[Traffic]] = {}
     for key, traffic in report.traffic.items():
-        mounts.setdefault(key.address or key.server, []).append(traffic)
+        mounts.setdefault(key.address or key.server, []).append(overrides.priced(traffic))
     return {name: Load(str(file), together(loads)) for name, loads in mounts.items()}
 
 

@@ -9,6 +9,7 @@ from enum import Enum
 
 from fss_exporter.model.benchmark import Job, job_traffic, plain_traffic
 from fss_exporter.model.capacity import CLIENT_NETWORK
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.purchase import clients_share, service_load, uses_of
 from fss_exporter.model.storage_service import Ceilings, ServiceType
@@ -52,10 +53,13 @@ class Storage:
     kind: ServiceType | None = None
     clients: int = 1  # hosts that ran the benchmark
     client_bandwidth: float | None = None  # bytes per second of the network of one host. None if unknown
+    overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
 
     def traffic(self, job: Job) -> Traffic:
         """Return the traffic of a job, with the costs of OCI File Storage or with cost 1 for each read and write."""
-        return job_traffic(job, self.transfer_size) if isinstance(self.limits, Limits) else plain_traffic(job)
+        if isinstance(self.limits, Limits):
+            return self.overrides.priced(job_traffic(job, self.transfer_size))
+        return plain_traffic(job)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,24 @@ A fixed cost replaces the row of an operation. READ and WRITE depend on sizes, s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, nlm_io_operations
+from fss_exporter.model.traffic import OperationTraffic, Traffic, times
+from fss_exporter.model.workload import NLM_PREFIX
+
+NLM: Final = "NLM"
+"""Stands for every lock call but FREE_ALL, in an override."""
 
 
 @dataclass(frozen=True, slots=True)
 class CostOverride:
     """A measured cost."""
 
-    operation: str  # NFSv3 procedure
+    operation: str  # NFSv3 procedure, or NLM
     io_operations: float | None  # cost of one call; None for READ and WRITE
     factor: float  # of the table's cost, for READ and WRITE; 1 for the others
     date: str  # day of the measurement, as in 2026-11-22
@@ -33,8 +38,14 @@ class CostOverrides:
     def weights(self) -> Mapping[str, float]:
         """I/O operations of each operation whose cost does not depend on its size, overrides applied."""
         table = {name: row.io_operations for name, row in NFS3_OPERATIONS.items()}
-        measured = {row.operation: row.io_operations for row in self.rows if row.io_operations is not None}
+        measured = {row.operation: row.io_operations for row in self.rows if row.operation in table}
         return {name: cost for name, cost in (table | measured).items() if cost is not None}
+
+    @cached_property
+    def lock_io_operations(self) -> float:
+        """I/O operations of one lock call."""
+        measured = (row.io_operations for row in self.rows if row.operation == NLM)
+        return next((cost for cost in measured if cost is not None), float(NLM_IO_OPERATIONS))
 
     @cached_property
     def factors(self) -> Mapping[str, float]:
@@ -44,7 +55,30 @@ class CostOverrides:
     def scaled(self, operation: str, cost: Bounds) -> Bounds:
         """The cost of READs or WRITEs with the factor of the operation."""
         factor = self.factors.get(operation, 1.0)
-        return cost if factor == 1.0 else Bounds(*(factor * value for value in cost))
+        return cost if factor == 1.0 else times(cost, factor)
+
+    def lock_cost(self, procedure: str) -> float:
+        """I/O operations of one Network Lock Manager call. An override of NLM leaves FREE_ALL alone."""
+        return nlm_io_operations(procedure) if procedure == "FREE_ALL" else self.lock_io_operations
+
+    def priced(self, traffic: Traffic) -> Traffic:
+        """Traffic that has the table's costs, with the measured costs in their place."""
+        if not self.rows:
+            return traffic
+        operations = {name: self._priced(name, rate) for name, rate in traffic.operations.items()}
+        return replace(traffic, operations=operations)
+
+    def _priced(self, name: str, rate: OperationTraffic) -> OperationTraffic:
+        if rate.iops is None:
+            return rate
+        if name.startswith(NLM_PREFIX):
+            each = self.lock_cost(name.removeprefix(NLM_PREFIX))
+        elif name in self.weights:
+            each = self.weights[name]
+        else:
+            return replace(rate, iops=self.scaled(name, rate.iops))
+        cost = rate.operations * each
+        return replace(rate, iops=Bounds(cost, cost, cost))
 
 
 NO_OVERRIDES: Final = CostOverrides()  # The white paper's table

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE, nlm_io_operations
 from fss_exporter.model.traffic import OperationTraffic, Traffic
@@ -47,7 +46,6 @@ def workload(
     writes: Transfers | None,
     operations: Mapping[str, float],
     cap_bytes: int = LARGEST_TRANSFER_BYTES,
-    overrides: CostOverrides = NO_OVERRIDES,
 ) -> Traffic:
     """Return the traffic of a stated workload.
 
@@ -56,16 +54,15 @@ def workload(
         writes: None without writes.
         operations: operations per second by name: NFSv3 procedures except READ and WRITE, or `NLM_` and a lock procedure.
         cap_bytes: rsize and wsize.
-        overrides: measured costs in place of the white paper's table.
 
     Raises:
         ValueError: an operation has no known cost. The message names the operation.
     """
-    rates = {name: _fixed(name, per_second, overrides) for name, per_second in operations.items()}
+    rates = {name: _fixed(name, per_second) for name, per_second in operations.items()}
     if reads is not None:
-        rates[READ] = _transferred(READ, reads.per_second, read_cost(reads.size_bytes, cap_bytes), overrides)
+        rates[READ] = _rate(reads.per_second, *read_cost(reads.size_bytes, cap_bytes))
     if writes is not None:
-        rates[WRITE] = _transferred(WRITE, writes.per_second, write_cost(writes.size_bytes, cap_bytes), overrides)
+        rates[WRITE] = _rate(writes.per_second, *write_cost(writes.size_bytes, cap_bytes))
     return Traffic(
         operations=rates,
         read_bytes=reads.per_second * reads.size_bytes if reads else 0.0,
@@ -73,7 +70,7 @@ def workload(
     )
 
 
-def _fixed(name: str, per_second: float, overrides: CostOverrides) -> OperationTraffic:
+def _fixed(name: str, per_second: float) -> OperationTraffic:
     procedure = name.removeprefix(NLM_PREFIX)
     if name.startswith(NLM_PREFIX) and procedure in NLM_PROCEDURES:
         return _rate(per_second, 1, nlm_io_operations(procedure))
@@ -82,14 +79,7 @@ def _fixed(name: str, per_second: float, overrides: CostOverrides) -> OperationT
         raise ValueError(f"{name} is no operation of NFSv3 and no lock call such as NLM_LOCK")
     if operation.io_operations is None:
         raise ValueError(f"{name} costs by its size: give it as reads or writes")
-    return _rate(per_second, 1, overrides.weights[name])
-
-
-def _transferred(
-    operation: str, per_second: float, cost: tuple[int, int], overrides: CostOverrides
-) -> OperationTraffic:
-    calls, io_operations = cost
-    return _rate(per_second, calls, io_operations * overrides.factors.get(operation, 1.0))
+    return _rate(per_second, 1, operation.io_operations)
 
 
 def _rate(per_second: float, calls: int, io_operations: float) -> OperationTraffic:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.operations import NLM_IO_OPERATIONS, READ, WRITE
+from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.address_totals import AddressTotals, NetworkTotals, Peaks
 from fss_exporter.nfs.estimated_costs import CostSource, EstimatedCosts, TransferChange
 from fss_exporter.nfs.mount_totals import MOST_OPERATIONS, MountTotals
@@ -127,7 +127,7 @@ class Accounts:
         totals.read_bytes += payload[READ]
         totals.written_bytes += payload[WRITE]
         if superblock.known.cost == "weighted":
-            _add_locks(totals, before, now)
+            _add_locks(totals, before, now, self._overrides.lock_io_operations)
         if totals.has_cost and address.io_operations is None:
             address.io_operations = 0.0
         if before is not None and now.operations is before.operations:
@@ -254,9 +254,9 @@ def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
     )
 
 
-def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord) -> None:
+def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord, cost: float) -> None:
     if now.vfs_locks is None or now.options.get("local_lock") not in _REMOTE_LOCKS:
         return
     old = 0 if before is None or before.vfs_locks is None else before.vfs_locks
     locks = max(0, now.vfs_locks - old)
-    totals.lock_io_operations = (totals.lock_io_operations or 0) + locks * NLM_IO_OPERATIONS
+    totals.lock_io_operations = (totals.lock_io_operations or 0) + locks * cost

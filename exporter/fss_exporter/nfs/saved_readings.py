@@ -134,9 +134,9 @@ def between(
     return SavedInterval(accounts, after.reading, elapsed, _notes(before, after, pairs, elapsed))
 
 
-def since_mount(reading: Reading) -> Accounts:
+def since_mount(reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Accounts:
     """Return accounts with the whole life of every mount."""
-    accounts = Accounts()
+    accounts = Accounts(overrides=overrides)
     accounts.apply(NO_READING, 0.0)
     accounts.apply(reading, max((superblock.record.age_s for superblock in reading.superblocks), default=0) + 1.0)
     return accounts

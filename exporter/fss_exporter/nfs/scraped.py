@@ -11,11 +11,11 @@ from prometheus_client.samples import Sample
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.errors import SourceError
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.estimated_costs import WEIGHTS
 from fss_exporter.nfs.superblocks import SeriesKey
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
@@ -43,6 +43,7 @@ COUNTERS: Final = frozenset(
 """Every counter of a mount that describes a workload."""
 _INFO: Final = "fss_client_mount_info"
 _SECONDS: Final = "fss_client_cost_seconds_total"
+COST_MODEL: Final = "fss_cost_model_info"
 
 _Counter = tuple[str, str, str]
 # Metric, class and operation; the last two are empty where the metric has no such label.
@@ -55,6 +56,7 @@ class Scraped:
     counters: Mapping[SeriesKey, Mapping[_Counter, float]]  # by mount, then by metric, class and operation
     mount_points: Mapping[SeriesKey, tuple[str, ...]]  # by mount
     estimated_seconds: float  # seconds with estimated sizes of READs and WRITEs. Not a number if exact mode is off
+    overrides: CostOverrides = NO_OVERRIDES  # measured costs that the agent counts by
 
 
 def read_scrape(source: str, text: str) -> Scraped:
@@ -71,6 +73,7 @@ def read_scrape(source: str, text: str) -> Scraped:
     points: dict[SeriesKey, tuple[str, ...]] = {}
     names = set()
     estimated: list[float] = []
+    overrides = []
     try:
         for family in text_string_to_metric_families(text):
             names.add(family.name)
@@ -78,11 +81,13 @@ def read_scrape(source: str, text: str) -> Scraped:
                 _take(sample, counters, points)
                 if sample.name == _SECONDS and sample.labels["mode"] == "estimated":
                     estimated.append(sample.value)
+                if sample.name == COST_MODEL:
+                    overrides.append(override_of(sample.labels))
     except (ValueError, KeyError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not any(name.startswith("fss_client_") for name in names):
         raise SourceError(f"{source}: no fss_client_ metrics. Give the URL of an agent, with its path")
-    return Scraped(dict(counters), points, sum(estimated) if estimated else math.nan)
+    return Scraped(dict(counters), points, sum(estimated) if estimated else math.nan, CostOverrides(tuple(overrides)))
 
 
 def _take(
@@ -120,13 +125,21 @@ def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[Ser
     for key, counters in after.counters.items():
         old = before.counters.get(key, {})
         rates = {counter: (value - old.get(counter, 0.0)) / seconds for counter, value in counters.items()}
-        found[key] = traffic_of(key.service, rates)
+        found[key] = traffic_of(key.service, rates, after.overrides)
     return found
 
 
-def traffic_of(service: str, rates: Mapping[_Counter, float]) -> Traffic:
+def override_of(labels: Mapping[str, str]) -> CostOverride:
+    """Return an override from the labels of its info series."""
+    fixed, factor = labels["io_operations"], labels["factor"]
+    return CostOverride(
+        labels["operation"], float(fixed) if fixed else None, float(factor or 1), labels["date"], labels["source"]
+    )
+
+
+def traffic_of(service: str, rates: Mapping[_Counter, float], overrides: CostOverrides = NO_OVERRIDES) -> Traffic:
     """Return traffic from rates by metric, class and operation. Class and operation are empty for a metric without the
-    label.
+    label. `overrides` are the measured costs that the agent counts by.
     """
     counted = {
         (of_class, operation): rate for (name, of_class, operation), rate in rates.items() if name == _OPERATIONS
@@ -140,7 +153,7 @@ def traffic_of(service: str, rates: Mapping[_Counter, float]) -> Traffic:
     operations = {}
     for (of_class, operation), rate in counted.items():
         name = operation or {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(of_class, of_class)
-        operations[name] = _operation_traffic(service, name, rate, classes[of_class])
+        operations[name] = _operation_traffic(service, name, rate, classes[of_class], overrides)
     return Traffic(
         operations=operations,
         read_bytes=rates.get((_READ_BYTES, "", ""), 0.0),
@@ -163,10 +176,10 @@ def _operation_traffic(service: str, name: str, rate: float, of_class: Operation
     """Return the traffic of one operation. READ and WRITE are their whole class. Metadata operations have number and
     cost only.
     """
-    if name in (READ, WRITE) or name not in WEIGHTS:
+    if name in (READ, WRITE) or name not in overrides.weights:
         return replace(of_class, operations=rate) if rate == of_class.operations else OperationTraffic(rate)
     known = SERVICES.get(service)
     if of_class.iops is None or known is None or known.cost != "weighted":
         return OperationTraffic(rate)
-    exact = rate * WEIGHTS[name]
+    exact = rate * overrides.weights[name]
     return OperationTraffic(rate, Bounds(exact, exact, exact))

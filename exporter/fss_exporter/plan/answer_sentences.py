@@ -15,7 +15,6 @@ from fss_exporter.model.capacity import (
     mount_targets_for,
 )
 from fss_exporter.model.distance import OTHER_REGION_SECONDS, distance_advice
-from fss_exporter.model.operations import NLM_IO_OPERATIONS
 from fss_exporter.model.utilisation import Use
 from fss_exporter.plan.scenario import Scenario
 
@@ -41,8 +40,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
     yield from _latency(scenario, answer)
     locks = scenario.load.traffic.lock_iops
     if locks:
-        calls = units.number(locks / NLM_IO_OPERATIONS)
-        yield f"not included: about {units.number(locks)} IOPS of locks ({calls} calls/s, estimated)"
+        yield f"not included: about {units.number(locks)} IOPS of locks (estimated)"
 
 
 def _rate(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:

@@ -4,12 +4,13 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
+from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ
 from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.scraped import COUNTERS, traffic_of
+from fss_exporter.nfs.scraped import COST_MODEL, COUNTERS, override_of, traffic_of
 from fss_exporter.plan.busiest import busiest_moment, ended
 from fss_exporter.plan.load import Load, SizeShare
 from fss_exporter.plan.prometheus_api import Prometheus, selector
@@ -68,7 +69,14 @@ def _load(prometheus: Prometheus, address: str, at: float) -> Traffic:
         for labels, value in prometheus.at(f"sum by (service, class, operation) (rate({name}{of}[5m]))", at):
             rates[name, labels.get("class", ""), labels.get("operation", "")] += value
             services.add(labels.get("service", ""))
-    return traffic_of(services.pop() if len(services) == 1 else "", rates)
+    return traffic_of(services.pop() if len(services) == 1 else "", rates, _overrides(prometheus, at))
+
+
+def _overrides(prometheus: Prometheus, at: float) -> CostOverrides:
+    """Measured costs that the agents count by. Where agents disagree, the newest date counts."""
+    known = (override_of(labels) for labels, _ in prometheus.at(COST_MODEL, at))
+    by_operation = {one.operation: one for one in sorted(known, key=lambda one: one.date)}
+    return CostOverrides(tuple(by_operation.values()))
 
 
 def _sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:

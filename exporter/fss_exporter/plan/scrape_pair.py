@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.size_classes import TransferClass, classes_io_operations
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
-from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, Histogram, read_sizes
+from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, read_sizes
 from fss_exporter.plan.load import Load, SizeShare
 
 
@@ -45,12 +46,14 @@ def _between(names: tuple[str, str], texts: tuple[str, str], seconds: float | No
     for (address, operation), histogram in after.histograms.items():
         earlier = before.histograms.get((address, operation), NO_HISTOGRAM)
         load = loads.get(address, Load(source, Traffic({}, 0.0, 0.0)))
-        loads[address] = _with_sizes(load, operation, histogram, earlier, passed)
+        loads[address] = _with_sizes(load, operation, histogram.since(earlier, passed), new.overrides)
     return loads
 
 
-def _with_sizes(load: Load, operation: str, histogram: Histogram, earlier: Histogram, seconds: float) -> Load:
-    classes, payload = histogram.since(earlier, seconds)
+def _with_sizes(
+    load: Load, operation: str, counted: tuple[Sequence[TransferClass], float], overrides: CostOverrides
+) -> Load:
+    classes, payload = counted
     if not classes:
         return load
     sizes = {**load.sizes, operation: _shares(classes)}
@@ -58,7 +61,8 @@ def _with_sizes(load: Load, operation: str, histogram: Histogram, earlier: Histo
     if known is not None and known.operations:
         # What exact mode has charged for each size is nearer to the truth than its class can be.
         return replace(load, sizes=sizes)
-    rate = OperationTraffic(sum(one.operations for one in classes), classes_io_operations(operation, classes, payload))
+    cost = overrides.scaled(operation, classes_io_operations(operation, classes, payload))
+    rate = OperationTraffic(sum(one.operations for one in classes), cost)
     traffic = replace(load.traffic, operations={**load.traffic.operations, operation: rate})
     if operation == READ:
         traffic = replace(traffic, read_bytes=payload)

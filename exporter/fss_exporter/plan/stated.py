@@ -27,7 +27,7 @@ def stated_load(
     """
     reads, writes = _transfers(inputs)
     try:
-        traffic = workload(reads, writes, inputs.operations, cap_bytes, overrides)
+        traffic = overrides.priced(workload(reads, writes, inputs.operations, cap_bytes))
     except ValueError as wrong:
         raise UsageError(f"--operation: {wrong}") from wrong
     if inputs.is_job:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from fss_exporter.catalogue import Family
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.nfs.estimated_costs import TransferChange, estimated_cost
 from fss_exporter.nfs.exact.counted_families import counted_families
@@ -40,9 +41,11 @@ class CountedCosts:
 
     Args:
         last_counts: the counts that belong to the reading that the accounts add.
+        overrides: price lock calls. The accounts price READs and WRITEs.
     """
 
-    def __init__(self, last_counts: Callable[[], Counts]) -> None:
+    def __init__(self, last_counts: Callable[[], Counts], overrides: CostOverrides = NO_OVERRIDES) -> None:
+        self._overrides = overrides
         self.totals = CountedTotals()
         self._last_counts = last_counts
         self._counts = Counts()
@@ -108,4 +111,4 @@ class CountedCosts:
 
     def families(self) -> Iterable[Family]:
         """Everything counted."""
-        return counted_families(self.totals)
+        return counted_families(self.totals, self._overrides)

@@ -1,11 +1,11 @@
 """From counted totals to metric families: what exact mode adds to a scrape."""
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
-from fss_exporter.model.operations import nlm_io_operations
+from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.transfers import BLOCK_BYTES
 from fss_exporter.nfs.exact.counted_totals import CountedTotals
 from fss_exporter.nfs.exact.counts import CountedTransfers, exact_cost
@@ -14,14 +14,14 @@ _BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
 # 32 KiB to 1 MiB, the kernel's largest transfer: few, and each at a step of the cost.
 
 
-def counted_families(totals: CountedTotals) -> Iterator[Family]:
+def counted_families(totals: CountedTotals, overrides: CostOverrides) -> Iterator[Family]:
     """Families of everything counted."""
     yield from _modes(totals)
     yield _sizes(totals)
     yield _calls("fss_client_lock_operations_total", totals.locks)
-    yield _lock_costs(totals.locks)
+    yield _lock_costs(totals.locks, overrides)
     yield _calls("fss_client_acl_operations_total", totals.acls)
-    yield from _invisible(totals.invisible)
+    yield from _invisible(totals.invisible, overrides)
     active = family(CATALOGUE["fss_nfs_exact_active"])
     active.add_metric((), float(totals.active))
     yield active
@@ -62,21 +62,21 @@ def _calls(name: str, calls: Mapping[tuple[str, str], int]) -> Family:
     return result
 
 
-def _lock_costs(calls: Mapping[tuple[str, str], int]) -> Family:
-    costs: Counter[str] = Counter()
+def _lock_costs(calls: Mapping[tuple[str, str], int], overrides: CostOverrides) -> Family:
+    costs: dict[str, float] = defaultdict(float)
     for (address, procedure), count in calls.items():
-        costs[address] += count * nlm_io_operations(procedure)
+        costs[address] += count * overrides.lock_cost(procedure)
     result = family(CATALOGUE["fss_client_lock_io_operations_total"])
     for address, cost in costs.items():
         result.add_metric((address,), cost)
     return result
 
 
-def _invisible(totals: Mapping[str, CountedTransfers]) -> Iterator[Family]:
+def _invisible(totals: Mapping[str, CountedTransfers], overrides: CostOverrides) -> Iterator[Family]:
     operations = family(CATALOGUE["fss_client_invisible_operations_total"])
     costs = family(CATALOGUE["fss_client_invisible_io_operations_total"])
     for operation, transfers in totals.items():
         operations.add_metric((operation,), transfers.operations)
-        costs.add_metric((operation,), exact_cost(operation, transfers).point)
+        costs.add_metric((operation,), overrides.scaled(operation, exact_cost(operation, transfers)).point)
     yield operations
     yield costs

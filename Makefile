@@ -131,6 +131,10 @@ dashboards-grafana-com: .venv/dev ## write the dashboards with __inputs into bui
 
 pages: .venv/dev ## put the output of the commands into docs/
 	@$(RUN) -m tools.command_pages
+	@$(RUN) -m tests.calibrate.demo_tables --write
+
+calibrate-demo: .venv/dev ## fss-exporter calibrate in the demo region, with a right and a wrong cost table
+	@$(RUN) -m tests.calibrate.demo_tables
 
 alarms: .venv/dev ## write mql/alarms and mql/other-services from mql/templates
 	@$(RUN) -m tools.alarm_files

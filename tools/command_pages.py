@@ -27,8 +27,8 @@ CONFIGURATION = "fss-exporter.yml"
 _BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
 _UNSTEADY = (
     (
-        re.compile(r"newest minutes ended .*? how\s+late\s+one\s+comes", re.DOTALL),
-        "newest minutes ended 12 s (FileSystemReadThroughput) to 14 s (MountTargetWriteThroughput)\n        ago; --wait 90s measures how late one comes",
+        re.compile(r"newest minutes ended .*? how\s+late\s+a\s+minute\s+comes", re.DOTALL),
+        "newest minutes ended 12 s (FileSystemReadThroughput) to 14 s (MountTargetWriteThroughput)\n        ago. --wait 90s measures how late a minute comes",
     ),
     (re.compile(r"\d+ of them with points"), "19 of them with points"),
 )

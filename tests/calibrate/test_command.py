@@ -1,6 +1,10 @@
 """`fss-exporter calibrate` at the prompt: the plan of a dry run, and what it refuses before it sends anything."""
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +23,8 @@ def region() -> Iterator[Region]:
         yield running
 
 
-def calibrate(region: Region, folder: Path, address: str, *flags: str) -> Answer:
+def arguments(region: Region, folder: Path, address: str) -> tuple[str, ...]:
+    """The mount, the account and the counters."""
     keys = folder / "keys"
     keys.mkdir()
     mount = folder / "mount"
@@ -27,8 +32,12 @@ def calibrate(region: Region, folder: Path, address: str, *flags: str) -> Answer
     procfs = procfs_with_mount(folder / "proc", mount, address)
     credentials = region.account.write_config(keys, region.tenancy.region)
     where = ("--oci.endpoint", region.url, "--oci.config-file", str(credentials), "--path.procfs", str(procfs))
-    answer = ask("calibrate", str(mount), *where, *flags)
-    assert list(mount.iterdir()) == []
+    return ("calibrate", str(mount), *where)
+
+
+def calibrate(region: Region, folder: Path, address: str, *flags: str) -> Answer:
+    answer = ask(*arguments(region, folder, address), *flags)
+    assert list((folder / "mount").iterdir()) == []
     return answer
 
 
@@ -74,3 +83,46 @@ def test_an_account_without_permission_says_so(region: Region, tmp_path: Path) -
         region.clear_faults()
     assert answer.code != 0
     assert "Traceback" not in answer.err
+
+
+@contextmanager
+def at_work(command: tuple[str, ...]) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """The real command in its first minute, and the notes that it has printed."""
+    program = "from fss_exporter.cli.main import main; main()"
+    flags = ("--other-clients", "--nfs.exact=off", "--step", "GETATTR")
+    run = [sys.executable, "-c", program, *command, *flags]
+    with subprocess.Popen(run, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        assert process.stderr
+        notes = []
+        try:
+            for line in process.stderr:
+                notes.append(line)
+                if "minute 1 of" in line:
+                    break
+            yield process, notes
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_removes_its_directory(number: signal.Signals, region: Region, tmp_path: Path) -> None:
+    command = arguments(region, tmp_path, IDLE)
+    with at_work(command) as (process, notes):
+        assert len(list((tmp_path / "mount").iterdir())) == 1, notes
+        process.send_signal(number)
+        assert process.wait(60) != 0
+    assert list((tmp_path / "mount").iterdir()) == []
+
+
+def test_what_kill_9_leaves_the_next_run_names_and_removes(region: Region, tmp_path: Path) -> None:
+    command = arguments(region, tmp_path, IDLE)
+    with at_work(command) as (process, _):
+        process.kill()
+        process.wait(60)
+    (left,) = (tmp_path / "mount").iterdir()
+    with at_work(command) as (process, notes):
+        assert not left.exists()
+        assert f"removed what an earlier calibration left: {left}" in "".join(notes)
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+    assert list((tmp_path / "mount").iterdir()) == []

@@ -7,29 +7,19 @@ from dataclasses import replace
 
 import pytest
 import yaml
+from tests.calibrate.demo_tables import PAGE, PLAN, WRONG, calibrated, idle_mount_target, with_tables
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
-from tests.demo.sdk import NOW, clients
-from tests.oci.world import reach
+from tests.demo.sdk import NOW
 from tests.region import Account, Region, Tenancy, small
 
 from fss_exporter.calibrate.calibration_report import document, overrides
 from fss_exporter.calibrate.calibration_run import (
     CalibrationRow,
-    CountedMinute,
     rows_by_iops,
     rows_by_requests,
     work_through,
 )
 from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
-from fss_exporter.calibrate.oci_minutes import OciMinutes
-from fss_exporter.oci.call_budget import CallBudget
-from fss_exporter.oci.client import Credentials, Session
-from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.settings import Endpoints
-
-PLAN = CalibrationPlan(STEPS, 3, 5000.0)
-HIDDEN = {"RENAME": 9.0, "LOOKUP": 1.0, "READ 1 MiB": 17.0}
-"""Three costs that are not the table's 8, 2 and 33."""
 
 
 @pytest.fixture
@@ -48,39 +38,17 @@ def region(start: Callable[[Tenancy], Region]) -> Region:
     return start(small())
 
 
-def cloud(region: Region, clock: FastClock) -> OciMinutes:
-    held = clients(region).config
-    signer = clients(region).monitoring.base_client.signer
-    credentials = Credentials(held, signer, region.tenancy.id, region.tenancy.region, "config_file")
-    budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
-    where = reach(dict.fromkeys(Endpoints.model_fields, region.url))
-    session = Session(credentials, region.tenancy.region, where, budget=budget, jitter=lambda: 0.0)
-    idle = next(one for one in region.tenancy.mount_targets if one.name == "mt-idle")
-    target = MountTarget(
-        id=idle.id, name=idle.name, compartment_id=idle.compartment_id, availability_domain="AD", state="ACTIVE"
-    )
-    return OciMinutes(session, target, clock)
-
-
-def calibrated(
-    region: Region, clock: FastClock, hidden: dict[str, float], plan: CalibrationPlan = PLAN
-) -> tuple[list[CalibrationRow], list[CountedMinute]]:
-    client = SimulatedClient(region, "mt-idle", clock, costs_by_kind() | hidden)
-    minutes = work_through(plan, client, clock, lambda _: None)
-    return rows_by_iops(minutes, cloud(region, clock).io_operations(minutes, 900)), minutes
-
-
 def verdicts(rows: list[CalibrationRow]) -> dict[str, str]:
     return {row.step: row.cost.verdict for row in rows if row.step != "idle"}
 
 
 def test_the_three_rows_that_differ_are_found_and_only_those(region: Region, clock: FastClock) -> None:
-    rows, _ = calibrated(region, clock, HIDDEN)
+    rows, _ = calibrated(region, clock, WRONG)
     found = {row.step: row for row in rows}
     assert set(found) == {step.name for step in STEPS}
-    assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == set(HIDDEN)
+    assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == set(WRONG)
     assert "uncertain" not in verdicts(rows).values()
-    for name, cost in HIDDEN.items():
+    for name, cost in WRONG.items():
         assert found[name].cost.measured == pytest.approx(cost, rel=0.02)
         assert abs(found[name].cost.measured - cost) <= found[name].cost.uncertainty * 1.5
 
@@ -109,7 +77,7 @@ def test_steady_requests_of_other_clients_are_told_apart(region: Region, clock: 
     assert not link.requests.rates
     client = SimulatedClient(region, "mt-idle", clock, costs_by_kind())
     minutes = work_through(PLAN, client, clock, lambda _: None)
-    by_oci = {at: value + 6000.0 for at, value in cloud(region, clock).io_operations(minutes, 900).items()}
+    by_oci = {at: value + 6000.0 for at, value in idle_mount_target(region, clock).io_operations(minutes, 900).items()}
     rows = rows_by_iops(minutes, by_oci)
     assert set(verdicts(rows).values()) == {"agrees"}
     assert next(row for row in rows if row.step == "idle").oci_iops == pytest.approx(100, abs=1)
@@ -118,7 +86,7 @@ def test_steady_requests_of_other_clients_are_told_apart(region: Region, clock: 
 def test_the_load_stays_below_the_given_iops_in_every_minute(region: Region, clock: FastClock) -> None:
     plan = replace(PLAN, max_iops=400.0)
     _, minutes = calibrated(region, clock, {}, plan)
-    published = cloud(region, clock).io_operations(minutes, 900)
+    published = idle_mount_target(region, clock).io_operations(minutes, 900)
     assert max(published.values()) / 60 <= 400
     assert max(published.values()) / 60 > 200
 
@@ -127,7 +95,7 @@ def test_without_mount_target_iops_numbers_of_requests_are_compared(
     start: Callable[[Tenancy], Region], clock: FastClock
 ) -> None:
     region = start(replace(small(), publishes_iops=False))
-    asked = cloud(region, clock)
+    asked = idle_mount_target(region, clock)
     assert not asked.publishes_iops()
     client = SimulatedClient(region, "mt-idle", clock, costs_by_kind())
     minutes = work_through(PLAN, client, clock, lambda _: None)
@@ -143,21 +111,21 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
     region.add_fault("gaps,share=1")
     minutes = work_through(plan, client, clock, lambda _: None)
     began = clock.time
-    assert cloud(region, clock).io_operations(minutes, 300) == {}
+    assert idle_mount_target(region, clock).io_operations(minutes, 300) == {}
     assert clock.time - began == pytest.approx(300, abs=31)
     assert rows_by_iops(minutes, {}) == []
 
 
 class TestReport:
     def test_the_document_names_nothing_of_the_tenancy(self, region: Region, clock: FastClock) -> None:
-        rows, minutes = calibrated(region, clock, HIDDEN)
+        rows, minutes = calibrated(region, clock, WRONG)
         text = json.dumps(document(PLAN, rows, minutes, {"vers": "3"}))
         assert "ocid1" not in text
         assert "10.80." not in text
         assert json.loads(text)["rows"][1]["step"] == "GETATTR"
 
     def test_overrides_hold_the_operations_that_differ(self, region: Region, clock: FastClock) -> None:
-        rows, _ = calibrated(region, clock, HIDDEN)
+        rows, _ = calibrated(region, clock, WRONG)
         operations = yaml.safe_load(overrides(rows, "2027-01-15"))["cost_model"]["operations"]
         assert set(operations) == {"LOOKUP", "RENAME", "READ"}
         assert operations["RENAME"] == {
@@ -170,3 +138,22 @@ class TestReport:
     def test_a_table_that_holds_needs_no_override(self, region: Region, clock: FastClock) -> None:
         rows, _ = calibrated(region, clock, {})
         assert yaml.safe_load(overrides(rows, "2027-01-15")) is None
+
+    def test_sizes_that_no_factor_fits_are_named(self, region: Region, clock: FastClock) -> None:
+        """mountstats has no sizes, so that an agent has one factor for all of them."""
+        rows, _ = calibrated(region, clock, WRONG)
+        text = overrides(rows, "2027-01-15")
+        assert "# READ 1 MiB: 0.515 of the table. The factor of all sizes is " in text
+        assert yaml.safe_load(text)
+
+    def test_locks_have_an_override_and_acl_calls_a_remark(self, region: Region, clock: FastClock) -> None:
+        rows, _ = calibrated(region, clock, {"NLM": 6.0, "NFSACL": 1.0})
+        text = overrides(rows, "2027-01-15")
+        assert yaml.safe_load(text)["cost_model"]["operations"]["NLM"]["io_operations"] == pytest.approx(6.0, abs=0.1)
+        assert "# NFSACL: 1.00 I/O operations, which no override can say" in text
+
+
+def test_the_page_shows_the_tables_that_the_demo_makes() -> None:
+    page = PAGE.read_text()
+    assert with_tables(page) == page, "run: make pages"
+    assert page.count("<!-- calibrated: ") == 2

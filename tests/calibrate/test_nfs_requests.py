@@ -1,14 +1,26 @@
 """Every round runs on a real file system; the counters come from a mountstats that names it."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 from tests.calibrate.fake_procfs import procfs_with_mount
 
-from fss_exporter.calibrate.calibration_steps import IDLE, STEPS, CalibrationStep, costs_by_kind
+from fss_exporter.calibrate.calibration_steps import (
+    IDLE,
+    PAST_THE_END,
+    STEPS,
+    CalibrationStep,
+    costs_by_kind,
+    steps_of,
+    table_cost,
+)
 from fss_exporter.calibrate.nfs_requests import NfsRequests
 from fss_exporter.calibrate.own_directory import own_directory
+from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.nfs.exact.counts import CountedTransfers, Counts
 from fss_exporter.nfs.procfs import Procfs
 
 ORDERED = [step for step in STEPS if step != IDLE]
@@ -22,7 +34,7 @@ def procfs(tmp_path: Path) -> Procfs:
 def test_every_step_sends_its_rounds_and_leaves_nothing(tmp_path: Path, procfs: Procfs) -> None:
     (tmp_path / "mount").mkdir()
     with own_directory(tmp_path / "mount") as own:
-        sender = NfsRequests(own, procfs)
+        sender = NfsRequests(own, RequestCounts(own, procfs.read))
         for step in ORDERED:
             sender.prepare(step)
             for _ in range(3):
@@ -33,7 +45,7 @@ def test_every_step_sends_its_rounds_and_leaves_nothing(tmp_path: Path, procfs: 
 
 def test_more_removes_than_creates_end_as_used_up(tmp_path: Path, procfs: Procfs) -> None:
     by_name = {step.name: step for step in STEPS}
-    sender = NfsRequests(tmp_path, procfs)
+    sender = NfsRequests(tmp_path, RequestCounts(tmp_path, procfs.read))
     sender.prepare(by_name["CREATE"])
     sender.send(by_name["CREATE"])
     sender.prepare(by_name["REMOVE"])
@@ -44,28 +56,84 @@ def test_more_removes_than_creates_end_as_used_up(tmp_path: Path, procfs: Procfs
 
 @pytest.mark.parametrize("step", ORDERED, ids=lambda step: step.name)
 def test_counts_are_by_kinds_that_have_a_cost(step: CalibrationStep, tmp_path: Path, procfs: Procfs) -> None:
-    counts = NfsRequests(tmp_path, procfs).counts(step)
+    sender = NfsRequests(tmp_path, RequestCounts(tmp_path, procfs.read))
+    stats = tmp_path / "proc" / "self" / "mountstats"
+    stats.write_text(stats.read_text().replace(": 5 5 ", ": 12 12 "))
+    counts = sender.counts(step)
     assert counts.keys() <= costs_by_kind().keys()
     if step.operation not in ("NLM", "NFSACL", "FSSTAT"):
-        assert counts[step.name] == 5
+        assert counts[step.name] == 7
 
 
-def test_calls_that_mountstats_does_not_count_are_returned(tmp_path: Path, procfs: Procfs) -> None:
+def test_calls_that_mountstats_does_not_count_are_returned(
+    tmp_path: Path, procfs: Procfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "setxattr", lambda *_: None)
     by_name = {step.name: step for step in STEPS}
-    sender = NfsRequests(tmp_path, procfs)
-    for name, calls in (("NLM", 2), ("NFSACL", 1)):
+    sender = NfsRequests(tmp_path, RequestCounts(tmp_path, procfs.read))
+    for name, calls in (("NLM", 2), ("NFSACL", 2)):
         sender.prepare(by_name[name])
         assert sender.send(by_name[name]) == {name: calls}
     sender.close()
 
 
+def test_a_server_without_the_acl_protocol_gets_no_calls(
+    tmp_path: Path, procfs: Procfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    monkeypatch.setattr(os, "setxattr", refuse)
+    sender = NfsRequests(tmp_path, RequestCounts(tmp_path, procfs.read))
+    step = next(step for step in STEPS if step.name == "NFSACL")
+    sender.prepare(step)
+    assert sender.send(step) == {}
+    sender.close()
+
+
 def test_a_folder_that_is_not_on_an_nfs_mount_is_refused(procfs: Procfs) -> None:
     with pytest.raises(UsageError, match="not on an NFS mount"):
-        NfsRequests(Path("/proc"), procfs)
+        NfsRequests(Path("/proc"), RequestCounts(Path("/proc"), procfs.read))
 
 
 def test_a_mount_that_goes_away_is_an_error_of_the_source(tmp_path: Path, procfs: Procfs) -> None:
-    sender = NfsRequests(tmp_path, procfs)
+    sender = NfsRequests(tmp_path, RequestCounts(tmp_path, procfs.read))
     (tmp_path / "proc" / "self" / "mountstats").write_text("")
     with pytest.raises(SourceError, match="not on an NFS mount"):
         sender.counts(ORDERED[0])
+
+
+class TestExactMode:
+    """Where the kernel counts sizes and lock calls, they are the true numbers."""
+
+    def test_sizes_and_calls_are_those_that_the_kernel_counted(self, tmp_path: Path, procfs: Procfs) -> None:
+        number = procfs.read().superblocks[0].number
+        sizes = CountedTransfers(3, 34, 0, {1: 2, 32: 1})
+        calls = {("10.80.4.40", "LOCK"): 7, ("10.80.4.40", "FREE_ALL"): 1, ("10.9.9.9", "LOCK"): 5}
+        counted = Counts(frozenset({number}), {"READ": {number: sizes}}, locks=calls, acls={}, sizes_told=True)
+        requests = RequestCounts(tmp_path, procfs.read, lambda: counted)
+        step = next(step for step in STEPS if step.name == "READ 1 MiB")
+        found = requests.look(step)
+        assert found["READ 1 MiB"] == 1
+        assert found["READ 32 KiB"] == 2
+        assert found["NLM"] == 7
+        assert NfsRequests(tmp_path, requests).send(next(step for step in STEPS if step.name == "FSSTAT")) == {}
+
+    def test_counts_that_come_late_are_not_added_to_what_mountstats_told(self, tmp_path: Path, procfs: Procfs) -> None:
+        number = procfs.read().superblocks[0].number
+        late = Counts(frozenset({number}), {"READ": {number: CountedTransfers(9, 9, 0, {1: 9})}}, sizes_told=True)
+        looks = iter((Counts(deferred=True), late))
+        requests = RequestCounts(tmp_path, procfs.read, looks.__next__)
+        step = next(step for step in STEPS if step.name == "READ 32 KiB")
+        requests.look(step)
+        assert requests.look(step)["READ 32 KiB"] == 0
+
+
+@pytest.mark.parametrize("largest", [32768, 262144])
+def test_a_mount_with_small_transfers_gets_no_larger_step(largest: int) -> None:
+    """A larger request would be several on the wire, and their cost would be blamed on one."""
+    steps = steps_of(largest, largest)
+    assert max(step.size for step in steps) == largest
+    assert len({step.name for step in steps}) == len(steps)
+    past = next(step for step in steps if step.name == PAST_THE_END)
+    assert past.io_operations == table_cost("READ", largest)

@@ -128,7 +128,7 @@ def test_a_metric_nobody_documented_is_worth_a_report() -> None:
 def test_another_spelling_is_told() -> None:
     other = replace(READS, spelling="MountTargetREADThroughput")
     messages = [one.message for one in found(replace(FINE, metrics=(other, IOPS)), "metrics")]
-    assert "documented as MountTargetReadThroughput; asked for as it is spelt here" in messages
+    assert "documented as MountTargetReadThroughput. The poller asks with the spelling of this account" in messages
 
 
 def test_a_failed_query_is_a_warning() -> None:

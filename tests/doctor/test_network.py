@@ -122,7 +122,7 @@ def test_a_long_round_trip_says_where_the_mount_target_is_and_what_to_do(seconds
         (
             125e6,
             Severity.ADVICE,
-            "carries 1 Gbit/s, which is 125 MB/s in each direction; a mount target reads 1,000 MB/s",
+            "carries 1 Gbit/s, which is 125 MB/s in each direction. A mount target reads 1,000 MB/s",
         ),
         (1.25e9, Severity.OK, "carries 10 Gbit/s"),
     ],

@@ -87,7 +87,7 @@ def test_swapped_files_are_refused() -> None:
 def test_a_mount_target_that_is_not_in_the_files_is_refused() -> None:
     answer = ask("plan", "--mountstats", *MIXED, "--address", "10.9.9.9")
     assert answer.code == 2
-    assert "not in this load; it has 10.80.1.10" in answer.err
+    assert "not in this load. It has 10.80.1.10" in answer.err
 
 
 def test_rates_and_bandwidths_state_the_same_workload() -> None:
@@ -136,7 +136,7 @@ def test_what_if_shows_only_what_changes() -> None:
 
 
 def test_what_if_without_an_effect_says_so() -> None:
-    assert "nothing changes; give --clients" in ask("plan", "--reads", "5", "--what-if", "nconnect=16").out
+    assert "nothing changes. Give --clients" in ask("plan", "--reads", "5", "--what-if", "nconnect=16").out
 
 
 @pytest.mark.parametrize(
@@ -378,4 +378,4 @@ def test_two_outputs_of_the_tool_mountstats_are_a_workload(tmp_path: Path) -> No
 def test_another_file_than_nfsiostats_is_refused_with_what_to_give(file: str) -> None:
     answer = ask("plan", "--nfsiostat", NFS_UTILS / file)
     assert answer.code == 2
-    assert "not the output of nfsiostat; give two looks at mountstats with --mountstats" in answer.err
+    assert "not the output of nfsiostat. Give two looks at mountstats with --mountstats" in answer.err

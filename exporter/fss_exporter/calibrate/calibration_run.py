@@ -104,9 +104,11 @@ def _minute(plan: CalibrationPlan, step: CalibrationStep, sender: RequestSender,
     return CountedMinute(begin // 60 + 1, step.name, dict(counts))
 
 
-def rows_by_iops(minutes: Sequence[CountedMinute], io_operations: Mapping[int, float]) -> list[CalibrationRow]:
-    """Results from the I/O operations of each minute. Minutes that OCI does not have are left out."""
-    table = costs_by_kind()
+def rows_by_iops(
+    minutes: Sequence[CountedMinute], io_operations: Mapping[int, float], steps: Sequence[CalibrationStep] = ()
+) -> list[CalibrationRow]:
+    """Results from the I/O operations of each minute; minutes that OCI does not have are left out."""
+    table = costs_by_kind(steps)
     work = [
         MinuteOfWork(one.minute, one.step, one.counts, io_operations[one.minute])
         for one in minutes
@@ -126,10 +128,10 @@ def rows_by_iops(minutes: Sequence[CountedMinute], io_operations: Mapping[int, f
 
 
 def rows_by_requests(
-    minutes: Sequence[CountedMinute], published: Mapping[tuple[str, int], float]
+    minutes: Sequence[CountedMinute], published: Mapping[tuple[str, int], float], steps: Sequence[CalibrationStep] = ()
 ) -> list[CalibrationRow]:
     """Results where OCI publishes numbers of requests only, by step and minute."""
-    table = costs_by_kind()
+    table = costs_by_kind(steps)
     rows = []
     for step, counts in _by_step(minutes).items():
         own = [one for one in minutes if one.step == step and (step, one.minute) in published]

@@ -5,13 +5,13 @@ kind outside the table (NFSACL) costs 0 there.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NLM
 from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
-from fss_exporter.model.transfers import read_io_operations, write_io_operations
+from fss_exporter.model.transfers import BLOCK_BYTES, read_io_operations, write_io_operations
 
 WORK_SECONDS: Final = 52
 """Seconds of each minute with requests. The rest keeps minutes apart."""
@@ -24,6 +24,7 @@ NFSACL: Final = "NFSACL"
 
 _KIB: Final = 1024
 _MIB: Final = 1024 * _KIB
+_SIZES: Final = (4 * _KIB, 32 * _KIB, 64 * _KIB, 256 * _KIB, _MIB)
 _GB: Final = 1e9
 _USD_PER_GB_MONTH: Final = 0.30
 # List price of File Storage. The service bills stored bytes, not requests. A month has 730 hours.
@@ -35,8 +36,9 @@ class CalibrationStep:
 
     Attributes:
         name: of the kind, e.g. `RENAME` or `WRITE 1 MiB`.
-        operation: NFSv3 procedure. `NLM` or `NFSACL` for calls that mountstats does not count.
-        size: bytes of one READ or WRITE. 0 for other operations.
+        operation: NFSv3 procedure; `NLM` or `NFSACL` for calls that mountstats does not count.
+        size: bytes of one READ or WRITE; 0 for other operations.
+        buffered: whether READs and WRITEs go through the page cache.
         calls: requests of the kind in one round.
         io_operations: cost of one request by the table.
         extra_io_operations: cost by the table of the other requests of one round.
@@ -48,6 +50,7 @@ class CalibrationStep:
     calls: int = 1
     io_operations: float = 0.0
     extra_io_operations: float = 0.0
+    buffered: bool = False
 
     @property
     def round_cost(self) -> float:
@@ -71,10 +74,15 @@ def table_cost(operation: str, size: int = 0) -> float:
     return float(known.io_operations or 0) if known else 0.0
 
 
-def costs_by_kind() -> dict[str, float]:
-    """The table's cost of every kind that mountstats or a step counts."""
+def costs_by_kind(steps: Iterable["CalibrationStep"] = ()) -> dict[str, float]:
+    """The table's cost of every kind that mountstats, exact mode or a step counts; of `steps` as well."""
     known = {name: float(one.io_operations) for name, one in NFS3_OPERATIONS.items() if one.io_operations is not None}
-    return known | {step.name: step.io_operations for step in STEPS if step.operation}
+    sizes = {
+        kind_of(operation, count * BLOCK_BYTES): table_cost(operation, count * BLOCK_BYTES)
+        for operation in (READ, WRITE)
+        for count in range(1, _MIB // BLOCK_BYTES + 1)
+    }
+    return known | sizes | {step.name: step.io_operations for step in (*STEPS, *steps) if step.operation}
 
 
 def kind_of(operation: str, size: int = 0) -> str:
@@ -91,7 +99,40 @@ def _step(operation: str, size: int = 0, *, calls: int = 1, extra: float = 0.0) 
 IDLE: Final = CalibrationStep("idle", "")
 """Minutes without requests: the share of other clients and of the client's own background."""
 
-STEPS: Final[tuple[CalibrationStep, ...]] = (
+PAST_THE_END: Final = "READ past the end"
+"""Reads a file of 4 KiB with the size of the largest READ, O_DIRECT."""
+
+
+def _transfer_steps(operation: str, largest: int) -> tuple[CalibrationStep, ...]:
+    """O_DIRECT of several sizes, and two sizes through the page cache."""
+    direct = sorted({min(size, largest) for size in _SIZES})
+    buffered = sorted({min(64 * _KIB, largest), largest})
+    return (
+        *(_step(operation, size) for size in direct),
+        *(
+            replace(_step(operation, size), name=f"{kind_of(operation, size)} buffered", buffered=True)
+            for size in buffered
+        ),
+    )
+
+
+def steps_of(rsize: int = _MIB, wsize: int = _MIB) -> tuple[CalibrationStep, ...]:
+    """Every step in order, for a mount whose largest READ and WRITE have these bytes.
+
+    A REMOVE needs the files of CREATE, an RMDIR the directories of MKDIR, a READ the file of WRITE.
+    """
+    return (
+        *_METADATA_STEPS,
+        *_transfer_steps(WRITE, min(wsize, _MIB)),
+        *_transfer_steps(READ, min(rsize, _MIB)),
+        _step("COMMIT", extra=table_cost(WRITE, 4 * _KIB)),
+        replace(_step(READ, min(rsize, _MIB)), name=PAST_THE_END),
+        _step(NLM, calls=2),
+        _step(NFSACL, calls=2),
+    )
+
+
+_METADATA_STEPS: Final = (
     IDLE,
     _step("GETATTR"),
     _step("LOOKUP"),
@@ -104,33 +145,29 @@ STEPS: Final[tuple[CalibrationStep, ...]] = (
     _step("SYMLINK", extra=2),
     _step("MKDIR", extra=2),
     _step("RMDIR", extra=2),
-    *(_step(WRITE, size) for size in (4 * _KIB, 32 * _KIB, 64 * _KIB, _MIB)),
-    *(_step(READ, size) for size in (4 * _KIB, 32 * _KIB, 64 * _KIB, _MIB)),
-    _step("COMMIT", extra=4),
-    CalibrationStep("READ past the end", READ, 0, 1, table_cost(READ, _MIB)),
-    _step(NLM, calls=2),
-    CalibrationStep(NFSACL, NFSACL),
 )
-"""Every step in order. A REMOVE needs the files of CREATE, an RMDIR the directories of MKDIR, a READ the file of WRITE."""
+
+STEPS: Final = steps_of()
+"""Every step of a mount with the largest transfers, 1 MiB."""
 
 _NEEDS: Final = {"REMOVE": ("CREATE",), "RMDIR": ("MKDIR",)}
 
 
-def chosen_steps(names: Sequence[str]) -> tuple[CalibrationStep, ...]:
-    """The steps with these names, in order, with the steps they need. All steps without names.
+def chosen_steps(names: Sequence[str], every: Sequence[CalibrationStep] = STEPS) -> tuple[CalibrationStep, ...]:
+    """The steps with these names, in order, with the steps they need; all steps without names.
 
     Raises:
         UsageError: there is no such step.
     """
     if not names:
-        return STEPS
-    known = {step.name.lower(): step.name for step in STEPS}
+        return tuple(every)
+    known = {step.name.lower(): step.name for step in every}
     unknown = [name for name in names if name.lower() not in known]
     if unknown:
-        raise UsageError(f"--step={unknown[0]}: no such step; there are {', '.join(step.name for step in STEPS)}")
+        raise UsageError(f"--step={unknown[0]}: no such step. There are {', '.join(step.name for step in every)}")
     wanted = {known[name.lower()] for name in names} | {IDLE.name}
     wanted |= {needed for name in wanted for needed in _NEEDS.get(name, ())}
-    return tuple(step for step in STEPS if step.name in wanted)
+    return tuple(step for step in every if step.name in wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +207,7 @@ def default_max_iops(ceiling: float | None) -> float:
         UsageError: the ceiling is not published.
     """
     if ceiling is None:
-        raise UsageError("--max-iops: no IOPS ceiling is published for this shape; give the most IOPS to cause")
+        raise UsageError("--max-iops: no IOPS ceiling is published for this shape. Give the most IOPS to cause")
     return ceiling / 10
 
 

@@ -1,24 +1,29 @@
-"""Requests of each kind on a real mount, and their true number from mountstats."""
+"""Requests of each kind on a real mount."""
 
 import ctypes
 import fcntl
 import mmap
 import os
+import struct
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.calibrate.calibration_steps import CalibrationStep, kind_of
-from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.procfs import Procfs
-from fss_exporter.nfs.superblocks import Superblock
+from fss_exporter.calibrate.calibration_steps import NFSACL, PAST_THE_END, CalibrationStep
+from fss_exporter.calibrate.request_counts import RequestCounts
+from fss_exporter.model.cost_overrides import NLM
+from fss_exporter.model.operations import READ
 
 _MIB: Final = 1 << 20
 _AT_STATX_FORCE_SYNC: Final = 0x2000
 _SHORT_BYTES: Final = 4096
+_ACL: Final = "system.posix_acl_access"
+_MINIMAL_ACL: Final = struct.pack("<I", 2) + b"".join(
+    struct.pack("<HHI", tag, permissions, 0xFFFFFFFF) for tag, permissions in ((0x01, 6), (0x04, 0), (0x20, 0))
+)
+# Version 2, then owner, group and others as with mode 0600 (Linux, posix_acl_xattr.h).
 
 
 class NfsRequests:
@@ -26,50 +31,27 @@ class NfsRequests:
 
     Args:
         directory: an empty directory of its own.
-        procfs: where the counters of the mount are read.
+        requests: the true number of requests.
     """
 
-    def __init__(self, directory: Path, procfs: Procfs) -> None:
+    def __init__(self, directory: Path, requests: RequestCounts) -> None:
         self._directory = directory
-        self._procfs = procfs
-        self._device = directory.stat().st_dev
+        self._requests = requests
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._buffer = mmap.mmap(-1, _MIB)
         self._made = 0
         self._open: int | None = None
-        self.superblock = self._find()
-
-    def _find(self) -> Superblock:
-        number = f"{os.major(self._device)}:{os.minor(self._device)}"
-        for one in self._procfs.read().superblocks:
-            if one.number == number:
-                return one
-        raise UsageError(f"{self._directory}: not on an NFS mount that mountstats of this host shows")
-
-    @property
-    def connections(self) -> int:
-        """Connections of this client to the mount target."""
-        return max(1, len(self.superblock.record.transports))
 
     def counts(self, step: CalibrationStep) -> dict[str, float]:
-        """Requests since the mount, by kind. READs and WRITEs have the size of the step."""
-        try:
-            self.superblock = self._find()
-        except UsageError as gone:
-            raise SourceError(str(gone)) from gone
-        found: Counter[str] = Counter()
-        for name, counters in self.superblock.record.operations.items():
-            # READs and WRITEs beside those of the step are buffered pages.
-            other = kind_of(name, _SHORT_BYTES if name in (READ, WRITE) else 0)
-            found[step.name if name == step.operation else other] += counters.operations
-        return dict(found)
+        """Requests so far, by kind."""
+        return self._requests.look(step)
 
     def prepare(self, step: CalibrationStep) -> None:
         """Make the files that a step needs, before its first minute."""
         self.close()
         self._made = 0
         make = {"READ": self._filled, "WRITE": self._filled, "COMMIT": self._filled}.get(step.operation)
-        if step.name == "READ past the end":
+        if step.name == PAST_THE_END:
             self._file("short", os.O_CREAT | os.O_RDWR)
             os.write(self._fd, bytes(_SHORT_BYTES))
             os.fsync(self._fd)
@@ -86,13 +68,17 @@ class NfsRequests:
             for at in range(16):
                 os.pwrite(self._fd, self._buffer, at * _MIB)
             os.fsync(self._fd)
-        direct = 0 if step.operation == "COMMIT" else os.O_DIRECT
-        self._reopen("data", os.O_RDWR | direct)
+        self._reopen("data", os.O_RDWR | (0 if step.buffered or step.operation == "COMMIT" else os.O_DIRECT))
+        os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        if step.buffered:
+            # Without read-ahead each read is one READ.
+            os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)
 
     def send(self, step: CalibrationStep) -> Counter[str]:
-        """One round. Returns calls that mountstats does not count, by kind."""
+        """One round. Returns lock and ACL calls that nothing counts, by kind."""
         self._made += 1
-        return _ROUNDS[step.operation](self, step) or Counter()
+        uncounted = _ROUNDS[step.operation](self, step) or Counter()
+        return Counter() if self._requests.counts_calls else uncounted
 
     # -- rounds
 
@@ -137,25 +123,39 @@ class NfsRequests:
 
     def _write(self, step: CalibrationStep) -> None:
         os.pwrite(self._fd, memoryview(self._buffer)[: step.size], self._offset(step.size))
+        if step.buffered:
+            os.fsync(self._fd)
 
     def _read(self, step: CalibrationStep) -> None:
-        size = step.size or _MIB
-        os.preadv(self._fd, [memoryview(self._buffer)[:size]], self._offset(step.size) if step.size else 0)
+        at = 0 if step.name == PAST_THE_END else self._offset(step.size)
+        os.preadv(self._fd, [memoryview(self._buffer)[: step.size]], at)
+        if step.buffered:
+            os.posix_fadvise(self._fd, at, step.size, os.POSIX_FADV_DONTNEED)
 
     def _commit(self, _: CalibrationStep) -> None:
-        """A buffered WRITE of one page and the COMMIT that makes it stable."""
-        os.pwrite(self._fd, memoryview(self._buffer)[:4096], self._offset(4096))
+        """A buffered WRITE of one page, and the COMMIT that makes it stable.
+
+        A page that fsync writes is stable at once and needs no COMMIT. A page that DONTNEED writes is not.
+        """
+        at = self._offset(_SHORT_BYTES)
+        os.pwrite(self._fd, memoryview(self._buffer)[:_SHORT_BYTES], at)
+        os.posix_fadvise(self._fd, at, _SHORT_BYTES, os.POSIX_FADV_DONTNEED)
         os.fsync(self._fd)
 
     def _lock(self, _: CalibrationStep) -> Counter[str]:
         fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.lockf(self._fd, fcntl.LOCK_UN)
-        return Counter({"NLM": 2})
+        return Counter({NLM: 2})
 
     def _acl(self, _: CalibrationStep) -> Counter[str]:
-        with suppress(OSError):  # no ACL is set, which is an answer as well
-            os.getxattr(self._directory / "file", "system.posix_acl_access")
-        return Counter({"NFSACL": 1})
+        """SETACL and GETACL. A GETACL alone is answered from the client's cache after the first."""
+        try:
+            os.setxattr(self._directory / "file", _ACL, _MINIMAL_ACL)
+        except OSError:  # the server has no ACL protocol
+            return Counter()
+        with suppress(OSError):  # an ACL that says no more than the mode is an answer as well
+            os.getxattr(self._directory / "file", _ACL)
+        return Counter({NFSACL: 2})
 
     # -- files
 

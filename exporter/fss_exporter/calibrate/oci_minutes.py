@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from fss_exporter.calibrate.calibration_run import CountedMinute, WallClock
+from fss_exporter.calibrate.calibration_steps import PAST_THE_END
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.oci_inventory import MountTarget
 
@@ -62,7 +63,7 @@ class OciMinutes:
         found = {}
         for step, wanted in by_step.items():
             metric, operation = _PUBLISHED.get(step.split()[0], ("", ""))
-            if metric and step != "READ past the end":
+            if metric and step != PAST_THE_END:
                 query = self._request_query(metric, operation)
                 ask = _asker(self._points, query, min(wanted), max(wanted))
                 for minute, rate in self._until_complete(ask, wanted, patience_s).items():

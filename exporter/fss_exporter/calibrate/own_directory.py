@@ -47,7 +47,7 @@ def remove_leftovers(parent: Path) -> list[Path]:
         raise UsageError(f"{parent}: cannot be read: {error.strerror or error}") from error
     for one in found:
         if (pid := _running(one)) is not None:
-            raise UsageError(f"{one}: a calibration runs there (process {pid}); wait for its end")
+            raise UsageError(f"{one}: a calibration runs there (process {pid}). Wait for its end")
     for one in found:
         remove(one)
     return found

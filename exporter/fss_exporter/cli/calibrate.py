@@ -2,6 +2,8 @@
 
 import signal
 import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -23,14 +25,19 @@ from fss_exporter.calibrate.calibration_steps import (
     CalibrationPlan,
     chosen_steps,
     default_max_iops,
+    steps_of,
     total_rounds,
 )
 from fss_exporter.calibrate.nfs_requests import NfsRequests
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
+from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.cli.account import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.exact_mode import Exact, exact
+from fss_exporter.cli.flags import kernel_options
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
@@ -84,6 +91,15 @@ class SystemClock:
     help="For people, for programs, or cost_model for the configuration.",
 )
 @click.option("--path.procfs", "procfs", type=click.Path(path_type=Path), default=Path("/proc"), show_default=True)
+@click.option(
+    "--nfs.exact",
+    "exact_mode",
+    type=click.Choice(("off", "auto", "on")),
+    default="auto",
+    show_default=True,
+    help="Have the kernel count READ and WRITE by size, and lock and ACL calls (tracefs, as root). auto: where it can.",
+)
+@kernel_options
 def calibrate(
     directory: Path,
     *,
@@ -98,6 +114,9 @@ def calibrate(
     report_file: Path | None,
     output: str,
     procfs: Path,
+    exact_mode: str,
+    tracefs: Path | None,
+    sysfs: Path,
     **flags: Any,
 ) -> int:
     """Measure what each NFS request costs a mount target, in a directory on an idle mount.
@@ -107,12 +126,13 @@ def calibrate(
 
     Exit code 1: a cost differs from the table.
     """
-    chosen = chosen_steps(steps)
     settings = account_settings(config_file, **flags)
-    source = Procfs(procfs, OWN_PID, {address: str(name) for address, name in settings.address_map.items()})
-    mount = NfsRequests(directory, source)
-    session, target = _mount_target(settings, mount.superblock.key.address, ocid)
+    addresses = {address: str(name) for address, name in settings.address_map.items()}
+    source = Procfs(procfs, OWN_PID, addresses)
+    mount = RequestCounts(directory, source.read).superblock
+    session, target = _mount_target(settings, mount.key.address, ocid)
     ceiling = mount_target_settings(settings).limits(target).iops
+    chosen = chosen_steps(steps, steps_of(*_largest_transfers(mount.record.options)))
     plan = CalibrationPlan(chosen, minutes, max_iops or default_max_iops(ceiling))
     if dry_run:
         _show_plan(plan, target)
@@ -121,16 +141,12 @@ def calibrate(
         tables.note(f"removed what an earlier calibration left: {left}")
     clock = SystemClock()
     cloud = OciMinutes(session, target, clock)
-    _refuse_other_clients(cloud, mount.connections, allowed=other_clients)
+    _refuse_other_clients(cloud, max(1, len(mount.record.transports)), allowed=other_clients)
     _end_on_signals()
-    with own_directory(directory) as own:
-        sender = NfsRequests(own, source)
-        try:
-            done = work_through(plan, sender, clock, tables.note)
-        finally:
-            sender.close()
-    rows = measured_rows(cloud, done, patience_s)
-    options = {name: value for name, value in mount.superblock.record.options.items() if name in _MOUNT_OPTIONS}
+    counting = None if exact_mode == "off" else exact(exact_mode, source.read, tracefs, sysfs, addresses)
+    done = _work(directory, plan, source, counting, clock)
+    rows = measured_rows(cloud, plan, done, patience_s)
+    options = {name: value for name, value in mount.record.options.items() if name in _MOUNT_OPTIONS}
     report = tables.as_json(document(plan, rows, done, options))
     if report_file is not None:
         report_file.write_text(f"{report}\n")
@@ -138,19 +154,43 @@ def calibrate(
     return int(any(row.cost.verdict == "differs" for row in rows if row.step != IDLE.name))
 
 
-def measured_rows(cloud: OciMinutes, done: list[CountedMinute], patience_s: float) -> list[CalibrationRow]:
+def _largest_transfers(options: Mapping[str, str]) -> tuple[int, int]:
+    """Rsize and wsize of a mount, bytes."""
+    return int(options.get("rsize", LARGEST_TRANSFER_BYTES)), int(options.get("wsize", LARGEST_TRANSFER_BYTES))
+
+
+def _work(
+    directory: Path, plan: CalibrationPlan, source: Procfs, counting: Exact | None, clock: SystemClock
+) -> list[CountedMinute]:
+    """Send the requests of every step from a directory of its own, and leave nothing behind."""
+    with ExitStack() as cleaned_up:
+        read = source.read
+        if counting is not None:
+            cleaned_up.callback(counting.reader.close)
+            counting.open()
+            read = counting.reader.read
+        own = cleaned_up.enter_context(own_directory(directory))
+        requests = RequestCounts(own, read, None if counting is None else lambda: counting.reader.counts)
+        sender = NfsRequests(own, requests)
+        cleaned_up.callback(sender.close)
+        return work_through(plan, sender, clock, tables.note)
+
+
+def measured_rows(
+    cloud: OciMinutes, plan: CalibrationPlan, done: list[CountedMinute], patience_s: float
+) -> list[CalibrationRow]:
     """Results of the minutes, by MountTargetIOPS where the tenancy has it.
 
     Raises:
         SourceError: OCI has none of the minutes.
     """
     if cloud.publishes_iops():
-        rows = rows_by_iops(done, cloud.io_operations(done, patience_s))
+        rows = rows_by_iops(done, cloud.io_operations(done, patience_s), plan.steps)
     else:
         tables.note("this tenancy has no MountTargetIOPS: the table compares numbers of requests, not their cost")
-        rows = rows_by_requests(done, cloud.requests(done, patience_s))
+        rows = rows_by_requests(done, cloud.requests(done, patience_s), plan.steps)
     if not rows:
-        raise SourceError("OCI Monitoring has none of the minutes of this calibration; try a longer --wait")
+        raise SourceError("OCI Monitoring has none of the minutes of this calibration. Try a longer --wait")
     return rows
 
 
@@ -166,7 +206,7 @@ def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[S
         found += [(session, one) for one in targets if one.id == ocid or (ocid is None and one.address == address)]
     if len(found) != 1:
         wanted = ocid or f"address {address}"
-        raise UsageError(f"--mount-target: {len(found)} mount targets have {wanted}; give the OCID of one of yours")
+        raise UsageError(f"--mount-target: {len(found)} mount targets have {wanted}. Give the OCID of one of yours")
     return found[0]
 
 
@@ -175,17 +215,17 @@ def _refuse_other_clients(cloud: OciMinutes, own: int, *, allowed: bool) -> None
     if allowed:
         return
     if connected is None:
-        raise UsageError("--other-clients: OCI does not say how many clients are connected; add the flag if none is")
+        raise UsageError("--other-clients: OCI does not say how many clients are connected. Add the flag if none is")
     if connected > own:
         raise UsageError(
-            f"--other-clients: {connected:.0f} connections to the mount target, {own} of this client; "
-            "requests of other clients would be taken for ours. Add the flag to go on"
+            f"--other-clients: {connected:.0f} connections to the mount target, {own} of this client. "
+            "Requests of other clients would be taken for ours. Add the flag to go on"
         )
 
 
 def _end_on_signals() -> None:
-    """SIGTERM and SIGHUP end the command as Ctrl-C does, so that the directory is removed."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    """Every signal that asks for an end removes the directory. A background job inherits an ignored SIGINT."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
 
 
@@ -228,7 +268,12 @@ def _print(rows: list[CalibrationRow], report: str, output: str) -> None:
     elif output == "config":
         click.echo(overrides(rows, datetime.now(UTC).date().isoformat()), nl=False)
     else:
-        tables.show(tables.console(), _COLUMNS, [Row(_cells(row)) for row in rows])
+        show_rows(rows)
+
+
+def show_rows(rows: Sequence[CalibrationRow]) -> None:
+    """Print results as a table."""
+    tables.show(tables.console(), _COLUMNS, [Row(_cells(row)) for row in rows])
 
 
 def _cells(row: CalibrationRow) -> tuple[str, ...]:

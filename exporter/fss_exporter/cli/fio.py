@@ -129,7 +129,7 @@ def _groups(jobs: Sequence[Job], *, by_directory: bool) -> list[tuple[str, list[
     groups: dict[tuple[int, str], list[Job]] = defaultdict(list)
     for job in jobs:
         if by_directory and not job.directory:
-            raise UsageError(f"--by-directory: the report has no directory of {job.name}; give --mount-targets")
+            raise UsageError(f"--by-directory: the report has no directory of {job.name}. Give --mount-targets")
         groups[job.group, job.directory if by_directory else ""].append(job)
     return [
         (directory or ", ".join(dict.fromkeys(job.name for job in found)), found)

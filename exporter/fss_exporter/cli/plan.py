@@ -154,7 +154,7 @@ def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
     """By address, from the last report of a saved output."""
     text = text_of(file)
     if not is_nfsiostat_output(text):
-        raise UsageError(f"{file}: not the output of nfsiostat; give two looks at mountstats with --mountstats")
+        raise UsageError(f"{file}: not the output of nfsiostat. Give two looks at mountstats with --mountstats")
     report = parse_nfsiostat_output(str(file), text)
     for line in report.notes:
         tables.note(line)
@@ -172,7 +172,7 @@ def _api(url: str) -> Callable[[str], str]:
 def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:
     """Return the loads of `--address`; all without it."""
     if inputs.address is not None and inputs.address not in loads:
-        raise UsageError(f"--address={inputs.address}: not in this load; it has {', '.join(sorted(loads)) or 'none'}")
+        raise UsageError(f"--address={inputs.address}: not in this load. It has {', '.join(sorted(loads)) or 'none'}")
     return [(name, load) for name, load in loads.items() if inputs.address in {None, name}]
 
 

@@ -83,9 +83,9 @@ def _fix(tried: Tried) -> str:
     if tried.outcome is CallOutcome.REFUSED and "Allow " not in tried.error:
         return "correct the credentials or this host's clock: without a signature that holds, every call is refused"
     return {
-        CallOutcome.REFUSED: "have the statement added to a policy; the user or instance must be in the group it names",
+        CallOutcome.REFUSED: "have the statement added to a policy. The user or instance must be in the group it names",
         CallOutcome.SILENT: "check the route, proxy, DNS and firewall to OCI's endpoints (service gateway or NAT gateway)",
-    }.get(tried.outcome, "try again; if it stays, give the request id to OCI's support")
+    }.get(tried.outcome, "try again. If it stays, give the request id to OCI's support")
 
 
 def _clock(facts: RegionFacts) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def _resources(facts: RegionFacts) -> Iterator[Finding]:
         few = (
             ""
             if facts.all_addresses
-            else "; only a few of their addresses were looked up, which shows that it is allowed"
+            else ". Only a few of their addresses were looked up, which shows that it is allowed"
         )
         yield Finding("inventory", Severity.OK, facts.region, f"{facts.mount_targets:,} mount targets{few}")
 
@@ -118,7 +118,7 @@ def _metrics(facts: RegionFacts) -> Iterator[Finding]:
     if facts.tried.get("ListMetrics") is None or facts.tried["ListMetrics"].outcome is not CallOutcome.OK:
         return
     if not facts.metrics:
-        fix = "metrics appear minutes after a file system exists; check that read metrics reaches its compartment"
+        fix = "metrics appear minutes after a file system exists. Check that read metrics reaches its compartment"
         yield Finding("metrics", Severity.WARNING, facts.region, "Monitoring has no metric of oci_filestorage", fix)
         return
     for metric in facts.metrics:
@@ -129,7 +129,7 @@ def _metrics(facts: RegionFacts) -> Iterator[Finding]:
     yield Finding("metrics", Severity.OK, facts.region, message)
     if "MountTargetIOPS" not in {metric.documented for metric in facts.metrics}:
         message = "MountTargetIOPS is not there: IOPS of mount targets are estimated from requests by size"
-        fix = "nothing to do; alarms on MountTargetIOPS would never fire here"
+        fix = "nothing to do. Alarms on MountTargetIOPS would never fire here"
         yield Finding("metrics", Severity.ADVICE, facts.region, message, fix, WHITE_PAPER)
 
 
@@ -138,18 +138,21 @@ def _metric(region: str, metric: MetricFacts) -> Iterator[Finding]:
     if metric.error:
         yield Finding("metrics", Severity.WARNING, subject, metric.error, "see what else failed")
     if metric.is_large:
-        message = f"more than {metric.listed:,} streams; serve splits the query where one answer cannot hold them"
+        message = f"more than {metric.listed:,} streams. The poller splits the query where one answer cannot hold them"
         yield Finding("metrics", Severity.OK, subject, message)
     if not metric.documented:
         message = "not documented, so it is not collected"
         yield Finding("metrics", Severity.ADVICE, subject, message, "report it, with doctor --record", PROJECT)
     elif metric.spelling != metric.documented:
         yield Finding(
-            "metrics", Severity.OK, subject, f"documented as {metric.documented}; asked for as it is spelt here"
+            "metrics",
+            Severity.OK,
+            subject,
+            f"documented as {metric.documented}. The poller asks with the spelling of this account",
         )
     elif metric.is_steady and metric.streams == 0:
         message = "no points, though it is sent also while idle"
-        fix = "check again in some minutes; deleted resources stay listed for 90 days"
+        fix = "check again in some minutes. Deleted resources stay listed for 90 days"
         yield Finding("metrics", Severity.ADVICE, subject, message, fix, PROJECT)
 
 
@@ -159,7 +162,7 @@ def _lag(facts: RegionFacts) -> Iterator[Finding]:
     if facts.lags:
         yield from _measured(facts.region, facts.lags)
     elif ages:
-        message = f"newest minutes ended {_span(ages)} ago; --wait 90s measures how late one comes"
+        message = f"newest minutes ended {_span(ages)} ago. --wait 90s measures how late a minute comes"
         yield _judged(facts.region, max(ages)[0], message)
 
 
@@ -171,7 +174,7 @@ def _measured(region: str, lags: tuple[Lag, ...]) -> Iterator[Finding]:
     if missing:
         names = ", ".join(name for _, name in missing[:_NAMED])
         names += f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        message = f"no new minute came of {names}; the next one ended {max(missing)[0]:.0f} s ago"
+        message = f"no new minute came of {names}. The next one ended {max(missing)[0]:.0f} s ago"
         yield _judged(region, max(missing)[0], message)
 
 
@@ -184,6 +187,6 @@ def _span(seconds: Collection[tuple[float, str]]) -> str:
 def _judged(region: str, seconds: float, message: str) -> Finding:
     if seconds <= _LATE:
         return Finding("ingestion-lag", Severity.OK, region, message)
-    fix = "wait, or look at OCI's status page; alarms and dashboards see the same age"
+    fix = "wait, or look at OCI's status page. Alarms and dashboards see the same age"
     source = f"{_ALARM_DEFAULT}; threshold: {PROJECT}"
     return Finding("ingestion-lag", Severity.WARNING, region, message, fix, source)

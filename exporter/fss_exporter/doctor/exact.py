@@ -51,8 +51,8 @@ def check_exact(facts: ClientFacts) -> Iterator[Finding]:
         fix = f"if no agent with --nfs.exact runs: rmdir {known.root}/instances/{OF_SIZES}"
         yield Finding("exact-mode", Severity.OK, "", message, fix, SOURCE)
     else:
-        begin = "from the first NFS mount on " if known.waits else ""
-        message = f"READ and WRITE are estimated; {begin}the kernel could count them by size, for {_COST}"
+        begin = "From the first NFS mount on the kernel" if known.waits else "The kernel"
+        message = f"READ and WRITE are estimated. {begin} could count them by size, for {_COST}"
         fix = "where a decision hangs on their cost, start the agent with --nfs.exact=auto"
         yield Finding("exact-mode", Severity.OK, "", message, fix, SOURCE)
     if known.lockdown == "confidentiality":
@@ -60,4 +60,6 @@ def check_exact(facts: ClientFacts) -> Iterator[Finding]:
         yield Finding("exact-mode", Severity.OK, "", message, "leave exact mode off, or boot without it", SOURCE)
     if known.selinux:
         message = "SELinux enforces: the agent's domain must be allowed to write to tracefs_t for exact mode"
-        yield Finding("exact-mode", Severity.OK, "", message, "try it; ausearch -m avc names what is denied", SOURCE)
+        yield Finding(
+            "exact-mode", Severity.OK, "", message, "try exact mode. ausearch -m avc names what is denied", SOURCE
+        )

@@ -147,9 +147,9 @@ def _caching(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[F
         yield Finding("attribute-cache", Severity.WARNING, subject, message, fix, f"{KERNEL}; cost: {WHITE_PAPER}")
     if "sync" in options:
         message = (
-            f"sync: every write waits for the mount target; WRITE is {_share(superblock, 'WRITE')} of its operations"
+            f"sync: every write waits for the mount target. WRITE is {_share(superblock, 'WRITE')} of its operations"
         )
-        fix = "leave sync out; programs that need it call fsync"
+        fix = "leave sync out. Programs that need it call fsync"
         yield Finding("sync", Severity.WARNING, subject, message, fix, KERNEL)
 
 
@@ -162,7 +162,7 @@ def _forwarder(superblock: Superblock, subject: str, facts: ClientFacts) -> Iter
         yield Finding("tls-forwarder", Severity.WARNING, subject, message, fix, TLS)
     if superblock.encrypted and not unresolved:
         yield Finding(
-            "tls-forwarder", Severity.OK, subject, "in-transit TLS; a mount target has 4,096 such connections", "", TLS
+            "tls-forwarder", Severity.OK, subject, "in-transit TLS. A mount target has 4,096 such connections", "", TLS
         )
 
 
@@ -208,7 +208,7 @@ def _nas_listing(superblock: Superblock, subject: str, _: ClientFacts) -> Iterat
     many = superblock.record.operations.get("READDIRPLUS")
     if many is not None and many.operations:
         message = f"{many.operations:,} READDIRPLUS so far: listing large directories asks for every attribute"
-        fix = "for large directories that rarely change mount with vers=3,nordirplus; stay below 10,000 files in each"
+        fix = "for large directories that rarely change mount with vers=3,nordirplus. Stay below 10,000 files in each"
         yield Finding("listing", Severity.ADVICE, subject, message, fix, APSARA)
 
 

@@ -51,7 +51,7 @@ def _own_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
         yield Finding("client-network", Severity.OK, "", message)
         return
     fix = "for more throughput of one client use a shape with more network bandwidth"
-    message = f"{message}; a mount target reads {wanted / _MB:,.0f} MB/s"
+    message = f"{message}. A mount target reads {wanted / _MB:,.0f} MB/s"
     yield Finding("client-network", Severity.ADVICE, "", message, fix, WHITE_PAPER)
 
 
@@ -126,11 +126,11 @@ def check_directories(facts: ClientFacts) -> Iterator[Finding]:
     for directory in facts.directories:
         if directory.entries is None:
             message = f"cannot be counted: {directory.error}"
-            fix = "check its mount target and the path; nothing was done but listing it"
+            fix = "check its mount target and the path. Nothing was done but listing it"
             yield Finding("directory", Severity.WARNING, directory.path, message, fix)
         elif directory.entries >= LARGE_DIRECTORY:
             message = f"{LARGE_DIRECTORY:,} entries or more: listing it is slow and costs READDIRPLUS after READDIRPLUS"
-            fix = f"keep fewer than {LARGE_DIRECTORY:,} files in a directory; for a large, quiet directory mount with nordirplus"
+            fix = f"keep fewer than {LARGE_DIRECTORY:,} files in a directory. For a large, quiet directory mount with nordirplus"
             source = f"{WHITE_PAPER}; nordirplus: {APSARA}"
             yield Finding("directory", Severity.WARNING, directory.path, message, fix, source)
         else:

@@ -34,7 +34,7 @@ def check_running(url: str) -> Iterator[Finding]:
         yield Finding(_CHECK, Severity.WARNING, url, "the answer is not in the Prometheus format", fix)
         return
     if not collectors:
-        fix = "give the URL of fss-exporter with --exporter-url; a version before 0.2.0 does not say this"
+        fix = "give the URL of fss-exporter with --exporter-url. A version before 0.2.0 does not say this"
         yield Finding(_CHECK, Severity.ADVICE, url, "no background loop is reported", fix)
     for name, figures in sorted(collectors.items()):
         yield _loop(name, figures)
@@ -71,7 +71,7 @@ def _loop(name: str, figures: dict[str, float]) -> Finding:
     if figures.get(_SUCCESS, 1.0) >= 1:
         return Finding(_CHECK, Severity.OK, name, message)
     fix = "read the log of the exporter: journalctl -u fss-exporter, or kubectl logs"
-    return Finding(_CHECK, Severity.PROBLEM, name, f"its last round failed; {message}", fix)
+    return Finding(_CHECK, Severity.PROBLEM, name, f"its last round failed: {message}", fix)
 
 
 def _health(url: str) -> Iterator[Finding]:

@@ -26,6 +26,6 @@ def read_report(source: str, text: str) -> tuple[Job, ...]:
         if _TERSE.search(text):
             raise UsageError(
                 f"{source}: terse output is not read, because its fields have no names and differ between versions of"
-                " fio; run fio with --output-format=json"
+                " fio. Run fio with --output-format=json"
             )
     return read_json_report(source, text)

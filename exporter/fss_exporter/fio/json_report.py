@@ -78,7 +78,7 @@ def read_json_report(source: str, text: str) -> tuple[Job, ...]:
     document = _last_document(source, text)
     version = str(document.get("fio version", ""))
     if version and not version.startswith("fio-3"):
-        raise UsageError(f"{source}: written by {version[:40]!r}; reports of fio 3 are read")
+        raise UsageError(f"{source}: written by {version[:40]!r}. Reports of fio 3 are read")
     try:
         report = _Report.model_validate(document)
     except ValidationError as error:
@@ -109,7 +109,7 @@ def _last_document(source: str, text: str) -> Mapping[str, Any]:
             line = text.count("\n", 0, getattr(error, "pos", start)) + 1
             raise UsageError(f"{source}: line {line}: not JSON, or cut off: {_reason(error)}") from error
     if not isinstance(found, dict) or "fio version" not in found:
-        raise UsageError(f"{source}: not a report of fio; make one with fio --output-format=json --output=FILE")
+        raise UsageError(f"{source}: not a report of fio. Make one with fio --output-format=json --output=FILE")
     return found
 
 

@@ -138,7 +138,7 @@ def _job(result: _Result, options: Mapping[str, str]) -> Job:
         for index, way in enumerate(("read", "write"))
     )
     remarks = [f"ended with error {result.error}"] if result.error else []
-    remarks.append("figures of fio's normal output have three digits; --output-format=json has all of them")
+    remarks.append("figures of fio's normal output have three digits. JSON (--output-format=json) has all of them")
     depth, engine = _DEPTH.search(announced), _ENGINE.search(announced)
     requests = int(depth[1]) if depth else None
     if requests is not None and engine and engine[1] in SYNCHRONOUS:

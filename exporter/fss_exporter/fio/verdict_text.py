@@ -115,7 +115,7 @@ def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) ->
     for use in verdict.clients:
         yield f"{use.resource}: {_client_figures(use)}{units.percent(use.ratio)}"
     if verdict.allowed is not None:
-        off = f"; the model is off by {verdict.error * 100:+.1f} %" if verdict.error is not None else ""
+        off = f". The model is off by {verdict.error * 100:+.1f} %" if verdict.error is not None else ""
         yield f"the model allows {units.number(verdict.allowed)} IOPS of fio at this mix{off}"
 
 

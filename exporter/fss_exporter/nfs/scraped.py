@@ -172,7 +172,9 @@ def _class_traffic(of_class: str, operations: float, rates: Mapping[_Counter, fl
     return OperationTraffic(operations, iops, **figures)
 
 
-def _operation_traffic(service: str, name: str, rate: float, of_class: OperationTraffic) -> OperationTraffic:
+def _operation_traffic(
+    service: str, name: str, rate: float, of_class: OperationTraffic, overrides: CostOverrides
+) -> OperationTraffic:
     """Return the traffic of one operation. READ and WRITE are their whole class. Metadata operations have number and
     cost only.
     """

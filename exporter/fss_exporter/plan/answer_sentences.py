@@ -154,7 +154,7 @@ def differences(before: Scenario, after: Scenario) -> list[str]:
     else:
         lines += _changed_results(was, now)
     if not lines:
-        missing = "" if was.clients else "; give --clients with --network-rtt or --latency to let it matter"
+        missing = "" if was.clients else ". Give --clients with --network-rtt or --latency to let it matter"
         return [f"nothing changes{missing}"]
     return lines
 

@@ -38,8 +38,8 @@ def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> di
     if not loads:
         of = f" with address {address}" if address else ""
         raise SourceError(
-            f"Prometheus has no fss_client_ and no fss_mount_target_ metrics of the last week{of}; "
-            "are the clients, or is a poller, scraped?"
+            f"Prometheus has no fss_client_ and no fss_mount_target_ metrics of the last week{of}. "
+            "Are the clients, or is a poller, scraped?"
         )
     return loads
 
@@ -120,5 +120,5 @@ def _load(prometheus: Prometheus, mount_target_id: str, figures: Mapping[str, fl
         _traffic({**also, **figures}),
         shape=shape,
         connections=also.get(_CONNECTIONS),
-        remark=f"{remark}; no split by operation is published",
+        remark=f"{remark}. No split by operation is published",
     )

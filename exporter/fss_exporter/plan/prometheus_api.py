@@ -83,9 +83,9 @@ def _result(text: str) -> list[Any]:
             raise SourceError(f"Prometheus refuses the query: {document.get('error', 'no reason given')}")
         result = document["data"]["result"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}; is this the right URL?") from error
+        raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?") from error
     if not isinstance(result, list):
-        raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}; is this the right URL?")
+        raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?")
     return result
 
 

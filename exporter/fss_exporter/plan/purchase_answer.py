@@ -91,7 +91,7 @@ def sentences(case: ServiceCase) -> Iterator[str]:
 def _job(case: ServiceCase) -> Iterator[str]:
     time = case.job_time()
     if time is None:
-        yield "time: not known; give --type and --capacity, or --latency and --concurrency"
+        yield "time: not known. Give --type and --capacity, or --latency and --concurrency"
         return
     payload = case.wanted.payload / time.seconds
     yield (

@@ -123,7 +123,7 @@ def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits])
         raise UsageError(f"--what-if {change}: {wrong.message}") from wrong
     if name == "shape":
         if value not in SHAPES:
-            raise UsageError(f"--what-if {change}: not a shape; known are {', '.join(SHAPES)}")
+            raise UsageError(f"--what-if {change}: not a shape. Known are {', '.join(SHAPES)}")
         return replace(scenario, shape=value, limits=limits_of(value))
     raise UsageError(f"--what-if {change}: known are {_KNOWN}")
 

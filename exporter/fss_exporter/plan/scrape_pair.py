@@ -34,7 +34,7 @@ def _between(names: tuple[str, str], texts: tuple[str, str], seconds: float | No
     old, new = map(read_scrape, names, texts)
     before, after = map(read_sizes, names, texts)
     if went_back(old, new):
-        raise UsageError(f"{names[0]}, {names[1]}: {RESTARTED}; or is the later one given first?")
+        raise UsageError(f"{names[0]}, {names[1]}: {RESTARTED}. Or is the later one given first?")
     passed = seconds or after.seconds - before.seconds
     if passed <= 0:
         raise UsageError(f"{names[0]}, {names[1]}: the scrapes do not say how far apart they are: give --seconds")

@@ -39,7 +39,7 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted:
     if not loads:
         of = f" called {wanted}" if wanted else ""
         raise SourceError(
-            f"Prometheus has nothing of {service}{of} of the last week; is a poller or are clients scraped?"
+            f"Prometheus has nothing of {service}{of} of the last week. Is a poller or are clients scraped?"
         )
     return loads
 

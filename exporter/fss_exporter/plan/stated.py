@@ -54,7 +54,7 @@ def as_job(load: Load, inputs: PlanInputs) -> Load:
 def _payload(traffic: Traffic) -> float:
     payload = traffic.read_bytes + traffic.written_bytes
     if not payload:
-        raise UsageError("--bytes: the load reads and writes nothing; give --read-size or --write-size")
+        raise UsageError("--bytes: the load reads and writes nothing. Give --read-size or --write-size")
     return payload
 
 

@@ -157,7 +157,7 @@ def _key(dimensions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _join(sign: str, left: list[ResultStream], right: list[ResultStream]) -> list[ResultStream]:
-    """Return a side without a value does not hold."""
+    """Combine two conditions. A side without a value does not hold."""
     lefts, rights = ({_key(line.dimensions): line for line in lines} for lines in (left, right))
     joined = []
     for key in dict.fromkeys((*lefts, *rights)):

@@ -10,10 +10,11 @@ from fss_exporter.nfs.exact.files import FILES, Files
 from fss_exporter.nfs.exact.tables import InstanceTables, TablesLook
 from fss_exporter.nfs.exact.tracefs import OF_LATENCY, Instance, Unavailable, advice, check_client, fields
 
+# The tables, by event and condition. All but the first are optional.
 FINISHED: Final = (CALLS, durations.FINISHED)
 ANSWERED: Final = (CALLS, durations.ANSWERED)
 UNANSWERED: Final = (CALLS, durations.UNANSWERED)
-BORN: Final = (BIRTHS, durations.BORN)  # The tables, by event and condition. All but the first are optional.
+BORN: Final = (BIRTHS, durations.BORN)
 
 _NEEDED: Final = {"client_id", "progname", "procname", "execute", "rtt"}
 _FULL_SHARE: Final = 0.8

@@ -20,9 +20,9 @@ from fss_exporter.nfs.exact.hist_tables import HistRow, Key, grown
 from fss_exporter.nfs.exact.interval import device_of
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.processes import rows
+from fss_exporter.nfs.processes import table_rows
 from fss_exporter.nfs.processes.attribution import Attribution, CallsBy, Counted, TransfersBy
-from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Load, Place, Thread
+from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Place, Thread, ThreadLoad
 from fss_exporter.nfs.processes.thread_tables import ThreadTable, parse_thread_tables
 from fss_exporter.nfs.superblocks import Reading, join
 
@@ -118,7 +118,7 @@ class WhoRecording:
         found = parse_thread_tables(self.text(name))
         return found[0] if found else None
 
-    def loads(self) -> dict[tuple[Place, Thread], Load]:
+    def loads(self) -> dict[tuple[Place, Thread], ThreadLoad]:
         """The load of each thread on each workload's superblock, whose place has the name of the workload."""
         places = {workload: Place(workload, 3, "weighted") for workload in self.devices}
         by_device = {device_of(number): places[workload] for workload, number in self.devices.items()}
@@ -127,7 +127,7 @@ class WhoRecording:
         attribution = Attribution()
         loads = attribution.loads(counted)
         for key, later in attribution.loads(Counted()).items():
-            load = loads.setdefault(key, Load())
+            load = loads.setdefault(key, ThreadLoad())
             load.writes = load.writes.plus(later.writes)
             load.calls.update(later.calls)
         return loads
@@ -137,21 +137,21 @@ class WhoRecording:
         reads, writes = (self._sent(f"nfs__nfs_initiate_{name}-{_SIZES}", by_device) for name in ("read", "write"))
         dirty = [path.name for path in self.folder.glob(f"h-after-writeback__*-{_DIRTY}.txt*")]
         stem = dirty[0].removeprefix("h-after-").partition(".txt")[0] if dirty else ""
-        pairs = rows.dirtiers(key for key, _ in self.grown(stem))
+        pairs = table_rows.dirtiers(key for key, _ in self.grown(stem))
         by_writer = [((*key, "0"), row) for key, row in self.grown(_JOIN)]
         claims: CallsBy = Counter()
         for procedure, table in _CLAIMS.items():
-            claims.update(rows.claims(self.grown(table), procedure, by_device.get))
+            claims.update(table_rows.claims(self.grown(table), procedure, by_device.get))
         return Counted(
             reads=reads,
             writes={key: _without_sizes(one) if key[1].is_worker else one for key, one in writes.items()},
-            joined=rows.joined({False: by_writer}, pairs, by_device.get),
-            calls=rows.calls(self.grown(_CALLS), by_client.get),
+            joined=table_rows.joined({False: by_writer}, pairs, by_device.get),
+            calls=table_rows.calls(self.grown(_CALLS), by_client.get),
             claims=claims,
         )
 
     def _sent(self, stem: str, by_device: Mapping[int, Place]) -> TransfersBy:
-        return rows.sent({False: self.grown(f"{stem}-A"), True: self.grown(f"{stem}-B")}, by_device.get)
+        return table_rows.sent({False: self.grown(f"{stem}-A"), True: self.grown(f"{stem}-B")}, by_device.get)
 
     @property
     def owners(self) -> dict[Thread, str]:
@@ -199,7 +199,7 @@ def load_all(root: Path = RECORDINGS) -> list[WhoRecording]:
     return [WhoRecording(folder) for folder in sorted(folders)]
 
 
-def _amounts(load: Load) -> dict[str, int]:
+def _amounts(load: ThreadLoad) -> dict[str, int]:
     calls = sum(count for name, count in load.calls.items() if name not in _NO_METADATA)
     return {READS: load.reads.operations, WRITTEN: load.writes.payload_bytes, METADATA: calls}
 

@@ -16,7 +16,7 @@ from fss_exporter.cli import iostat as command
 from fss_exporter.cli.iostat_processes import ProcessReport, document, reports, show
 from fss_exporter.cli.take_down import take_down_at_the_end
 from fss_exporter.nfs.exact.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
-from fss_exporter.nfs.processes.session import OF_COMMAND
+from fss_exporter.nfs.processes.process_session import OF_COMMAND
 
 POD = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fss_exporter import RUNBOOK
-from fss_exporter.cli.account import account_settings, credential_options, credentials_of, sessions_of
+from fss_exporter.cli.account_flags import account_settings, credential_options, credentials_of, sessions_of
 from fss_exporter.cli.flags import Command, flag, flags_of, taken_from
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import UsageError

@@ -32,7 +32,7 @@ from fss_exporter.calibrate.nfs_requests import NfsRequests
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
 from fss_exporter.calibrate.request_counts import RequestCounts
-from fss_exporter.cli.account import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account_flags import account_options, account_settings, credentials_of, sessions_of
 from fss_exporter.cli.exact_mode import Exact, exact
 from fss_exporter.cli.flags import kernel_options
 from fss_exporter.cli.oci_polling import mount_target_settings

@@ -11,7 +11,7 @@ import click
 import yaml
 
 from fss_exporter import tables, units
-from fss_exporter.cli.account import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account_flags import account_options, account_settings, credentials_of, sessions_of
 from fss_exporter.cli.oci_polling import mount_target_settings, selection_of
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.oci.client import SdkClient, Session

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fss_exporter import __version__, tables
-from fss_exporter.cli.account import account_options, account_settings
+from fss_exporter.cli.account_flags import account_options, account_settings
 from fss_exporter.cli.ceilings import judge, services_of, shape_option
 from fss_exporter.cli.flags import (
     PROCFS,

@@ -3,7 +3,7 @@
 import time
 
 from fss_exporter import tables
-from fss_exporter.cli.account import credentials_of, sessions_of
+from fss_exporter.cli.account_flags import credentials_of, sessions_of
 from fss_exporter.cli.oci_polling import regions_of
 from fss_exporter.doctor.account_checks import check_region, check_subscriptions
 from fss_exporter.doctor.account_facts import CallOutcome, RegionFacts, Subscriptions

@@ -8,7 +8,7 @@ from pathlib import Path
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
-from fss_exporter.nfs.exact.reader import ExactReader
+from fss_exporter.nfs.exact.size_reader import ExactReader
 from fss_exporter.nfs.exact.tracefs import PLACES, Unavailable
 from fss_exporter.nfs.superblocks import Reading
 

@@ -27,7 +27,7 @@ from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
-from fss_exporter.nfs.processes.session import OF_COMMAND
+from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
 from fss_exporter.nfs.saved_readings import read_saved, since_mount

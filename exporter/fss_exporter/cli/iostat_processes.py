@@ -14,7 +14,7 @@ from fss_exporter import units
 from fss_exporter.nfs.processes.counting import ProcessCounting, ProcessLoad
 from fss_exporter.nfs.processes.identities import Seen
 from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Places
-from fss_exporter.nfs.processes.top import NOTHING, Amount
+from fss_exporter.nfs.processes.top import NO_AMOUNT, Amount
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.tables import Column, Row, say, show as show_table
 
@@ -103,7 +103,7 @@ def _grouped(loads: Iterable[ProcessLoad], by: str) -> dict[str, dict[Party, Amo
     result: dict[str, dict[Party, Amount]] = defaultdict(dict)
     for address, seen, amount in loads:
         who = party(seen, by)
-        result[address][who] = result[address].get(who, NOTHING).plus(amount)
+        result[address][who] = result[address].get(who, NO_AMOUNT).plus(amount)
     return result
 
 
@@ -175,7 +175,7 @@ def _ordered(report: ProcessReport, sort: str, limit: int | None) -> Iterator[tu
 
 
 def _total(loads: Mapping[Party, Amount]) -> Amount:
-    total = NOTHING
+    total = NO_AMOUNT
     for amount in loads.values():
         total = total.plus(amount)
     return total

@@ -6,8 +6,8 @@ from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
-from fss_exporter.nfs.processes.reader import ProcessReader
-from fss_exporter.nfs.processes.session import OF_AGENT
+from fss_exporter.nfs.processes.process_reader import ProcessReader
+from fss_exporter.nfs.processes.process_session import OF_AGENT
 from fss_exporter.nfs.superblocks import Reading
 
 

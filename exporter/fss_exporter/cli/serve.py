@@ -9,7 +9,7 @@ import click
 
 from fss_exporter import DEFAULT_PORT
 from fss_exporter.cli import logs, runtime
-from fss_exporter.cli.account import account_options, account_places
+from fss_exporter.cli.account_flags import account_options, account_places
 from fss_exporter.cli.cost_model import cost_model_part, overrides_of
 from fss_exporter.cli.flags import CONFIGURATION, duration, flag, flags_of, taken_from
 from fss_exporter.cli.nfs_flags import NfsFlags, agent_options

@@ -6,9 +6,9 @@ from tests.who_recordings import RECORDINGS
 
 from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
 from fss_exporter.nfs.exact.counts import CountedTransfers
-from fss_exporter.nfs.processes import rows
+from fss_exporter.nfs.processes import table_rows
 from fss_exporter.nfs.processes.attribution import Attribution, Counted
-from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Load, Place, Thread
+from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Place, Thread, ThreadLoad
 from fss_exporter.nfs.processes.thread_tables import ThreadTable, parse_thread_tables
 
 HERE = Place("10.0.0.3", 3, "weighted")
@@ -25,14 +25,14 @@ def transfers(count: int, blocks: int = 1) -> CountedTransfers:
 def test_each_reader_gets_its_own_reads() -> None:
     loads = Attribution().loads(Counted(reads={(HERE, DD): transfers(3), (HERE, WORKER): transfers(2)}))
 
-    assert loads == {(HERE, DD): Load(reads=transfers(3)), (HERE, WORKER): Load(reads=transfers(2))}
+    assert loads == {(HERE, DD): ThreadLoad(reads=transfers(3)), (HERE, WORKER): ThreadLoad(reads=transfers(2))}
 
 
 def test_write_back_goes_to_the_thread_that_dirtied_the_file() -> None:
     attribution = Attribution()
     loads = attribution.loads(Counted(writes={(HERE, WORKER): transfers(5, 32)}, joined={(HERE, DD): transfers(5, 32)}))
 
-    assert loads == {(HERE, DD): Load(writes=transfers(5, 32))}
+    assert loads == {(HERE, DD): ThreadLoad(writes=transfers(5, 32))}
     assert attribution.loads(Counted()) == {}
 
 
@@ -41,8 +41,11 @@ def test_write_back_that_nobody_claims_until_the_next_look_is_of_an_unknown_writ
     first = attribution.loads(Counted(writes={(HERE, WORKER): transfers(5, 2), (HERE, DD): transfers(1)}))
     second = attribution.loads(Counted(joined={(HERE, DD): transfers(3, 2)}))
 
-    assert first == {(HERE, DD): Load(writes=transfers(1))}
-    assert second == {(HERE, DD): Load(writes=transfers(3, 2)), (HERE, UNKNOWN_WRITER): Load(writes=transfers(2, 2))}
+    assert first == {(HERE, DD): ThreadLoad(writes=transfers(1))}
+    assert second == {
+        (HERE, DD): ThreadLoad(writes=transfers(3, 2)),
+        (HERE, UNKNOWN_WRITER): ThreadLoad(writes=transfers(2, 2)),
+    }
     assert attribution.loads(Counted()) == {}
 
 
@@ -51,7 +54,7 @@ def test_a_claim_seen_before_the_work_is_counted_once() -> None:
     first = attribution.loads(Counted(joined={(HERE, DD): transfers(4)}))
     second = attribution.loads(Counted(writes={(HERE, WORKER): transfers(4)}))
 
-    assert first == {(HERE, DD): Load(writes=transfers(4))}
+    assert first == {(HERE, DD): ThreadLoad(writes=transfers(4))}
     assert second == attribution.loads(Counted()) == {}
 
 
@@ -59,8 +62,8 @@ def test_metadata_goes_to_the_thread_that_waited() -> None:
     calls = Counter({(HERE, DD, "LOOKUP"): 3, (HERE, WORKER, "REMOVE"): 2, (HERE, WORKER, "COMMIT"): 1})
 
     assert Attribution().loads(Counted(calls=calls)) == {
-        (HERE, DD): Load(calls=Counter(LOOKUP=3)),
-        (HERE, WORKER): Load(calls=Counter(REMOVE=2, COMMIT=1)),
+        (HERE, DD): ThreadLoad(calls=Counter(LOOKUP=3)),
+        (HERE, WORKER): ThreadLoad(calls=Counter(REMOVE=2, COMMIT=1)),
     }
 
 
@@ -75,8 +78,8 @@ def test_a_rename_that_a_worker_carried_out_goes_to_the_process_that_asked_for_i
     calls = Counter({(HERE, WORKER, "RENAME"): 6})
     loads = attribution.loads(Counted(calls=calls, claims=Counter({(HERE, DD, "RENAME"): 4})))
 
-    assert loads == {(HERE, DD): Load(calls=Counter(RENAME=4))}
-    assert attribution.loads(Counted()) == {(HERE, KERNEL): Load(calls=Counter(RENAME=2))}
+    assert loads == {(HERE, DD): ThreadLoad(calls=Counter(RENAME=4))}
+    assert attribution.loads(Counted()) == {(HERE, KERNEL): ThreadLoad(calls=Counter(RENAME=2))}
 
 
 def test_a_rename_that_the_process_itself_waited_for_is_counted_once() -> None:
@@ -84,7 +87,7 @@ def test_a_rename_that_the_process_itself_waited_for_is_counted_once() -> None:
     attribution = Attribution()
     loads = attribution.loads(Counted(calls=Counter({key: 4}), claims=Counter({key: 4})))
 
-    assert loads == {(HERE, DD): Load(calls=Counter(RENAME=4))}
+    assert loads == {(HERE, DD): ThreadLoad(calls=Counter(RENAME=4))}
     assert attribution.loads(Counted()) == {}
 
 
@@ -95,10 +98,10 @@ def _growth(name: str) -> dict[bool, ThreadTable]:
 
 def test_the_cost_of_three_recorded_writers_adds_up_to_that_of_the_calls() -> None:
     """448 I/O operations by nfs_writeback_done. The recording has 312, 108 and 22 by writer, and 6 that a writer sent itself."""
-    sent = rows.sent(
+    sent = table_rows.sent(
         {whole: list(one.rows.items()) for whole, one in _growth("nfs_initiate_write.txt").items()}, lambda _: HERE
     )
-    joined = rows.joined(
+    joined = table_rows.joined(
         {whole: list(one.rows.items()) for whole, one in _growth("nfswho.txt").items()},
         {(38, number): "python3" for number in (292, 293, 294)},
         lambda _: HERE,
@@ -119,14 +122,14 @@ def test_a_thread_that_dirtied_nothing_on_the_device_gets_nothing_of_it() -> Non
     table = _growth("nfswho.txt")
     growth = {whole: list(one.rows.items()) for whole, one in table.items()}
 
-    assert rows.joined(growth, {(39, 292): "python3"}, lambda _: HERE) == {}
+    assert table_rows.joined(growth, {(39, 292): "python3"}, lambda _: HERE) == {}
 
 
 def test_a_measured_cost_replaces_the_table_of_the_paper() -> None:
     overrides = CostOverrides(
         (CostOverride("LOOKUP", 5.0, 1.0, "2026-11-22", "test"), CostOverride("READ", None, 2.0, "", ""))
     )
-    load = Load(reads=transfers(2, 3), calls=Counter(LOOKUP=1, ACCESS=1))
+    load = ThreadLoad(reads=transfers(2, 3), calls=Counter(LOOKUP=1, ACCESS=1))
 
     assert load.cost("weighted") == 8 + 2 + 1
     assert load.cost("weighted", overrides) == 16 + 5 + 1

@@ -8,7 +8,7 @@ from tests.nfs.exact.kernel import BY_PROCESS, Kernel
 from tests.nfs.processes.busy_host import KIB, WORKER, BusyHost
 
 from fss_exporter.nfs.exact.tracefs import OF_PROCESSES, OF_WRITERS, Unavailable
-from fss_exporter.nfs.processes.session import OF_COMMAND
+from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.processes.top import Amount
 
 

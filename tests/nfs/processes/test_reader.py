@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
 
-from fss_exporter.nfs.processes.reader import ProcessReader
+from fss_exporter.nfs.processes.process_reader import ProcessReader
 
 COST = "fss_client_process_io_operations_total"
 CALLS = "fss_client_process_operations_total"

@@ -3,7 +3,7 @@
 from hypothesis import given, settings, strategies as st
 
 from fss_exporter.nfs.processes.identities import Identity
-from fss_exporter.nfs.processes.top import Amount, Row, TopProcesses
+from fss_exporter.nfs.processes.top import Amount, TopProcesses, TopRow
 
 HERE = "10.0.0.3"
 PRICED = {HERE: True}
@@ -104,7 +104,7 @@ def test_no_row_ever_goes_back_and_nothing_is_counted_twice_or_lost(
     loads: list[dict[str, int]], most: int, step: float
 ) -> None:
     top, other = TopProcesses(most), 0.0
-    seen: dict[int, tuple[Row, float]] = {}
+    seen: dict[int, tuple[TopRow, float]] = {}
     for at, costs in enumerate(loads):
         top.add(amounts(**costs), PRICED, at * step)
         one = top.addresses[HERE]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.nfs.exact.client_owners import Owner
-from fss_exporter.nfs.exact.durations import OF_THE_STATE_CLIENT
+from fss_exporter.nfs.exact.request_durations import OF_THE_STATE_CLIENT
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Reading
 

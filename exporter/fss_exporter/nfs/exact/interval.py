@@ -8,7 +8,7 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.exact import calls
 from fss_exporter.nfs.exact.client_addresses import ClientAddresses
 from fss_exporter.nfs.exact.counts import ByAddressAndProcedure, CountedTransfers
-from fss_exporter.nfs.exact.tables import UNREADABLE, Lost, TablesLook
+from fss_exporter.nfs.exact.instance_tables import UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.trigger_session import TriggerSession
 from fss_exporter.nfs.superblocks import Reading, Superblock
 

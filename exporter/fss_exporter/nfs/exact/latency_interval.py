@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import class_of
 from fss_exporter.nfs.exact.client_owners import Owner, Owners, possible_owners
-from fss_exporter.nfs.exact.durations import NO_DURATIONS, Durations, durations, unanswered
+from fss_exporter.nfs.exact.instance_tables import UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.latency_session import ANSWERED, FINISHED, UNANSWERED, LatencySession
-from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, Place, Requests
-from fss_exporter.nfs.exact.tables import UNREADABLE, Lost, TablesLook
+from fss_exporter.nfs.exact.request_durations import NO_DURATIONS, Durations, durations, unanswered
+from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, AddressClass, Requests
 
 ByClient = Mapping[tuple[str, str], Requests]  # Requests by RPC client and procedure
 
@@ -44,7 +44,7 @@ def _with_reply(rtt: Durations) -> Durations:
 class Attributed:
     """Requests of one interval by owner."""
 
-    places: dict[Place, Requests] = field(default_factory=dict)  # by address and class
+    places: dict[AddressClass, Requests] = field(default_factory=dict)  # by address and class
     calls: dict[Owner, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # by owner and procedure
     # addresses with requests of an RPC client whose number was given to another one in between
     ambiguous: frozenset[str] = frozenset()

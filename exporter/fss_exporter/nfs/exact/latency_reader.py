@@ -15,11 +15,11 @@ from fss_exporter.nfs.exact.call_checks import CallAgreement
 from fss_exporter.nfs.exact.client_addresses import ClientAddresses
 from fss_exporter.nfs.exact.client_owners import Owner, Owners, owners, superblock_clients
 from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.instance_tables import DROPPED, UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.latency_interval import attributed, requests_between
 from fss_exporter.nfs.exact.latency_session import ANSWERED, BORN, FINISHED, UNANSWERED, LatencySession
 from fss_exporter.nfs.exact.request_families import request_families
 from fss_exporter.nfs.exact.request_totals import RequestTotals
-from fss_exporter.nfs.exact.tables import DROPPED, UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find, signals_held
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 

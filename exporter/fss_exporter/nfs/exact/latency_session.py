@@ -4,17 +4,17 @@ import errno
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.nfs.exact import durations
+from fss_exporter.nfs.exact import request_durations
 from fss_exporter.nfs.exact.calls import BIRTHS, CALLS
 from fss_exporter.nfs.exact.files import FILES, Files
-from fss_exporter.nfs.exact.tables import InstanceTables, TablesLook
+from fss_exporter.nfs.exact.instance_tables import InstanceTables, TablesLook
 from fss_exporter.nfs.exact.tracefs import OF_LATENCY, Instance, Unavailable, advice, check_client, fields
 
 # The tables, by event and condition. All but the first are optional.
-FINISHED: Final = (CALLS, durations.FINISHED)
-ANSWERED: Final = (CALLS, durations.ANSWERED)
-UNANSWERED: Final = (CALLS, durations.UNANSWERED)
-BORN: Final = (BIRTHS, durations.BORN)
+FINISHED: Final = (CALLS, request_durations.FINISHED)
+ANSWERED: Final = (CALLS, request_durations.ANSWERED)
+UNANSWERED: Final = (CALLS, request_durations.UNANSWERED)
+BORN: Final = (BIRTHS, request_durations.BORN)
 
 _NEEDED: Final = {"client_id", "progname", "procname", "execute", "rtt"}
 _FULL_SHARE: Final = 0.8
@@ -43,7 +43,7 @@ class LatencySession:
         instance = Instance(root, OF_LATENCY, files)
         self._tables = InstanceTables(instance)
         try:
-            self._tables.add(*FINISHED, durations.finished_trigger(rows))
+            self._tables.add(*FINISHED, request_durations.finished_trigger(rows))
         except OSError as error:
             instance.remove()
             if error.errno == errno.EINVAL:
@@ -51,10 +51,12 @@ class LatencySession:
                     f"{root}: the kernel refuses to count calls by powers of two of their time"
                 ) from error
             raise advice(error, instance.path) from error
-        optional = [(UNANSWERED, durations.unanswered_trigger(few), "calls without a reply are not counted apart")]
+        optional = [
+            (UNANSWERED, request_durations.unanswered_trigger(few), "calls without a reply are not counted apart")
+        ]
         if rtt:
-            optional.append((ANSWERED, durations.answered_trigger(rows), "round-trip times are not counted"))
-        optional.append((BORN, durations.birth_trigger(few), "mounts that come and go may lack their address"))
+            optional.append((ANSWERED, request_durations.answered_trigger(rows), "round-trip times are not counted"))
+        optional.append((BORN, request_durations.birth_trigger(few), "mounts that come and go may lack their address"))
         self.tables = frozenset(
             {FINISHED}
             | {

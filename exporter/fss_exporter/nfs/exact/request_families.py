@@ -6,7 +6,7 @@ from typing import Final
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.model.operations import OPERATION_CLASSES
-from fss_exporter.nfs.exact.durations import Durations
+from fss_exporter.nfs.exact.request_durations import Durations
 from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, RequestTotals
 
 EXPONENTS: Final = range(8, 25)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from fss_exporter.nfs.exact.durations import NO_DURATIONS, Durations
+from fss_exporter.nfs.exact.request_durations import NO_DURATIONS, Durations
 
-Place = tuple[str, str]  # Address and class of operations
+AddressClass = tuple[str, str]  # Address and class of operations
 
 
 class Requests(NamedTuple):
@@ -33,7 +33,7 @@ NO_REQUESTS = Requests()
 class RequestTotals:
     """Everything counted. Safe to read from any thread: each look makes a new one."""
 
-    requests: Mapping[Place, Requests] = field(default_factory=dict)  # by address and class
+    requests: Mapping[AddressClass, Requests] = field(default_factory=dict)  # by address and class
     active: bool = False  # whether the triggers are in place and a first look is taken
     counts_rtt: bool = False  # whether round-trip times are counted
     counts_unanswered: bool = False  # whether requests without a reply are counted
@@ -41,7 +41,9 @@ class RequestTotals:
     # intervals, of an address or of all, that could not be counted, by check
     failed: Mapping[str, int] = field(default_factory=dict)
 
-    def plus(self, added: Mapping[Place, Requests], paused: frozenset[str], failed: Iterable[str]) -> "RequestTotals":
+    def plus(
+        self, added: Mapping[AddressClass, Requests], paused: frozenset[str], failed: Iterable[str]
+    ) -> "RequestTotals":
         """With one interval more.
 
         Args:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from fss_exporter.nfs.exact import calls
 from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.instance_tables import InstanceTables, TablesLook
 from fss_exporter.nfs.exact.sizes import SIZE_EVENTS, Buckets, Form, Ladder, SizeEvents
-from fss_exporter.nfs.exact.tables import InstanceTables, TablesLook
 from fss_exporter.nfs.exact.tracefs import OF_SIZES, Instance, Unavailable, advice, check_client, fields
 
 _DEVICE_BYTES = 4

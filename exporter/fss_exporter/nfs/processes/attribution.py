@@ -15,7 +15,7 @@ from typing import Final, Generic, TypeVar
 
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.exact.counts import CountedTransfers
-from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Load, Place, Thread
+from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Place, Thread, ThreadLoad
 
 CLAIMED: Final = frozenset(("RENAME", "OPEN"))  # Calls of workers that other events give back to the process
 
@@ -76,9 +76,9 @@ class Attribution:
         self._writes: Unclaimed[tuple[Place, int]] = Unclaimed()
         self._calls: Unclaimed[tuple[Place, str]] = Unclaimed()
 
-    def loads(self, counted: Counted) -> dict[tuple[Place, Thread], Load]:
+    def loads(self, counted: Counted) -> dict[tuple[Place, Thread], ThreadLoad]:
         """Loads of one look. Work that may still be claimed comes with the next look."""
-        result: dict[tuple[Place, Thread], Load] = defaultdict(Load)
+        result: dict[tuple[Place, Thread], ThreadLoad] = defaultdict(ThreadLoad)
         for (place, thread), reads in counted.reads.items():
             load = result[place, thread]
             load.reads = load.reads.plus(reads)

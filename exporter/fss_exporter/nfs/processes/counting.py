@@ -16,10 +16,10 @@ from fss_exporter.nfs.exact.tracefs import PLACES, NotYet, Unavailable, find, si
 from fss_exporter.nfs.processes.attribution import Attribution
 from fss_exporter.nfs.processes.event_tables import FULL
 from fss_exporter.nfs.processes.identities import Identities, Identity, Seen
-from fss_exporter.nfs.processes.loads import Load, Place, Places
+from fss_exporter.nfs.processes.loads import Place, Places, ThreadLoad
 from fss_exporter.nfs.processes.pods import Pods
-from fss_exporter.nfs.processes.session import PARTS, PARTS_WITHOUT_JOIN, REFUSED, Names, ProcessSession
-from fss_exporter.nfs.processes.top import NOTHING, Amount
+from fss_exporter.nfs.processes.process_session import PARTS, PARTS_WITHOUT_JOIN, REFUSED, Names, ProcessSession
+from fss_exporter.nfs.processes.top import NO_AMOUNT, Amount
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 
 _LOG = logging.getLogger(__name__)
@@ -174,7 +174,7 @@ class ProcessCounting:
         self.failures.update(failed.items())
         self.active = frozenset({INSTANCE, IDENTITIES, POD_NAMES} | session.active) - failed.keys()
 
-    def _amount(self, place: Place, load: Load) -> Amount:
+    def _amount(self, place: Place, load: ThreadLoad) -> Amount:
         cost = load.cost(place.rule, self._overrides)
         return Amount(load.operations, cost or 0.0, load.reads.payload_bytes, load.writes.payload_bytes)
 
@@ -183,5 +183,5 @@ def by_address(loads: Iterable[ProcessLoad]) -> dict[str, dict[Identity, Amount]
     """Loads of all threads of a process together, by address."""
     result: dict[str, dict[Identity, Amount]] = defaultdict(dict)
     for address, seen, amount in loads:
-        result[address][seen.identity] = result[address].get(seen.identity, NOTHING).plus(amount)
+        result[address][seen.identity] = result[address].get(seen.identity, NO_AMOUNT).plus(amount)
     return result

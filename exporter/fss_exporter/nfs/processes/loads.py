@@ -70,7 +70,7 @@ class Places:
 
 
 @dataclass(slots=True)
-class Load:
+class ThreadLoad:
     """What was asked for in one interval."""
 
     reads: CountedTransfers = NO_TRANSFERS  # READs with their requested sizes

@@ -50,11 +50,11 @@ class Amount(NamedTuple):
         return self.io_operations or float(self.operations)
 
 
-NOTHING: Final = Amount()
+NO_AMOUNT: Final = Amount()
 
 
 @dataclass(slots=True)
-class Row:
+class TopRow:
     """A process with series of its own."""
 
     total: Amount  # since the row began
@@ -67,8 +67,8 @@ class Row:
 class Address:
     """The rows of one address."""
 
-    rows: dict[Identity, Row] = field(default_factory=dict)  # processes with series of their own
-    other: Amount = NOTHING  # all others
+    rows: dict[Identity, TopRow] = field(default_factory=dict)  # processes with series of their own
+    other: Amount = NO_AMOUNT  # all others
     priced: bool = False  # whether the service behind the address publishes what operations cost
     outsiders: dict[Identity, float] = field(default_factory=dict)
     replacements: float = 0.0
@@ -130,7 +130,7 @@ class TopProcesses:
         for who in sorted(waiting, key=one.outsiders.__getitem__, reverse=True):
             if not self._has_place(one, one.outsiders[who]):
                 break
-            one.rows[who] = Row(NOTHING, one.outsiders.pop(who), now)
+            one.rows[who] = TopRow(NO_AMOUNT, one.outsiders.pop(who), now)
         for who, amount in amounts.items():
             if who in one.rows:
                 one.rows[who].total = one.rows[who].total.plus(amount)

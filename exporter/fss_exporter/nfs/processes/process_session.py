@@ -21,7 +21,7 @@ from fss_exporter.nfs.exact.tracefs import (
     advice,
     check_client,
 )
-from fss_exporter.nfs.processes import rows, triggers
+from fss_exporter.nfs.processes import table_rows, triggers
 from fss_exporter.nfs.processes.attribution import CallsBy, Counted, TransfersBy
 from fss_exporter.nfs.processes.event_tables import FULL, GONE, UNREADABLE, Added, EventTables, Trouble
 from fss_exporter.nfs.processes.loads import Place, Places
@@ -157,10 +157,10 @@ class ProcessSession:
             self.troubles[part] = FULL
         return found
 
-    def _joined(self, tables: EventTables, device: rows.PlaceOf) -> TransfersBy:
+    def _joined(self, tables: EventTables, device: table_rows.PlaceOf) -> TransfersBy:
         added = _by_size(tables, "cnt")
         self._try(DIRTIERS, EventTables.added)
-        return rows.joined(added, rows.dirtiers(self._tables[DIRTIERS].rows(triggers.NOT_A_DISK)), device)
+        return table_rows.joined(added, table_rows.dirtiers(self._tables[DIRTIERS].rows(triggers.NOT_A_DISK)), device)
 
     def _learn(self, tables: EventTables) -> None:
         tables.added()
@@ -170,7 +170,7 @@ class ProcessSession:
         found: CallsBy = Counter()
         added = tables.added()
         for version, condition in triggers.VERSIONS.items():
-            found.update(rows.calls(added[condition], partial(self._place, places, version)))
+            found.update(table_rows.calls(added[condition], partial(self._place, places, version)))
         return found
 
     def _place(self, places: Places, version: int, client: int) -> Place | None:
@@ -204,12 +204,12 @@ class ProcessSession:
         self._instance.remove()
 
 
-def _sent(device: rows.PlaceOf, tables: EventTables) -> TransfersBy:
-    return rows.sent(_by_size(tables, "count"), device)
+def _sent(device: table_rows.PlaceOf, tables: EventTables) -> TransfersBy:
+    return table_rows.sent(_by_size(tables, "count"), device)
 
 
-def _claims(procedure: str, device: rows.PlaceOf, tables: EventTables) -> CallsBy:
-    return rows.claims(tables.added()[""], procedure, device)
+def _claims(procedure: str, device: table_rows.PlaceOf, tables: EventTables) -> CallsBy:
+    return table_rows.claims(tables.added()[""], procedure, device)
 
 
 def _by_size(tables: EventTables, size: str) -> dict[bool, Added]:

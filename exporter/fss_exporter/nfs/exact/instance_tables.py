@@ -28,16 +28,16 @@ class Lost(Exception):
         super().__init__(detail)
 
 
-Place = tuple[str, str]  # A table: event and condition
+TableName = tuple[str, str]  # A table: event and condition
 
 
 @dataclass(frozen=True, slots=True)
 class TablesLook:
     """Every table at one look."""
 
-    tables: Mapping[Place, Table]
+    tables: Mapping[TableName, Table]
 
-    def since(self, before: "TablesLook", place: Place) -> list[tuple[Key, HistRow]]:
+    def since(self, before: "TablesLook", place: TableName) -> list[tuple[Key, HistRow]]:
         """What was added to a table since another look.
 
         Raises:
@@ -62,7 +62,7 @@ class InstanceTables:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._parsers: dict[str, HistParser] = {}
-        self._expected: list[Place] = []
+        self._expected: list[TableName] = []
 
     def add(self, event: str, condition: str, trigger: str) -> None:
         """Set a trigger.
@@ -108,7 +108,7 @@ class InstanceTables:
                 raise Lost(TRIGGERS, f"{place[0]}: its trigger is gone")
         return TablesLook(tables)
 
-    def _tables(self) -> Iterator[tuple[Place, Table]]:
+    def _tables(self) -> Iterator[tuple[TableName, Table]]:
         for event, parser in self._parsers.items():
             try:
                 text = self._instance.read(event)

@@ -9,7 +9,7 @@ from fss_exporter.background import Worker
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.nfs.processes.counting import ProcessCounting, by_address
 from fss_exporter.nfs.processes.loads import Places
-from fss_exporter.nfs.processes.top import NOTHING, OTHER, TopProcesses
+from fss_exporter.nfs.processes.top import NO_AMOUNT, OTHER, TopProcesses
 from fss_exporter.nfs.superblocks import Reading
 
 LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
@@ -81,7 +81,7 @@ class ProcessReader:
                 for who, row in (*one.rows.items(), (OTHER, None)):
                     total = one.other if row is None else row.total
                     if row is not None and row.answers < self._zero_answers:
-                        total = NOTHING if is_answer else total
+                        total = NO_AMOUNT if is_answer else total
                         row.answers += is_answer
                     operations.add_metric((address, *who), total.operations)
                     if one.priced:

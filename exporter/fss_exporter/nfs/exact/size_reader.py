@@ -11,8 +11,8 @@ from fss_exporter.nfs.exact.checks import Agreement
 from fss_exporter.nfs.exact.client_addresses import ClientAddresses
 from fss_exporter.nfs.exact.counts import Counts
 from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.instance_tables import DROPPED, UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.interval import TablesInterval, none_yet, priced, sort
-from fss_exporter.nfs.exact.tables import DROPPED, UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find, signals_held
 from fss_exporter.nfs.exact.trigger_session import TriggerSession
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading

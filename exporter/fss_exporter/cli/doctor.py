@@ -24,6 +24,7 @@ from fss_exporter.doctor import report
 from fss_exporter.doctor.client_probe import ClientProbe, tracefs_of
 from fss_exporter.doctor.exact import check_exact
 from fss_exporter.doctor.findings import Finding, Severity, exit_code
+from fss_exporter.doctor.load_by_process import check_load_by_process
 from fss_exporter.doctor.mounts import check_mounts
 from fss_exporter.doctor.network import check_directories, check_network
 from fss_exporter.doctor.running_exporter import METRICS_URL, check_running
@@ -98,7 +99,7 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
         facts = _probe(options, settings).ask(domains)
         limits = judge(options.shape, config_file).limits
         about_client += (*check_mounts(facts), *check_network(facts, limits), *check_directories(facts))
-        about_client += check_exact(facts)
+        about_client += (*check_exact(facts), *check_load_by_process(facts))
     running = check_running(options.exporter_url) if options.client and options.exporter_url else ()
     parts = {"client": about_client, "exporter": running, "account": about_account}
     findings = [(about, finding) for about, found in parts.items() for finding in found]

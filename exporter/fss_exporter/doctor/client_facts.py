@@ -52,3 +52,4 @@ class ClientFacts:
     # of mount targets, by address, as far as the account tells
     availability_domains: Mapping[str, str] = field(default_factory=dict)
     exactness: Exactness | None = None  # of exact mode; None where it was not looked at
+    missing_parts: Mapping[str, str] = field(default_factory=dict)  # of the load by process, with the reason

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fss_exporter.doctor import exact, probes
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
+from fss_exporter.doctor.load_by_process import missing_parts
 from fss_exporter.doctor.network import LARGE_DIRECTORY
 from fss_exporter.errors import SourceError
 from fss_exporter.instance_metadata import read_instance_metadata
@@ -51,6 +52,7 @@ class ClientProbe:
             connects={server: probes.connect(*server, self.deadline_s) for server in servers},
             directories=tuple(counted),
             exactness=self._exactness(),
+            missing_parts=missing_parts(tuple(self.tracefs)) if self.tracefs else {},
             instance=read_instance_metadata(self.metadata_url, self.deadline_s) if self.metadata_url else None,
             availability_domains=availability_domains,
         )

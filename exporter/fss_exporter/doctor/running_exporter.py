@@ -17,6 +17,7 @@ METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
 _SUCCESS = "fss_collector_success"
 _LAST = "fss_collector_last_success_timestamp_seconds"
 _ERRORS = "fss_collector_errors_total"
+_PART, _PART_FAILURES = "fss_nfs_process_part_active", "fss_nfs_process_part_failures_total"
 _CHECK = "exporter"
 
 
@@ -28,7 +29,7 @@ def check_running(url: str) -> Iterator[Finding]:
         yield _silent(url, error)
         return
     try:
-        collectors = _collectors(text)
+        collectors, parts = _collectors(text), list(_parts(text))
     except ValueError:
         fix = "give the URL of an exporter with --exporter-url, or an empty one to leave this out"
         yield Finding(_CHECK, Severity.WARNING, url, "the answer is not in the Prometheus format", fix)
@@ -38,6 +39,7 @@ def check_running(url: str) -> Iterator[Finding]:
         yield Finding(_CHECK, Severity.ADVICE, url, "no background loop is reported", fix)
     for name, figures in sorted(collectors.items()):
         yield _loop(name, figures)
+    yield from parts
     yield from _health(url)
 
 
@@ -62,6 +64,23 @@ def _collectors(text: str) -> dict[str, dict[str, float]]:
             if sample.name in {_SUCCESS, _LAST, _ERRORS} and "collector" in sample.labels:
                 found.setdefault(sample.labels["collector"], {})[sample.name] = sample.value
     return found
+
+
+def _parts(text: str) -> Iterator[Finding]:
+    """Yield a finding for each part of the load by process that counts nothing."""
+    idle: list[str] = []
+    reasons: dict[str, list[str]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            part = sample.labels.get("part", "")
+            if sample.name == _PART and not sample.value:
+                idle.append(part)
+            elif sample.name == _PART_FAILURES:
+                reasons.setdefault(part, []).append(sample.labels.get("reason", ""))
+    for part in idle:
+        why = ", ".join(reasons.get(part, [])) or "no reason yet"
+        fix = "read the log of the exporter; docs/cost-model.md, Load by process, has the requirements"
+        yield Finding(_CHECK, Severity.ADVICE, part, f"this part of the load by process counts nothing: {why}", fix)
 
 
 def _loop(name: str, figures: dict[str, float]) -> Finding:

@@ -1,0 +1,79 @@
+"""Whether this kernel could count the load of each process, and what an agent says of it."""
+
+from pathlib import Path
+
+import pytest
+from tests.doctor.clients import client
+from tests.nfs.exact.kernel import BY_PROCESS
+
+from fss_exporter.doctor.client_facts import Exactness
+from fss_exporter.doctor.findings import Finding
+from fss_exporter.doctor.load_by_process import check_load_by_process, missing_parts
+from fss_exporter.doctor.running_exporter import _parts
+
+
+def tracefs(root: Path, *without: str, synthetic: bool = True) -> Path:
+    """Files as a kernel shows them."""
+    for event, names in BY_PROCESS.items():
+        if event not in without:
+            folder = root / "events" / event
+            folder.mkdir(parents=True)
+            lines = "".join(f"\tfield:u32 {name};\toffset:8;\tsize:4;\tsigned:0;\n" for name in names)
+            (folder / "format").write_text(lines)
+    if synthetic:
+        (root / "dynamic_events").touch()
+    return root
+
+
+def told(parts: dict[str, str], known: Exactness | None = None) -> list[Finding]:
+    return list(check_load_by_process(client(exactness=known or Exactness(root="/t"), missing_parts=parts)))
+
+
+def test_a_kernel_that_can_has_the_command_for_it(tmp_path: Path) -> None:
+    (only,) = told(missing_parts((tracefs(tmp_path),)))
+
+    assert "fss-exporter iostat --by process 5" in only.fix
+
+
+@pytest.mark.parametrize(
+    ("without", "part", "reason"),
+    [
+        ("nfs/nfs_initiate_read", "reads", "no event nfs/nfs_initiate_read"),
+        ("nfs/nfs_rename_enter", "RENAME", "no event nfs/nfs_rename_enter"),
+        ("writeback/writeback_dirty_folio", "writers", "no event writeback/writeback_dirty_folio"),
+    ],
+)
+def test_each_part_that_the_kernel_lacks_is_named_with_the_reason(
+    tmp_path: Path, without: str, part: str, reason: str
+) -> None:
+    first, last = told(missing_parts((tracefs(tmp_path, without),)))
+
+    assert first.subject == part
+    assert reason in first.message
+    assert "can count" in last.message
+
+
+def test_a_kernel_without_synthetic_events_names_no_writers(tmp_path: Path) -> None:
+    assert missing_parts((tracefs(tmp_path, synthetic=False),)) == {
+        "writers": "the kernel is built without CONFIG_SYNTH_EVENTS"
+    }
+
+
+def test_where_exact_mode_cannot_be_its_own_check_says_why(tmp_path: Path) -> None:
+    assert missing_parts((tmp_path / "none",)) == {}
+    assert told({}, Exactness(reason="no tracefs")) == []
+
+
+def test_an_agent_whose_part_counts_nothing_is_told_with_the_reason() -> None:
+    text = (
+        "# TYPE fss_nfs_process_part_active gauge\n"
+        'fss_nfs_process_part_active{part="reads"} 1\nfss_nfs_process_part_active{part="writers"} 0\n'
+        "# TYPE fss_nfs_process_part_failures_total counter\n"
+        'fss_nfs_process_part_failures_total{part="writers",reason="refused"} 1\n'
+    )
+    (only,) = _parts(text)
+
+    assert (only.subject, only.message) == (
+        "writers",
+        "this part of the load by process counts nothing: refused",
+    )

@@ -126,6 +126,33 @@ def test_exact_mode_brings_tracefs_with_its_instances_writable_and_no_other_priv
     assert container["securityContext"] == without["securityContext"]
 
 
+def test_the_load_by_process_brings_the_names_of_pods_and_with_the_writers_one_more_file(tmp_path: Path) -> None:
+    container, found = mounts(tmp_path, {"exact": "auto", "exactProcesses": 10})
+    assert found["/host/pod-logs"] == ("/var/log/pods", True)
+    assert "/host/tracing/dynamic_events" not in found
+    assert {"--nfs.exact.processes=10", "--path.pod-logs=/host/pod-logs"} <= set(container["args"])
+    assert "--nfs.exact.writers" not in container["args"]
+
+    container, found = mounts(tmp_path, {"exact": "on", "exactProcesses": 5, "exactWriters": True, "podLogs": ""})
+    assert found["/host/tracing/dynamic_events"] == ("/sys/kernel/tracing/dynamic_events", False)
+    assert "/host/pod-logs" not in found
+    assert "--nfs.exact.writers" in container["args"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        ({"exactProcesses": 5}, "set agent.exact to auto or on"),
+        ({"exact": "auto", "exactWriters": True}, "set agent.exactProcesses"),
+        ({"exact": "auto", "exactProcesses": -1}, "exactProcesses"),
+    ],
+)
+def test_a_switch_without_the_switch_it_needs_is_refused(tmp_path: Path, agent: dict[str, Any], told: str) -> None:
+    done = helm(tmp_path, {"agent": agent})
+    assert done.returncode != 0
+    assert told in done.stderr
+
+
 def test_tracefs_may_be_below_debugfs_and_nowhere_else(tmp_path: Path) -> None:
     _, found = mounts(tmp_path, {"exact": "auto", "tracefs": "/sys/kernel/debug/tracing"})
     assert found["/host/tracing/instances"] == ("/sys/kernel/debug/tracing/instances", False)

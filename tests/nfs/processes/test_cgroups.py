@@ -18,6 +18,8 @@ STATIC = "5c" * 16
         f"/kubepods.slice/kubepods-pod{ESCAPED}.slice/docker-{ID}.scope/nested/app.service",
         f"/kubepods/burstable/pod{UID}/{ID}",
         f"/kubepods/pod{UID}",
+        f"/../../pod{UID}/{ID}",
+        f"/../../../besteffort/pod{UID}/{ID}",
         f"/system.slice/containerd.service/kubepods-burstable-pod{ESCAPED}.slice:cri-containerd:{ID}",
         f"/../../kubepods-burstable-pod{ESCAPED}.slice/cri-containerd-{ID}.scope",
         f"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{ESCAPED}.slice/cri-containerd-{ID}.scope",

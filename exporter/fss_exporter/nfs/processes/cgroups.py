@@ -3,6 +3,8 @@
 Pods, by cgroup driver of the kubelet: systemd has `kubepods-burstable-pod<uid>.slice` with `_` for `-` in the uid, cgroupfs has
 `/kubepods/burstable/pod<uid>`. The uid of a static pod is a hash without dashes. Runtimes only add a container below.
 
+A reader in a control group namespace of its own sees paths from its own group, such as `/../../pod<uid>`.
+
 Users make control groups of any name below `user.slice`, and a service below its own. So nothing inside of a user's slice
 counts, and of a path the first unit counts, which systemd itself has made.
 """
@@ -11,7 +13,7 @@ import re
 from typing import Final, NamedTuple
 
 _POD: Final = re.compile(
-    r"kubepods[^:]*?[/-]pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice|[/:]|$)"
+    r"(?:kubepods[^:]*?[/-]|^(?:/\.\.)+/(?:burstable/|besteffort/)?)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice|[/:]|$)"
 )
 _USER: Final = re.compile(r"/user\.slice/(user-\d+\.slice)")
 _UNIT: Final = re.compile(r"/([^/]+\.(?:service|scope))(?=/|$)")

@@ -36,8 +36,8 @@ def missing(root: Path, files: Files = FILES) -> dict[str, str]:
             found[part] = _NO_EVENT.format(event)
         elif lacking := needed - known.keys():
             found[part] = f"{event} has no field {', '.join(sorted(lacking))}"
-    if reason := _no_join(root, files):
-        found[WRITERS] = reason
+    if no_join := _no_join(root, files):
+        found[WRITERS] = no_join
     return found
 
 

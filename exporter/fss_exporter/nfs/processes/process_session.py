@@ -61,7 +61,7 @@ class ProcessSession:
     Args:
         root: where tracefs is mounted.
         names: of this program.
-        size: rows of each table.
+        size: rows of the largest table, the table of calls.
         writers: whether the join is wanted.
         addresses: of RPC clients.
         files: how the kernel's files are reached.
@@ -96,12 +96,13 @@ class ProcessSession:
             raise
 
     def _set_up(self, size: int) -> None:
-        self._add(READS, triggers.READS, triggers.by_size(size))
-        self._add(WRITES, triggers.WRITES, triggers.by_size(size))
+        # A thread has more procedures than classes of sizes, and few threads rename or open.
+        self._add(READS, triggers.READS, triggers.by_size(size // 2))
+        self._add(WRITES, triggers.WRITES, triggers.by_size(size // 2))
         self._add(CALLS, triggers.CALLS, triggers.calls(size))
         self._add(CLIENTS, triggers.BIRTHS, triggers.births(_ROWS_OF_CLIENTS))
         for procedure, event in triggers.CLAIMED_BY.items():
-            self._add(procedure, event, triggers.claims(size))
+            self._add(procedure, event, triggers.claims(size // 4))
         if not self._tables.keys() & {READS, WRITES, CALLS}:
             raise Unavailable(f"the kernel refuses every trigger: {self.refused[READS]}")
 
@@ -110,11 +111,12 @@ class ProcessSession:
             self._tables[part] = EventTables(self._instance, event, by_condition)
         except OSError as error:
             self.refused[part] = str(advice(error, self._instance.path))
+            self._instance.clear(event)
 
     def _set_up_join(self, root: Path, names: Names, size: int, files: Files) -> None:
         try:
-            self._join = WriteBackJoin(root, names.writers, names.joint, size, files)
-            self._add(DIRTIERS, self._join.dirtied, triggers.dirtiers(size))
+            self._join = WriteBackJoin(root, names.writers, names.joint, size // 2, files)
+            self._add(DIRTIERS, self._join.dirtied, triggers.dirtiers(size // 2))
         except Unavailable as error:
             self.refused[WRITERS] = str(error)
         except OSError as error:

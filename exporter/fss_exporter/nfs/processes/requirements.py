@@ -6,7 +6,7 @@ from typing import Final
 from fss_exporter.nfs.exact.files import FILES, Files
 from fss_exporter.nfs.exact.tracefs import Unavailable, advice, fields
 from fss_exporter.nfs.processes import triggers
-from fss_exporter.nfs.processes.session import CALLS, CLIENTS, READS, WRITERS, WRITES
+from fss_exporter.nfs.processes.process_session import CALLS, CLIENTS, READS, WRITERS, WRITES
 
 _NEEDED: Final = {
     READS: (triggers.READS, {"dev", "count"}),

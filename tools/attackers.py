@@ -108,12 +108,13 @@ def drips(target: Target) -> None:
 
 
 def resets(target: Target) -> None:
-    """One request after another, each reset before or while its answer comes."""
+    """One request after another, each reset before, while or after its answer comes."""
     for number in count():
+        path = (b"/metrics", b"/metrics", b"/nothing", b"/", f"/metrics?name[]={number}".encode())[number % 5]
         with suppress(OSError), closing(target.connect(4096)) as opened:
-            opened.sendall(GET)
-            if number % 2:
-                opened.recv(1)
+            opened.sendall(GET.replace(b"/metrics", path))
+            if number % 5 in {1, 2}:
+                opened.recv(1000)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.application import Router, build
+from fss_exporter.web.costly import ClientGone, Costly
 from fss_exporter.web.messages import Request, Response, text
 
 
@@ -132,3 +133,44 @@ def test_many_who_look_at_the_page_take_turns_and_hold_up_no_scrape() -> None:
     assert scraped.status == 200
     assert most == 1
     assert {answer.status for answer in looked} == {200}
+
+
+def test_a_page_is_not_made_for_a_client_that_has_left() -> None:
+    made: list[str] = []
+
+    def page(query: str) -> str:
+        made.append(query)
+        return ""
+
+    async def run() -> None:
+        asked = application(page=page)
+        with pytest.raises(ClientGone):
+            await asked(Request("GET", "/", "gone", {}, "::1", is_gone=lambda: True))
+        await asked(Request("GET", "/", "there", {}, "::1"))
+
+    asyncio.run(run())
+
+    assert made == ["there"]
+
+
+def test_pages_rest_for_as_long_as_they_took() -> None:
+    clock, begun = [0.0], []
+
+    async def work() -> None:
+        begun.append(clock[0])
+        clock[0] += 3.0
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        loop.time = lambda: clock[0]  # type: ignore[method-assign]
+        costly = Costly()
+        await costly.work(work, lambda: False)
+        second = asyncio.create_task(costly.work(work, lambda: False))
+        await asyncio.sleep(0)
+        assert begun == [0.0]
+        clock[0] += 3.0
+        await second
+
+    asyncio.run(run())
+
+    assert begun == [0.0, 6.0]

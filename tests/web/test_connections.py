@@ -100,11 +100,40 @@ def test_a_connection_that_is_being_answered_is_never_closed_for_a_newcomer(monk
 
 
 def test_responses_that_clients_do_not_take_are_bounded_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(_: Callable[[float], None]) -> None:
+    def run(pass_seconds: Callable[[float], None]) -> None:
         connections = Connections(ConnectionLimits(unsent_bytes=100))
-        readers = [enter(connections, WaitsFor.CLIENT_READS, unsent_bytes=40) for _ in range(4)]
+        readers = []
+        for _ in range(4):
+            pass_seconds(1)
+            readers.append(enter(connections, WaitsFor.CLIENT_READS, unsent_bytes=40))
 
         assert [reader.closed for reader in readers] == [True, True, False, False]
+
+    with_clock(run, monkeypatch)
+
+
+def test_a_client_that_reads_is_not_closed_for_one_that_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(pass_seconds: Callable[[float], None]) -> None:
+        connections = Connections(ConnectionLimits(unsent_bytes=100))
+        stalled = enter(connections, WaitsFor.CLIENT_READS, unsent_bytes=90)
+        pass_seconds(1)
+        scraper = enter(connections, WaitsFor.CLIENT_READS, unsent_bytes=30)
+        pass_seconds(0.1)
+        newcomer = enter(connections, WaitsFor.CLIENT_READS, unsent_bytes=90)
+
+        assert [one.closed for one in (stalled, scraper, newcomer)] == [True, False, False]
+
+    with_clock(run, monkeypatch)
+
+
+def test_beyond_four_times_the_bound_the_largest_response_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: Callable[[float], None]) -> None:
+        connections = Connections(ConnectionLimits(unsent_bytes=100))
+        scraper = enter(connections, WaitsFor.CLIENT_READS, unsent_bytes=30)
+        others = [enter(connections, WaitsFor.CLIENT_READS, unsent_bytes=190) for _ in range(3)]
+
+        assert not scraper.closed
+        assert [other.closed for other in others] == [True, True, False]
 
     with_clock(run, monkeypatch)
 

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import logging
 import socket
 import struct
@@ -10,8 +11,9 @@ import pytest
 from tests.processes import wait_for
 from tests.web.serving import serving
 
-from fss_exporter.web.connections import ConnectionLimits
+from fss_exporter.web.connections import ConnectionLimits, WaitsFor
 from fss_exporter.web.messages import Request, Response, text
+from fss_exporter.web.protocol import HttpConnection
 
 
 async def mirror(request: Request) -> Response:
@@ -194,6 +196,25 @@ def test_stopping_lets_an_answer_in_the_making_finish() -> None:
         assert begun.wait(120)
     assert connection.getresponse().read() == b"made it\n"
     connection.close()
+
+
+def test_a_connection_that_is_reset_after_its_answer_leaves_nothing() -> None:
+    def left() -> int:
+        return sum(isinstance(one, HttpConnection) for one in gc.get_objects())
+
+    gc.collect()
+    gc.disable()  # nothing waits for the garbage collector
+    try:
+        with serving() as served:
+            for _ in range(20):
+                with served.connect() as resetting:
+                    resetting.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                    assert resetting.recv(1000)
+                    wait_for(lambda: served.server.connections.among(WaitsFor.NEXT_REQUEST), "the end of the answer")
+                    resetting.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            wait_for(lambda: left() == 0, "the connections to be forgotten", 5)
+    finally:
+        gc.enable()
 
 
 def test_a_large_answer_to_a_client_that_is_gone_is_not_written_piece_by_piece(

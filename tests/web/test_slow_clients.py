@@ -121,13 +121,17 @@ def test_a_client_that_does_not_read_is_dropped() -> None:
         wait_for(lambda: len(served.server.connections) == 0, "the clients to be dropped")
 
 
-def test_responses_that_nobody_takes_are_kept_up_to_a_bound(caplog: pytest.LogCaptureFixture) -> None:
-    limits = replace(PATIENT, unsent_bytes=2 * len(LARGE))
+def test_responses_that_nobody_takes_are_kept_up_to_a_bound(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fss_exporter.web.connections._SCRAPER_NEEDS_SECONDS", 0.0)
+    limits = replace(PATIENT, unsent_bytes=5 * len(LARGE) // 2)
     with serving(application, limits=limits) as served, many(served, 6) as opened:
         for connection in opened:
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
         wait_for(lambda: len(served.server.connections) == 2, "the oldest to be given up")
 
+        monkeypatch.undo()
         assert is_prompt(served)
         assert served.get("/large").body == LARGE
     assert "clients do not take their responses" in caplog.text

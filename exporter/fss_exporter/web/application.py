@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fss_exporter.errors import FssError
+from fss_exporter.web.costly import ClientGone, Costly
 from fss_exporter.web.daemon_thread import in_thread
 from fss_exporter.web.messages import HTML, Application, Request, Response, text
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
@@ -46,6 +47,8 @@ class Router:
             return text(405, f"{request.method} is not for {request.path}. Use {allowed}", ("Allow", allowed))
         try:
             return await route.handler(request)
+        except ClientGone:
+            raise
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", request.method, request.path)
             return text(500, "internal error. The exporter's log says more")
@@ -102,11 +105,10 @@ def _readiness(waiting_for: Callable[[], tuple[str, ...]], stalled: Callable[[],
 
 
 def _page(page: Callable[[str], str]) -> Application:
-    one_at_a_time = asyncio.Lock()
+    costly = Costly()
 
     async def show_page(request: Request) -> Response:
-        async with one_at_a_time:
-            html = await in_thread(lambda: page(request.query))
+        html = await costly.work(lambda: in_thread(lambda: page(request.query)), request.is_gone)
         policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return Response(200, html.encode(), content_type=HTML, headers=(policy,))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from fss_exporter.web.costly import ClientGone
 from fss_exporter.web.messages import Application, Request, Response, text
 
 _LOG = logging.getLogger(__name__)
@@ -43,24 +44,26 @@ class Asgi:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         """Answer one request (https://asgi.readthedocs.io/en/latest/specs/www.html)."""
-        request = await _whole_request(scope, receive)
         connection: Answering | None = scope["state"].get(CONNECTION)
+        request = await _whole_request(scope, receive, connection) if connection else None
         if request is None or connection is None:  # the client has left
             return
         connection.begin_answer()
         try:
             response = request if isinstance(request, Response) else await self._application(request)
+        except ClientGone:
+            return
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", scope["method"], scope["path"])
             response = text(500, "internal error. The exporter's log says more")
         await send({"type": "http.response.start", "status": response.status, "headers": _headers(response)})
         body = response.body
+        connection.held_bytes = len(body)
         for start in range(0, len(body), _PIECE_BYTES):  # each piece waits until the client has taken the one before
             if connection.is_gone:  # asyncio logs a line for each write to a connection that is lost
                 return
-            end = start + _PIECE_BYTES
-            connection.held_bytes = max(0, len(body) - end)
-            await send({"type": "http.response.body", "body": body[start:end], "more_body": True})
+            await send({"type": "http.response.body", "body": body[start : start + _PIECE_BYTES], "more_body": True})
+        connection.held_bytes = 0
         # This one waits as well: uvicorn reads the next request when the client has taken this response.
         await send({"type": "http.response.body", "body": b""})
 
@@ -75,7 +78,9 @@ def _headers(response: Response) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in headers]
 
 
-async def _whole_request(scope: Mapping[str, Any], receive: Callable[[], Any]) -> Request | Response | None:
+async def _whole_request(
+    scope: Mapping[str, Any], receive: Callable[[], Any], connection: Answering
+) -> Request | Response | None:
     """The request, the response that refuses it, or None if the client has left."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
@@ -103,4 +108,5 @@ async def _whole_request(scope: Mapping[str, Any], receive: Callable[[], Any]) -
         except ValueError:
             return text(400, "not a request target", close)
     peer = (scope["client"] or ("",))[0]
-    return Request(scope["method"], path, scope["query_string"].decode("latin-1"), headers, peer, bytes(body))
+    query = scope["query_string"].decode("latin-1")
+    return Request(scope["method"], path, query, headers, peer, bytes(body), lambda: connection.is_gone)

@@ -16,6 +16,10 @@ _SCRAPER_NEEDS_SECONDS = 0.25
 """Seconds from a connection to the last byte of the request, on a busy host."""
 
 
+_ANY_CLIENT = 4
+"""Times the limit of unsent bytes. A client that takes its response is closed only above it."""
+
+
 class WaitsFor(IntEnum):
     """The next event that a connection waits for."""
 
@@ -35,7 +39,9 @@ class ConnectionLimits:
 
     # most open connections. Above the limit a new connection replaces the connection with the longest wait
     connections: int = 256
-    unsent_bytes: int = 8 * 1024 * 1024  # most bytes of untaken responses. Above the limit the slowest client is closed
+    # most bytes of untaken responses. Above the limit, clients that take nothing for a moment are closed. Above four times the
+    # limit, the clients with the largest responses are closed
+    unsent_bytes: int = 8 * 1024 * 1024
     # for a TLS handshake, and from the first byte of a request (new connection: from the start) to the end
     request_seconds: float = 5.0
     idle_seconds: float = 180.0  # between two requests. Longer than the usual scrape intervals
@@ -137,11 +143,18 @@ class Connections:
         return next(((wait.began, connection) for connection, wait in found if connection is not newcomer), None)
 
     def _bound_unsent(self) -> None:
-        reading = self.among(WaitsFor.CLIENT_READS)
-        unsent = sum(connection.unsent_bytes for connection in reading)
-        for connection in reading[:-1]:  # the last one has only just begun to read
-            if unsent <= self._limits.unsent_bytes:
-                return
-            unsent -= connection.unsent_bytes
-            self.close(connection)
-            self._log_once.failed("unsent", "clients do not take their responses: closing the one that takes longest")
+        """Close clients that hold much: first those that take nothing, then any. A scraper does not pay for their answers."""
+        now, limit = asyncio.get_running_loop().time(), self._limits.unsent_bytes
+        reading = self._waiting[WaitsFor.CLIENT_READS]
+        held = {connection: connection.unsent_bytes for connection in reading}
+        if sum(held.values()) <= limit:
+            return
+        largest_first = sorted(held, key=held.__getitem__, reverse=True)
+        stalled = [one for one in largest_first if now - reading[one].began > _SCRAPER_NEEDS_SECONDS]
+        for candidates, most in ((stalled, limit), (largest_first, _ANY_CLIENT * limit)):
+            for connection in candidates:
+                if sum(held.values()) <= most or len(held) == 1:
+                    break
+                if held.pop(connection, None) is not None:
+                    self.close(connection)
+                    self._log_once.failed("unsent", "clients do not take their responses: closing the slowest of them")

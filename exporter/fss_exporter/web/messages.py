@@ -7,6 +7,10 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 
 
+def _is_there() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One whole request. The listener hands over nothing less."""
@@ -16,7 +20,8 @@ class Request:
     query: str  # the part after `?`, as sent
     headers: Mapping[str, str]  # by name in lower case. Repeated ones are joined with a comma
     peer: str  # address of the client, for the log
-    body: bytes = b""  # at most `Limits.body_bytes`
+    body: bytes = b""  # at most `asgi.BODY_BYTES`
+    is_gone: Callable[[], bool] = _is_there  # whether the client has left meanwhile
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,8 @@ class HttpConnection(H11Protocol):
         if not self.transport.is_closing():
             self._wait_for(WaitsFor.NEXT_REQUEST)
             super().on_response_complete()
+            # uvicorn's own timer would keep a connection that is reset in memory for three minutes.
+            self._unset_keepalive_if_required()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP. uvicorn's own answer breaks off where the request was a HEAD."""

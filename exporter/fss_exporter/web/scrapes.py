@@ -3,13 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable, Hashable
-from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
 from prometheus_client.metrics_core import Metric as Family
 
 from fss_exporter.web import exposition
+from fss_exporter.web.costly import Costly
 from fss_exporter.web.daemon_thread import in_thread
 from fss_exporter.web.messages import Request, Response
 
@@ -21,8 +21,6 @@ and clients that do not read share one body."""
 
 _MOMENT_SECONDS = 0.005
 """Work that took less is done in the event loop: it delays no one, and a thread would add a fifth to it."""
-
-_FILTERS_AT_ONCE = 2
 
 
 class _Wanted(NamedTuple):
@@ -50,7 +48,7 @@ class Scrapes:
         self._clock = clock
         self._took_seconds = float("inf")
         self._results: dict[Hashable, asyncio.Task[Any]] = {}
-        self._filters = asyncio.Semaphore(_FILTERS_AT_ONCE)
+        self._filtered = Costly()
 
     async def __call__(self, request: Request) -> Response:
         """The metrics in the format and encoding the scraper asks for, restricted to `name[]` if given."""
@@ -59,7 +57,11 @@ class Scrapes:
             exposition.gzip_accepted(request.headers.get("accept-encoding", "")),
             frozenset(parse_qs(request.query).get("name[]", ())),
         )
-        body = await (self._write(wanted) if wanted.names else self._shared(wanted, lambda: self._write(wanted)))
+        # Of name[] there may be any number. Of formats and encodings there are four.
+        if wanted.names:
+            body = await self._filtered.work(lambda: self._write(wanted), request.is_gone)
+        else:
+            body = await self._shared(wanted, lambda: self._write(wanted))
         encoding = (("Content-Encoding", "gzip"),) if wanted.compress else ()
         return Response(
             200,
@@ -69,10 +71,8 @@ class Scrapes:
         )
 
     async def _write(self, wanted: _Wanted) -> bytes:
-        # Of name[] there may be any number; of formats there are four.
-        async with self._filters if wanted.names else nullcontext():
-            families = await self._shared("families", self._families)
-            return await self._run(lambda: wanted.write(families))
+        families = await self._shared("families", self._families)
+        return await self._run(lambda: wanted.write(families))
 
     async def _families(self) -> list[Family]:
         began = self._clock()

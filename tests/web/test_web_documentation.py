@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from tests.processes import require
 from tests.web.certificates import Authority
 
-from fss_exporter.web import asgi, protocol, turns
+from fss_exporter.web import asgi, connections, protocol, turns
 from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.web_config import WebConfiguration
 from fss_exporter.web.web_config_reload import WebConfigReload
@@ -71,7 +71,8 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"not taken after {limits.send_seconds:g} s",
         f"an idle connection after {limits.idle_seconds:g} s",
         f"At most {limits.connections} are open",
-        f"{limits.unsent_bytes // 1024 // 1024} MiB are kept at most",
+        f"hold more than {limits.unsent_bytes >> 20} MiB",
+        f"took nothing for {connections._SCRAPER_NEEDS_SECONDS} s. Above {connections._ANY_CLIENT * limits.unsent_bytes >> 20} MiB",
         f"{protocol.UNREAD_BYTES // 1024} KiB of head and {asgi.BODY_BYTES // 1024} KiB of body",
     ):
         assert sentence in section

@@ -17,7 +17,6 @@ from fss_exporter.catalogue import CATALOGUE
 ROOT = Path(__file__).parents[2]
 TARGET_LABELS = frozenset({"job", "instance"})
 ANNOUNCED = {
-    "fss_client_request_duration_seconds_bucket": frozenset({"address", "class", "le"}),
     "fss_oci_clock_skew_seconds": frozenset({"region"}),
     "fss_client_latency_objective_seconds": frozenset({"address", "class"}),
 }
@@ -47,8 +46,8 @@ _COUNTED = frozenset(
     " queries polls".split()
 )
 _SAME_DIMENSION = frozenset(
-    "abs avg_over_time bottomk ceil clamp_max clamp_min delta exp floor increase label_join label_replace last_over_time"
-    " max_over_time min_over_time predict_linear quantile_over_time round scalar sort sort_desc sum_over_time".split()
+    "abs avg_over_time bottomk ceil clamp clamp_max clamp_min delta exp floor increase label_join label_replace last_over_time"
+    " log2 max_over_time min_over_time predict_linear quantile_over_time round scalar sort sort_desc sum_over_time".split()
 )
 
 
@@ -171,6 +170,9 @@ class Names:
                 f"by ({', '.join(sorted(named - inner.labels))}): {node.expr.prettify()} has no such label"
             )
         kept = inner.labels - named if without else named
+        if operator == "count_values":
+            # The label has the values, as text.
+            return Series(kept | {node.param.val})
         labels = inner.labels if operator in {"topk", "bottomk"} else kept
         return Series(labels, () if operator in {"count", "group"} else inner.dimension)
 

@@ -863,8 +863,14 @@ def _() -> World:
     world = clients(region(), 2)
     for number in range(2):
         labels = {"job": "fss", "instance": f"web-{number}:10949", "address": "10.0.0.1", "class": "read"}
-        for bound, before, later in (("0.005", 50, 47.5), ("0.016", 50, 47.5), ("0.128", 50, 50), ("+Inf", 50, 50)):
+        for bound, before, later in (
+            ("0.004096", 50, 47.5),
+            ("0.016384", 50, 47.5),
+            ("0.131072", 50, 50),
+            ("+Inf", 50, 50),
+        ):
             world.count("fss_client_request_duration_seconds_bucket", {**labels, "le": bound}, after(later, before))
+        world.count("fss_client_request_duration_seconds_count", labels, 50)
     return world
 
 

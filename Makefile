@@ -24,7 +24,10 @@ unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback regio
 test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders and phases (an hour)
 	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)
 
-check: .venv/dev format lint types contracts deploy-check dashboard-check test ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests
+check: .venv/bin/python ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests
+	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 servers
+	@$(MAKE) --no-print-directory -j 2 deploy-check format lint types contracts dashboard-check
+	@$(MAKE) --no-print-directory test
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)
 	@$(BIN)/ruff format --check --quiet . || { echo 'not formatted; run: .venv/bin/ruff format'; exit 1; }
@@ -159,9 +162,13 @@ lock: .venv/dev ## resolve the dependencies anew and write requirements/
 clean: ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache exporter/*.egg-info
 
-.PHONY: tools-present
-tools-present: # the servers that the tests run, and promtool of both generations
+.PHONY: tools-present promtool3 servers
+tools-present: promtool3 servers # what the tests run
+
+promtool3: # of the second generation, built with Go
 	@tools/promtool3 >/dev/null
+
+servers: # from the distribution
 	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv rpmbuild
 
 .venv-cli/bin/oci: requirements/cli.txt

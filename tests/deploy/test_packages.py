@@ -1,5 +1,6 @@
 """The deb and the rpm of the agent: built, installed into an empty root folder, run, and removed."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -26,8 +27,9 @@ def inside(scratch: Path) -> tuple[str, ...]:
     return ("unshare", "--map-root-user", "--mount", "sh", "-c", NAMESPACE, str(scratch))
 
 
-def run(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
+def run(*command: str | Path, **environment: str) -> str:
+    environment = os.environ | environment
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -43,7 +45,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     shutil.copytree(ROOT, source, symlinks=True, ignore=left_behind)
     (source / ".venv").symlink_to(ROOT / ".venv")
-    run(source / "tools/package", "all")
+    run(source / "tools/package", "all", UNCOMPRESSED="1")
     return source / "dist"
 
 

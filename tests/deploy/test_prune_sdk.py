@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.processes import exporter, get, wait_for
-from tests.region import Region
+from tests.region import Region, shared_account
 
 ROOT = Path(__file__).parents[2]
 PRUNE: dict[str, Any] = runpy.run_path(str(ROOT / "tools/prune_sdk.py"))
@@ -67,7 +67,7 @@ def test_the_environment_of_these_tests_has_the_pruned_sdk() -> None:
 
 @pytest.mark.usefixtures("pruned")
 def test_a_poll_needs_nothing_that_was_pruned(tmp_path: Path) -> None:
-    with Region() as region:
+    with Region(account=shared_account()) as region:
         configuration = tmp_path / "fss-exporter.yml"
         configuration.write_text(f"""oci:
   endpoint: {region.url}

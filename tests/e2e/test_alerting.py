@@ -12,7 +12,7 @@ from typing import Any, Self
 import pytest
 import yaml
 from tests.processes import answers, exporter, get, process, prometheus, require, wait_for
-from tests.region import Region
+from tests.region import Region, shared_account
 
 ROOT = Path(__file__).parents[2]
 FASTER = 100
@@ -134,7 +134,7 @@ class Receiver:
 
 
 def test_a_mount_target_at_its_iops_ceiling_is_told_of_and_no_other_until_its_load_goes(tmp_path: Path) -> None:
-    region = Region()
+    region = Region(account=shared_account())
     region.start()
     try:
         with Receiver() as receiver:

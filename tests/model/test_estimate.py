@@ -74,6 +74,13 @@ def test_a_payload_counter_that_is_some_calls_late_does_not_hide_the_one_size(la
     assert holds(bounds, 1000)
 
 
+@pytest.mark.parametrize("header", [112, 116])
+def test_a_header_of_any_multiple_of_four_bytes_shows_the_one_size(header: int) -> None:
+    sizes = [32 * KIB] * 500
+    bounds = estimate_writes(500, sum(sizes[4:]), MIB, write_wire(sent(sizes, header)))
+    assert bounds.point == 500 * write_io_operations(32 * KIB)
+
+
 def test_the_wire_tells_odd_tails_from_page_multiples() -> None:
     odd = [4 * KIB - 1, 60 * KIB + 3] * 50
     even = [4 * KIB, 60 * KIB] * 50

@@ -1,9 +1,11 @@
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
 from fss_exporter import __version__
+from fss_exporter.background import Heartbeat
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.errors import SourceError
 from fss_exporter.web.collecting import Collectors
@@ -26,6 +28,13 @@ class Fake:
             raise self.failure
 
 
+@dataclass(frozen=True)
+class Loop:
+    """A background loop whose last round a test chooses."""
+
+    heartbeat: Heartbeat
+
+
 def values(collectors: Collectors) -> dict[tuple[str, str], float]:
     return {
         (sample.name, sample.labels.get("collector", "")): sample.value
@@ -44,6 +53,16 @@ def test_each_source_is_told_apart() -> None:
     assert seen["fss_collector_success", "oci"] == 0
     assert seen["fss_collector_duration_seconds", "nfs"] == 0.25
     assert seen["fss_nfs_superblocks", ""] == 1
+
+
+def test_each_loop_shows_its_errors_its_last_success_and_without_a_source_its_result_too() -> None:
+    beat = Heartbeat("web_config", 15.0, finished_at=0.0, last_success_timestamp=1.8e9, success=True, errors=3)
+
+    seen = values(Collectors({"nfs": Fake("fss_nfs_superblocks")}, (Loop(beat),), clock=lambda: 1.0))
+
+    assert seen["fss_collector_success", "web_config"] == 1
+    assert seen["fss_collector_errors_total", "web_config"] == 3
+    assert seen["fss_collector_last_success_timestamp_seconds", "web_config"] == 1.8e9
 
 
 def test_a_source_that_raises_keeps_what_it_had_and_costs_the_others_nothing() -> None:

@@ -1,5 +1,7 @@
 import math
 import zlib
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -133,6 +135,25 @@ def test_a_family_that_cannot_be_written_costs_only_itself() -> None:
     sound = GaugeMetricFamily("fss_sound", "Sound.", value=math.pi)
 
     assert write([broken, sound], PLAIN, compress=False) == write([sound], PLAIN, compress=False)
+
+
+class Unforeseen(Exception):
+    """A mistake that no module names."""
+
+
+class Unreadable(list[Any]):
+    """Samples that raise once they are read."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise Unforeseen
+
+
+@pytest.mark.parametrize("form", [PLAIN, OPENMETRICS], ids=lambda form: form.media_type)
+def test_whatever_a_family_raises_costs_only_itself(form: Format) -> None:
+    broken, sound = Metric("fss_broken", "Broken.", "gauge"), GaugeMetricFamily("fss_sound", "Sound.", value=math.pi)
+    broken.samples = Unreadable()
+
+    assert write([broken, sound], form, compress=False) == write([sound], form, compress=False)
 
 
 def test_no_created_series_and_no_time_stamps_are_written() -> None:

@@ -1,6 +1,7 @@
 """This machine's own kernel: a trigger on a real event where it can count, the precise reason where it cannot, which `doctor`
 tells as well."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -38,7 +39,15 @@ def _is_tracefs(path: Path) -> bool:
 
 
 @pytest.fixture
-def tracefs() -> Iterator[Path | None]:
+def alone() -> Iterator[None]:
+    """No other test on this machine uses the tracefs meanwhile, because a kernel has only one."""
+    with (Path(tempfile.gettempdir()) / "fss-exporter-tests-tracefs.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture
+def tracefs(alone: None) -> Iterator[Path | None]:  # noqa: ARG001
     """Where this machine's tracefs is, mounted for the test if need be; None where nobody lets us."""
     place = Path("/sys/kernel/tracing")
     if os.geteuid() != 0:

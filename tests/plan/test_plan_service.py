@@ -117,6 +117,46 @@ def test_clients_that_cannot_carry_it_are_a_no(flags: tuple[str, ...], why: str)
     assert refused("--service", "lustre", "--read-bandwidth", "200MB/s", *flags) == why
 
 
+def test_fewer_clients_than_the_rate_takes_are_a_no() -> None:
+    """One client was seen to reach 14,000 reads a second."""
+    flags = (*NAS, "--reads", "20000", "--read-size", "4k", "--latency", "1ms")
+    assert (
+        refused(*flags, "--clients", "1")
+        == "1 given: it takes 2 clients, at the rate that one client was seen to reach"
+    )
+    assert "none: the clients do not bring the load about" in ask("plan", *flags, "--clients", "1").out
+    assert ask("plan", *flags, "--clients", "2", "--output", "json").document["possible"]
+
+
+def test_what_the_clients_carry_is_shown_where_it_is_enough() -> None:
+    flags = ("--service", "lustre", "--read-bandwidth", "100MB/s", "--clients", "3", "--client-bandwidth", "1Gbit/s")
+    assert "client network: 100.00 MB/s of 375.00 MB/s, 26.7 %" in ask("plan", *flags).out
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--clients", "3"), "--clients has no effect here"),
+        (("--tcp-window", "1MiB"), "--tcp-window goes with --network-rtt"),
+        (("--nconnect", "4"), "--nconnect needs --network-rtt"),
+        (("--client-bandwidth", "1Gbit/s"), "need --clients"),
+        (("--network-rtt", "1ms"), "need --clients"),
+        (("--concurrency", "4"), "--concurrency needs --latency"),
+        (("--tls",), "--tls is about mount targets"),
+        (("--shape", "standard"), "--shape is about mount targets"),
+        (("--mount-targets", "2"), "--mount-targets is about OCI File Storage"),
+        (("--what-if", "clients=2"), "--service is about reads and writes"),
+        (("--mountinfo", "x"), "--mountinfo goes with --mountstats"),
+        (("--seconds", "5"), "--seconds goes with"),
+        (("--address", "10.0.0.1"), "--address goes with a recorded load"),
+    ],
+)
+def test_a_flag_that_would_change_nothing_is_refused(flags: tuple[str, ...], words: str) -> None:
+    answer = ask("plan", "--service", "lustre", "--read-bandwidth", "100MB/s", *flags)
+    assert answer.code == 2
+    assert words in answer.err
+
+
 def test_volumes_are_judged_together() -> None:
     flags = ("--service", "block-volume", "--type", "vpu-20", "--capacity", "800GB", "--read-bandwidth", "2GB/s")
     answer = ask("plan", *flags, "--volumes", "16", "--server-network", "25Gbit/s", "--output", "json").document

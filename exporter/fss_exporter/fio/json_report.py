@@ -149,7 +149,7 @@ def _job(entry: _Job, options: Mapping[str, Any], copies: int) -> Job:
         directory=str(options.get("directory") or options.get("filename", "").rpartition("/")[0]),
         host=entry.hostname,
     )
-    if depth is not None and job.in_flight > depth * _IMPOSSIBLE:
+    if depth is not None and (job.in_flight or 0.0) > depth * _IMPOSSIBLE:
         unlike = "unlike jobs reported as one: the report has the depth of one of them only"
         return replace(job, depth=None, remarks=(*job.remarks, unlike))
     return job

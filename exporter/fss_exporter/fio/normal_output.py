@@ -152,7 +152,7 @@ def _job(result: _Result, options: Mapping[str, str]) -> Job:
         depth=None if requests is None else requests * result.threads,
         remarks=tuple(remarks),
     )
-    return replace(job, depth=None) if job.depth and job.in_flight > job.depth * 1.05 else job
+    return replace(job, depth=None) if job.depth and (job.in_flight or 0.0) > job.depth * 1.05 else job
 
 
 def _direction(part: _DirectionLines | None, issued: int, announced: str) -> Direction:

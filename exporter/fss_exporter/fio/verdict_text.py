@@ -105,7 +105,8 @@ def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) ->
         bounds = f" ({units.number(iops.lower)} to {units.number(iops.upper)})" if iops.lower != iops.upper else ""
         yield f"cost: {units.number(iops.point)} {counted_as(storage)}{bounds}"
     depth = f" of {verdict.depth}" if verdict.depth is not None else ""
-    yield f"in flight (Little's law): {units.number(verdict.in_flight)}{depth}"
+    if verdict.in_flight is not None:
+        yield f"in flight (Little's law): {units.number(verdict.in_flight)}{depth}"
     share = ""
     if first is not None:
         of = f"each of {storage.mount_targets} mount targets of {name}" if storage.mount_targets > 1 else name

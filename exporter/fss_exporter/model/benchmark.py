@@ -27,9 +27,11 @@ class Direction:
     percentiles: Mapping[float, float] = field(default_factory=dict)  # completion latency in seconds by per cent
 
     @property
-    def in_flight(self) -> float:
-        """Requests in flight on average (Little's law)."""
-        return self.operations * (self.mean_seconds or 0.0)
+    def in_flight(self) -> float | None:
+        """Requests in flight on average (Little's law); None if the latency is unknown."""
+        if not self.operations:
+            return 0.0
+        return None if self.mean_seconds is None else self.operations * self.mean_seconds
 
     @property
     def mean_bytes(self) -> float | None:
@@ -51,9 +53,10 @@ class Job:
     host: str = ""  # client that ran the job in client/server mode, else empty
 
     @property
-    def in_flight(self) -> float:
-        """Requests in flight on average (Little's law)."""
-        return self.reads.in_flight + self.writes.in_flight
+    def in_flight(self) -> float | None:
+        """Requests in flight on average (Little's law); None if a latency is unknown."""
+        reads, writes = self.reads.in_flight, self.writes.in_flight
+        return None if reads is None or writes is None else reads + writes
 
 
 def job_traffic(job: Job, cap_bytes: int) -> Traffic:

@@ -70,7 +70,7 @@ class BenchmarkVerdict:
     uses: tuple[Use, ...]  # every ceiling, and the share of one mount target in the load
     first: Use | None  # the fullest ceiling. None if no ceiling is known
     clients: tuple[Use, ...]  # bounds of the clients, and of the requests that the service takes
-    in_flight: float  # requests in flight on average
+    in_flight: float | None  # requests in flight on average; None if a job does not tell its latency
     depth: int | None  # configured requests in flight. None if a job does not say
     bottleneck: Bottleneck  # the limit that set the pace
     allowed: float | None  # operations per second that the model allows at this mix. None if no bound is known
@@ -84,7 +84,8 @@ def judge(jobs: Iterable[Job], storage: Storage) -> BenchmarkVerdict:
     traffic = together(storage.traffic(job) for job in jobs)
     found = () if storage.limits is None else uses_of(scaled(traffic, 1 / storage.mount_targets), storage.limits)
     first = fullest(found)
-    in_flight = sum(job.in_flight for job in jobs)
+    waiting = [job.in_flight for job in jobs if job.in_flight is not None]
+    in_flight = sum(waiting) if len(waiting) == len(jobs) else None
     depths = [job.depth for job in jobs if job.depth is not None]
     depth = sum(depths) if depths and len(depths) == len(jobs) else None
     clients = tuple(_client_uses(traffic, in_flight, storage))
@@ -105,7 +106,7 @@ def judge(jobs: Iterable[Job], storage: Storage) -> BenchmarkVerdict:
     )
 
 
-def _client_uses(traffic: Traffic, in_flight: float, storage: Storage) -> Iterator[Use]:
+def _client_uses(traffic: Traffic, in_flight: float | None, storage: Storage) -> Iterator[Use]:
     """Return the known bounds of the clients."""
     if storage.client_bandwidth is not None:
         payload = max(traffic.read_bytes, traffic.written_bytes)
@@ -125,7 +126,7 @@ _OF_CLIENTS = {
 }
 
 
-def _bottleneck(first: Use | None, clients: tuple[Use, ...], in_flight: float, depth: int | None) -> Bottleneck:
+def _bottleneck(first: Use | None, clients: tuple[Use, ...], in_flight: float | None, depth: int | None) -> Bottleneck:
     ratio = first.ratio if first else None
     if ratio is not None and ratio > ABOVE_RATIO:
         return Bottleneck.ABOVE

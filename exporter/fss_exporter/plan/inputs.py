@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import ClientHosts
+from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES, ClientHosts
 
 _RECORDED = "--mountstats, --nfsiostat, --scrapes or --prometheus"
 
@@ -127,6 +127,10 @@ def _conflicts(inputs: PlanInputs) -> tuple[tuple[bool, str], ...]:
         (
             (inputs.volumes is None) != (inputs.server_network is None),
             "--volumes and --server-network describe one self-managed server: give both",
+        ),
+        (
+            inputs.tcp_window != DEFAULT_WINDOW_BYTES and inputs.network_rtt is None,
+            "--tcp-window goes with --network-rtt",
         ),
         (
             0 in {inputs.read_size, inputs.write_size, inputs.tcp_window, inputs.total_bytes},

@@ -11,12 +11,11 @@ from fss_exporter.model.concurrency import network_bytes_per_second, server_byte
 from fss_exporter.model.distance import distance_advice
 from fss_exporter.model.purchase import (
     Offer,
-    clients_needed,
     offers,
     service_uses,
 )
 from fss_exporter.plan.answer_sentences import PARALLEL_TOOLS, amount
-from fss_exporter.plan.service_case import ServiceCase, obstacles, overloaded
+from fss_exporter.plan.service_case import ServiceCase, client_bounds, obstacles, overloaded
 from fss_exporter.tables import Column, Row, say, show as show_table
 
 
@@ -50,7 +49,7 @@ def _row(case: ServiceCase, offer: Offer) -> Row:
     size, found = offer.capacity_bytes, case.in_flight(offer.kind)
     if found is not None and found.exceeded:
         return Row((offer.kind.name, f"none: it takes {found.most} requests at a time", "", ""))
-    if overloaded(case):
+    if overloaded(case) or case.too_few_clients:
         return Row((offer.kind.name, "none: the clients do not bring the load about", "", ""))
     if size is None:
         return Row((offer.kind.name, "no capacity is enough", "", ""))
@@ -76,9 +75,11 @@ def sentences(case: ServiceCase) -> Iterator[str]:
     yield from (f"no: {one}" for one in obstacles(case))
     if any(use.resource == LATENCY for use in overloaded(case)):
         yield PARALLEL_TOOLS
-    needed = None if kind is None or case.load.is_job else clients_needed(wanted, kind)
-    if needed is not None:
-        yield f"clients: {needed}, at the rate that one client was seen to reach"
+    for use in () if case.load.is_job else client_bounds(case):
+        if use.resource != LATENCY and use.limit:
+            yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {units.percent(use.ratio)}"
+    if case.clients_needed is not None:
+        yield f"clients: {case.clients_needed}, at the rate that one client was seen to reach"
     yield from _server(case)
     if kind is not None and kind.remark:
         yield f"{kind.name}: {kind.remark}"
@@ -133,7 +134,7 @@ def _server(case: ServiceCase) -> Iterator[str]:
 def service_document(case: ServiceCase) -> dict[str, Any]:
     """The answer as JSON. Schema: docs/schemas/plan.json."""
     found, why, time = case.in_flight(case.choice.kind), list(obstacles(case)), case.job_time()
-    kind, wanted, per = case.choice.kind, case.wanted, "" if case.load.is_job else "_per_second"
+    wanted, per = case.wanted, "" if case.load.is_job else "_per_second"
     return {
         "service": case.choice.service.name,
         **({"name": case.name, "source": case.load.source} if case.name else {}),
@@ -147,12 +148,12 @@ def service_document(case: ServiceCase) -> dict[str, Any]:
         "share": {} if case.load.is_job else {use.resource: use.ratio for use in service_uses(wanted, case.ceilings)},
         "in_flight": found and found.needed,
         "in_flight_limit": found and found.most,
-        "clients": None if kind is None or case.load.is_job else clients_needed(wanted, kind),
+        "clients": case.clients_needed,
         "sentences": list(sentences(case)),
     }
 
 
 def _offered(case: ServiceCase, offer: Offer) -> float | None:
     found = case.in_flight(offer.kind)
-    impossible = (found is not None and found.exceeded) or overloaded(case)
+    impossible = (found is not None and found.exceeded) or overloaded(case) or case.too_few_clients
     return None if case.load.is_job or impossible else offer.capacity_bytes

@@ -1,5 +1,6 @@
 """A load, another storage service and the clients, and why a load cannot be had."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -8,7 +9,15 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.capacity import LATENCY, ClientHosts, client_uses
 from fss_exporter.model.concurrency import Flow
 from fss_exporter.model.job_time import JobTime, job_time
-from fss_exporter.model.purchase import InFlight, ServiceLoad, in_flight, latency_of, service_load, service_uses
+from fss_exporter.model.purchase import (
+    InFlight,
+    ServiceLoad,
+    clients_needed,
+    in_flight,
+    latency_of,
+    service_load,
+    service_uses,
+)
 from fss_exporter.model.storage_service import Ceilings, ServiceChoice, ServiceType
 from fss_exporter.model.traffic import added
 from fss_exporter.model.utilisation import Use
@@ -65,6 +74,17 @@ class ServiceCase:
         """Requests in flight. None for a job, or without a latency."""
         return None if self.load.is_job else in_flight(self.wanted, kind, self.clients.latency_seconds)
 
+    @property
+    def clients_needed(self) -> int | None:
+        """Hosts for a rate, at what one client was seen to reach; None where nothing is known of one client."""
+        kind = self.choice.kind
+        return None if kind is None or self.load.is_job else clients_needed(self.wanted, kind)
+
+    @property
+    def too_few_clients(self) -> bool:
+        """Whether fewer clients are given than the rate takes."""
+        return (self.clients.count or math.inf) < (self.clients_needed or 0)
+
     def job_time(self) -> JobTime | None:
         """How long a job takes. None for a rate, or where no bound is known."""
         if not self.load.is_job:
@@ -106,10 +126,19 @@ def _check(case: ServiceCase, inputs: PlanInputs) -> None:
             (inputs.client_bandwidth is not None or inputs.network_rtt is not None) and inputs.clients is None,
             "--client-bandwidth and --network-rtt need --clients: how many hosts share the load",
         ),
+        (
+            inputs.clients is not None and not _clients_count(case, inputs),
+            "--clients has no effect here. Give --client-bandwidth or --network-rtt, or a --type with figures about one client",
+        ),
         (window and inputs.network_rtt is None, "--nconnect needs --network-rtt and --clients with --service"),
     ):
         if wrong:
             raise UsageError(message)
+
+
+def _clients_count(case: ServiceCase, inputs: PlanInputs) -> bool:
+    """Whether the number of clients bounds anything."""
+    return inputs.client_bandwidth is not None or inputs.network_rtt is not None or case.clients_needed is not None
 
 
 def with_stated_latency(inputs: PlanInputs, choice: ServiceChoice) -> PlanInputs:
@@ -129,6 +158,10 @@ def obstacles(case: ServiceCase) -> Iterator[str]:
             f"the service takes {found.most} requests at a time: {_flow(found.reachable)}. The load needs"
             f" {units.number(found.needed)} at a time"
         )
+    if case.too_few_clients:
+        yield (
+            f"{case.clients.count} given: it takes {case.clients_needed} clients, at the rate that one client was seen to reach"
+        )
     for use in overloaded(case):
         if use.resource == LATENCY and use.limit and found is not None:
             flow = _flow(Flow(use.limit, found.latency_seconds, found.size_bytes))
@@ -146,10 +179,10 @@ def _flow(flow: Flow) -> str:
 
 def overloaded(case: ServiceCase) -> list[Use]:
     """Bounds of the clients that the load exceeds. None for a job."""
-    return [] if case.load.is_job else [use for use in _client_uses(case) if (use.ratio or 0.0) > 1 + 1e-9]
+    return [] if case.load.is_job else [use for use in client_bounds(case) if (use.ratio or 0.0) > 1 + 1e-9]
 
 
-def _client_uses(case: ServiceCase) -> tuple[Use, ...]:
+def client_bounds(case: ServiceCase) -> tuple[Use, ...]:
     """Bounds of the clients. The requests that the service takes are an obstacle of their own."""
     latency = latency_of(case.wanted, case.choice.kind, case.clients.latency_seconds)
     return client_uses(case.load.traffic, replace(case.clients, latency_seconds=latency))

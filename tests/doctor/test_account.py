@@ -163,12 +163,12 @@ def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
             (Lag("A", 370.0, 375.0), Lag("B", 200.0, None)),
             [
                 (Severity.WARNING, "a new minute could be read within 375 s (A) of its end"),
-                (Severity.OK, "no new minute came of B; the next one ended 200 s ago"),
+                (Severity.OK, "no new minute came of B. The next one ended 200 s ago"),
             ],
         ),
         (
             tuple(Lag(name, 10.0, None) for name in "ABCDE"),
-            [(Severity.OK, "no new minute came of A, B, C and 2 more; the next one ended 10 s ago")],
+            [(Severity.OK, "no new minute came of A, B, C and 2 more. The next one ended 10 s ago")],
         ),
     ],
 )

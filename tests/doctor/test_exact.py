@@ -69,7 +69,7 @@ def test_a_kernel_that_can_is_told_with_the_price_and_the_flag(tmp_path: Path) -
 def test_before_the_first_mount_it_is_said_that_it_waits(tmp_path: Path) -> None:
     (only,) = told(look((tracefs(tmp_path / "t", nfs=False),), tmp_path))
 
-    assert "from the first NFS mount on" in only.message
+    assert "From the first NFS mount on" in only.message
 
 
 def test_an_instance_that_is_there_is_named_with_the_way_to_remove_it(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_loop_whose_last_round_failed_is_a_problem(exporter: Exporter) -> None
     exporter.metrics = (200, FINE.replace('success{collector="oci"} 1', 'success{collector="oci"} 0'))
     _, oci = findings(exporter)
     assert oci[0] is Severity.PROBLEM
-    assert oci[2].startswith("its last round failed; last success")
+    assert oci[2].startswith("its last round failed: last success")
 
 
 def test_a_stalled_loop_is_a_problem_with_its_name(exporter: Exporter) -> None:

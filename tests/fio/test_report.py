@@ -49,7 +49,7 @@ def job(document: dict[str, Any]) -> dict[str, Any]:
         ('{"jobs": []}', "not a report of fio"),
         ('{"fio version": "fio-3.33", "jobs": 7}', "jobs: should be a valid list"),
         ('{"fio version": "fio-3.33"}', "no job has read or written anything"),
-        ('{"fio version": "fio-2.2.10", "jobs": []}', "written by 'fio-2.2.10'; reports of fio 3 are read"),
+        ('{"fio version": "fio-2.2.10", "jobs": []}', "written by 'fio-2.2.10'. Reports of fio 3 are read"),
         ('{"fio version": "fio-3.33", "jobs": [', "line 1: not JSON, or cut off"),
         ('{"a":' * 100_000, "nested too deeply"),
     ],

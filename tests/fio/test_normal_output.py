@@ -35,7 +35,7 @@ def test_a_text_without_figures_is_refused(text: str, why: str) -> None:
 
 
 def test_terse_output_is_refused_with_its_reason() -> None:
-    with pytest.raises(UsageError, match="its fields have no names and differ between versions of fio. Run fio with"):
+    with pytest.raises(UsageError, match=r"its fields have no names and differ between versions of fio\. Run fio with"):
         jobs_of("terse")
 
 

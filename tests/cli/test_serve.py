@@ -2,6 +2,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -113,6 +114,25 @@ def test_exact_mode_that_is_wished_for_and_cannot_be_is_told_once_and_estimated(
         wait_for(lambda: float(sample(url, "fss_nfs_ticks_total ")) >= 5, "five ticks")
         assert sample(url, "fss_nfs_exact_active ") == "0.0"
         assert log.read_text().count("are estimated, not counted: no tracefs at /nowhere") == 1
+
+
+def test_the_load_by_process_that_cannot_be_counted_costs_nothing_else_and_says_why(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[1] / "fixtures/procfs/first", tmp_path / "proc")
+    flags = ("--nfs.exact=auto", "--nfs.exact.processes=5", "--nfs.exact.writers", "--path.tracefs=/nowhere")
+    with serve(tmp_path, *flags) as (_, url, log):
+        refused = 'fss_nfs_process_part_failures_total{part="instance",reason="refused"} '
+        wait_for(lambda: refused in get(f"{url}/metrics"), "the first look")
+        assert sample(url, refused) == "1.0"
+        assert sample(url, 'fss_nfs_process_part_active{part="reads"} ') == "0.0"
+        assert sample(url, 'fss_collector_success{collector="nfs_processes"} ') == "1.0"
+        assert log.read_text().count("no load by process: no tracefs at /nowhere: mount -t tracefs") == 1
+        assert get(f"{url}/-/healthy")
+
+
+def test_without_the_flag_no_series_by_process_is_there(tmp_path: Path) -> None:
+    with serve(tmp_path) as (_, url, _):
+        assert "fss_client_process_" not in get(f"{url}/metrics")
+        assert "fss_nfs_process_" not in get(f"{url}/metrics")
 
 
 def sample(url: str, name: str) -> str:

@@ -13,8 +13,21 @@ import pytest
 
 from fss_exporter.doctor.exact import look
 from fss_exporter.nfs.exact.hist_tables import HistParser
-from fss_exporter.nfs.exact.tracefs import OF_SIZES, Instance, NotYet, Unavailable, check_hist, find
+from fss_exporter.nfs.exact.tracefs import (
+    OF_IOSTAT,
+    OF_IOSTAT_WRITERS,
+    OF_SIZES,
+    PLACES,
+    Instance,
+    NotYet,
+    Unavailable,
+    check_hist,
+    find,
+)
 from fss_exporter.nfs.exact.trigger_session import TriggerSession
+from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
+from fss_exporter.nfs.processes.process_session import OF_COMMAND
+from fss_exporter.nfs.superblocks import NO_READING
 
 TRACEFS = 0x74726163
 # Magic number of the file system (include/uapi/linux/magic.h), as `stat -f` prints it.
@@ -172,6 +185,27 @@ def test_a_real_instance_left_behind_is_taken_over(tracefs: Path | None) -> None
     Instance(tracefs, OF_SIZES).remove()
 
     assert not (tracefs / "instances" / OF_SIZES).exists()
+
+
+def test_the_load_by_process_is_counted_here_or_the_precise_reason_is_said(
+    tracefs: Path | None, tmp_path: Path
+) -> None:
+    """Sets the triggers by thread and the join where this kernel has the events, and leaves nothing behind in any case."""
+    places = PLACES if tracefs is None else (tracefs,)
+    counting = ProcessCounting(OF_COMMAND, writers=True, sources=Sources(tracefs=places, sysfs=tmp_path))
+    if tracefs is not None and _counts(tracefs) and (tracefs / "events" / "nfs").exists():
+        counting.open()
+        counting.look(NO_READING)  # reads every table
+        assert {"reads", "writes", "calls"} <= counting.active
+        counting.close()
+    else:
+        with pytest.raises(
+            Unavailable, match=r"no tracefs at|only root|lockdown|read-only|CONFIG_HIST_TRIGGERS|first NFS mount"
+        ):
+            counting.open()
+    if tracefs is not None:
+        assert not (tracefs / "instances" / OF_IOSTAT).exists()
+        assert not (tracefs / "instances" / OF_IOSTAT_WRITERS).exists()
 
 
 def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | None) -> None:

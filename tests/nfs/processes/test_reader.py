@@ -6,6 +6,7 @@ import pytest
 from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
 
 from fss_exporter.nfs.processes.process_reader import ProcessReader
+from fss_exporter.nfs.superblocks import NO_READING
 
 COST = "fss_client_process_io_operations_total"
 CALLS = "fss_client_process_operations_total"
@@ -116,3 +117,11 @@ def test_stopping_removes_the_triggers_and_a_late_look_sets_none(host: BusyHost)
     _again(host, reader)
 
     assert host.kernel.instances == {}
+
+
+def test_a_host_without_mounts_sets_no_triggers(host: BusyHost) -> None:
+    reader = ProcessReader(host.counting, 2, lambda: NO_READING, clock=lambda: host.now)
+    _again(host, reader)
+
+    assert host.kernel.instances == {}
+    assert _values(reader, CALLS) == {}

@@ -131,7 +131,7 @@ class ProcessCounting:
         Args:
             reading: of mountstats, for the addresses of the mounts.
         """
-        session = self._session or self._try_to_open()
+        session = self._session or self._try_to_open(has_mounts=bool(reading.superblocks))
         if session is None:
             self.active = frozenset()
             return []
@@ -151,8 +151,8 @@ class ProcessCounting:
             for (place, thread), load in loads.items()
         ]
 
-    def _try_to_open(self) -> ProcessSession | None:
-        if self._clock() < self._next_try:
+    def _try_to_open(self, *, has_mounts: bool = True) -> ProcessSession | None:
+        if not has_mounts or self._clock() < self._next_try:
             return None
         try:
             self.open()

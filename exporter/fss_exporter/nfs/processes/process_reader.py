@@ -61,7 +61,7 @@ class ProcessReader:
     def _round(self) -> None:
         with self._round_lock:
             reading = self._reading()
-            if self._stopped or reading is None or not reading.superblocks:
+            if self._stopped or reading is None:
                 return
             loads = self._counting.look(reading)
         with self._lock:

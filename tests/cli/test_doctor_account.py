@@ -188,7 +188,7 @@ def test_an_account_larger_than_an_answer_is_judged_by_all_of_its_metrics(tmp_pa
     assert answer.code == 0
     assert not [one for one in found["metrics"] if one["severity"] != "ok"]
     assert "17 metrics answered, 17 of them with points" in found["metrics"][-1]["message"]
-    assert found["inventory"][0]["message"].startswith("52 mount targets; only a few of their addresses were looked up")
+    assert found["inventory"][0]["message"].startswith("52 mount targets. Only a few of their addresses were looked up")
     assert sum(calls.get(name, 0) for name in ("GetPrivateIp", "ListPrivateIps", "GetSubnet")) <= 12
     assert calls["ListMetrics"] < 45
 

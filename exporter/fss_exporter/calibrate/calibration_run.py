@@ -47,20 +47,13 @@ class CountedMinute:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRow:
-    """The result of one step.
+    """The result of one step."""
 
-    Attributes:
-        step: name of the step.
-        requests: of the kind, in all minutes.
-        table_iops: I/O operations per second by the table, all requests of the step included.
-        oci_iops: by OCI. None where OCI publishes requests only.
-        cost: of one request. Where OCI publishes requests only, `cost.measured` is requests by OCI over requests sent.
-    """
-
-    step: str
-    requests: float
-    table_iops: float
-    oci_iops: float | None
+    step: str  # name of the step
+    requests: float  # of the kind, in all minutes
+    table_iops: float  # I/O operations per second by the table, all requests of the step included
+    oci_iops: float | None  # by OCI. None where OCI publishes requests only
+    # of one request. Where OCI publishes requests only, `cost.measured` is requests by OCI over requests sent
     cost: FittedCost
 
 

@@ -13,14 +13,12 @@ from fss_exporter.model.cost_overrides import NLM
 from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
 from fss_exporter.model.transfers import BLOCK_BYTES, read_io_operations, write_io_operations
 
-WORK_SECONDS: Final = 52
-"""Seconds of each minute with requests. The rest keeps minutes apart."""
+WORK_SECONDS: Final = 52  # Seconds of each minute with requests. The rest keeps minutes apart.
 
 MOST_ROUNDS: Final = 6000
 """Most rounds of one minute: 100 a second are enough to tell one I/O operation from two, and leave few files behind."""
 
-NFSACL: Final = "NFSACL"
-"""Calls of the ACL protocol, which the white paper's table does not have."""
+NFSACL: Final = "NFSACL"  # Calls of the ACL protocol, which the white paper's table does not have
 
 _KIB: Final = 1024
 _MIB: Final = 1024 * _KIB
@@ -32,25 +30,15 @@ _USD_PER_GB_MONTH: Final = 0.30
 
 @dataclass(frozen=True, slots=True)
 class CalibrationStep:
-    """Requests of one kind, sent for some whole minutes.
+    """Requests of one kind, sent for some whole minutes."""
 
-    Attributes:
-        name: of the kind, e.g. `RENAME` or `WRITE 1 MiB`.
-        operation: NFSv3 procedure; `NLM` or `NFSACL` for calls that mountstats does not count.
-        size: bytes of one READ or WRITE; 0 for other operations.
-        buffered: whether READs and WRITEs go through the page cache.
-        calls: requests of the kind in one round.
-        io_operations: cost of one request by the table.
-        extra_io_operations: cost by the table of the other requests of one round.
-    """
-
-    name: str
-    operation: str
-    size: int = 0
-    calls: int = 1
-    io_operations: float = 0.0
-    extra_io_operations: float = 0.0
-    buffered: bool = False
+    name: str  # of the kind, e.g. `RENAME` or `WRITE 1 MiB`
+    operation: str  # NFSv3 procedure; `NLM` or `NFSACL` for calls that mountstats does not count
+    size: int = 0  # bytes of one READ or WRITE; 0 for other operations
+    calls: int = 1  # requests of the kind in one round
+    io_operations: float = 0.0  # cost of one request by the table
+    extra_io_operations: float = 0.0  # cost by the table of the other requests of one round
+    buffered: bool = False  # whether READs and WRITEs go through the page cache
 
     @property
     def round_cost(self) -> float:
@@ -99,8 +87,7 @@ def _step(operation: str, size: int = 0, *, calls: int = 1, extra: float = 0.0) 
 IDLE: Final = CalibrationStep("idle", "")
 """Minutes without requests: the share of other clients and of the client's own background."""
 
-PAST_THE_END: Final = "READ past the end"
-"""Reads a file of 4 KiB with the size of the largest READ, O_DIRECT."""
+PAST_THE_END: Final = "READ past the end"  # Reads a file of 4 KiB with the size of the largest READ, O_DIRECT
 
 
 def _transfer_steps(operation: str, largest: int) -> tuple[CalibrationStep, ...]:
@@ -147,8 +134,7 @@ _METADATA_STEPS: Final = (
     _step("RMDIR", extra=2),
 )
 
-STEPS: Final = steps_of()
-"""Every step of a mount with the largest transfers, 1 MiB."""
+STEPS: Final = steps_of()  # Every step of a mount with the largest transfers, 1 MiB
 
 _NEEDS: Final = {"REMOVE": ("CREATE",), "RMDIR": ("MKDIR",)}
 
@@ -172,17 +158,11 @@ def chosen_steps(names: Sequence[str], every: Sequence[CalibrationStep] = STEPS)
 
 @dataclass(frozen=True, slots=True)
 class CalibrationPlan:
-    """The load of a calibration.
+    """The load of a calibration."""
 
-    Attributes:
-        steps: in order.
-        minutes: whole minutes of each step.
-        max_iops: most I/O operations per second by the table.
-    """
-
-    steps: tuple[CalibrationStep, ...]
-    minutes: int
-    max_iops: float
+    steps: tuple[CalibrationStep, ...]  # in order
+    minutes: int  # whole minutes of each step
+    max_iops: float  # most I/O operations per second by the table
 
     @property
     def total_minutes(self) -> int:

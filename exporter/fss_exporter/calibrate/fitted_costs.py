@@ -11,14 +11,11 @@ from typing import Final, Literal
 
 Verdict = Literal["agrees", "differs", "uncertain"]
 
-BACKGROUND: Final = "background"
-"""I/O operations of each minute that are no request of ours."""
+BACKGROUND: Final = "background"  # I/O operations of each minute that are no request of ours
 
-TOLERANCE: Final = 0.03
-"""Share of the table's cost by which a measured cost may differ and still agree."""
+TOLERANCE: Final = 0.03  # Share of the table's cost by which a measured cost may differ and still agree
 
-MOST_UNCERTAIN: Final = 0.25
-"""Uncertainty, as a share of the table's cost, above which there is no verdict."""
+MOST_UNCERTAIN: Final = 0.25  # Uncertainty, as a share of the table's cost, above which there is no verdict
 
 _ROUNDING_VARIANCE: Final = 60.0**2 / 12
 # OCI publishes whole IOPS: 60 I/O operations of a minute, rounded.
@@ -29,19 +26,12 @@ _PULL: Final = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class MinuteOfWork:
-    """One minute of a step.
+    """One minute of a step."""
 
-    Attributes:
-        minute: epoch seconds // 60 of the end of the minute, as OCI stamps its points.
-        step: name of the step.
-        counts: requests by kind, from mountstats.
-        io_operations: counted by OCI in this minute.
-    """
-
-    minute: int
-    step: str
-    counts: Mapping[str, float]
-    io_operations: float
+    minute: int  # epoch seconds // 60 of the end of the minute, as OCI stamps its points
+    step: str  # name of the step
+    counts: Mapping[str, float]  # requests by kind, from mountstats
+    io_operations: float  # counted by OCI in this minute
 
 
 @dataclass(frozen=True, slots=True)

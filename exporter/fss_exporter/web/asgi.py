@@ -10,11 +10,9 @@ from fss_exporter.web.costly import ClientGone
 from fss_exporter.web.messages import Application, Request, Response, text
 
 _LOG = logging.getLogger(__name__)
-BODY_BYTES = 1024
-"""No endpoint of the exporter wants a body."""
+BODY_BYTES = 1024  # No endpoint of the exporter wants a body
 _PIECE_BYTES = 32 * 1024
-CONNECTION = "connection"
-"""The key of the `Answering` connection in the state of a request."""
+CONNECTION = "connection"  # The key of the `Answering` connection in the state of a request
 
 Message = Mapping[str, Any]
 

@@ -9,15 +9,12 @@ from typing import NamedTuple, Protocol
 
 from fss_exporter.log_once import LogOnce
 
-_RESERVED_DESCRIPTORS = 64
-"""For files, OCI and the sockets the kernel accepts before an old connection is closed."""
+_RESERVED_DESCRIPTORS = 64  # For files, OCI and the sockets the kernel accepts before an old connection is closed
 
-_SCRAPER_NEEDS_SECONDS = 0.25
-"""Seconds from a connection to the last byte of the request, on a busy host."""
+_SCRAPER_NEEDS_SECONDS = 0.25  # Seconds from a connection to the last byte of the request, on a busy host
 
 
-_ANY_CLIENT = 4
-"""Times the limit of unsent bytes. A client that takes its response is closed only above it."""
+_ANY_CLIENT = 4  # Times the limit of unsent bytes. A client that takes its response is closed only above it.
 
 
 class WaitsFor(IntEnum):

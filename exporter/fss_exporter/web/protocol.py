@@ -41,25 +41,15 @@ class Tls(Protocol):
 
 @dataclass(slots=True)
 class Shared:
-    """What all connections of a server share.
+    """What all connections of a server share."""
 
-    Attributes:
-        uvicorn: configuration of the protocol.
-        state: uvicorn's own list of connections and requests.
-        tls: asked for each new connection. None for plain HTTP.
-        limits: numbers, bytes and times.
-        connections: all that are open.
-        log_once: for what clients do wrong.
-        is_stopping: whether new connections are refused.
-    """
-
-    uvicorn: Config
-    state: ServerState
-    tls: Callable[[], Tls | None]
-    limits: ConnectionLimits
-    connections: Connections
-    log_once: LogOnce
-    is_stopping: bool = False
+    uvicorn: Config  # configuration of the protocol
+    state: ServerState  # uvicorn's own list of connections and requests
+    tls: Callable[[], Tls | None]  # asked for each new connection. None for plain HTTP
+    limits: ConnectionLimits  # numbers, bytes and times
+    connections: Connections  # all that are open
+    log_once: LogOnce  # for what clients do wrong
+    is_stopping: bool = False  # whether new connections are refused
 
 
 def uvicorn_config(application: Asgi, limits: ConnectionLimits) -> Config:

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 from fss_exporter.web.turns import client_of
 
-_REMEMBERED = 1000
-"""Clients. One that has been forgotten may send a whole burst again."""
+_REMEMBERED = 1000  # Clients. One that has been forgotten may send a whole burst again.
 
 
 class RateLimiter:

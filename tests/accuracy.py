@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests import who_accuracy
+from tests import latency_accuracy, who_accuracy
 from tests.exact_recordings import cost, load_all as load_exact, totals
 from tests.mixes import errors
 from tests.recordings import METADATA, Recording, RecordingError, load_all, load_blind
@@ -30,6 +30,8 @@ ADVERSARIAL = frozenset(("c4_randread_mix", "d6_randwrite_mix", "e_oddwrite_fsyn
 DOCUMENT = Path(__file__).parent.parent / "docs" / "cost-model.md"
 BEGIN = "<!-- accuracy: python -m tests.accuracy --write -->"
 END = "<!-- /accuracy -->"
+LATENCY_BEGIN = "<!-- latency: python -m tests.accuracy --write -->"
+LATENCY_END = "<!-- /latency -->"
 WHO_BEGIN = "<!-- who: python -m tests.accuracy --write -->"
 WHO_END = "<!-- /who -->"
 
@@ -155,6 +157,8 @@ def documented(tables: str) -> str:
     """docs/cost-model.md with these tables in their place."""
     begin, _, rest = DOCUMENT.read_text().partition(BEGIN)
     text = f"{begin}{BEGIN}\n{tables}\n{END}{rest.partition(END)[2]}"
+    begin, _, rest = text.partition(LATENCY_BEGIN)
+    text = f"{begin}{LATENCY_BEGIN}\n{latency_accuracy.summary()}\n{LATENCY_END}{rest.partition(LATENCY_END)[2]}"
     begin, _, rest = text.partition(WHO_BEGIN)
     return f"{begin}{WHO_BEGIN}\n{who_accuracy.summary()}\n{WHO_END}{rest.partition(WHO_END)[2]}"
 
@@ -165,8 +169,9 @@ def main() -> None:
     if arguments == ["--write"]:
         DOCUMENT.write_text(documented(report()))
         return
-    others = [who_accuracy.tables(*map(Path, arguments))]
-    missed = [*who_accuracy.misses(*map(Path, arguments))]
+    places = [*map(Path, arguments)]
+    others = [kind.tables(*places) for kind in (latency_accuracy, who_accuracy)]
+    missed = [line for kind in (latency_accuracy, who_accuracy) for line in kind.misses(*places)]
     try:
         rows = [measure(recording) for recording in load_all(*map(Path, arguments))]
     except RecordingError as error:

@@ -201,7 +201,7 @@ def test_colours_change_where_the_model_and_the_alerts_say(panel: Panel) -> None
             assert re.search(rf"burn:ratio[^>]*> {steps[1]}\b", _RULES)
         elif "slo:fss_error_budget_left" in expr:
             assert (steps, colours) == (STEPS_OF_BUDGET, ("red", "orange", "green"))
-        elif ":fss_latency_objective:ratio" in expr:
+        elif re.search(r":fss_(client_)?latency_objective:ratio", expr):
             assert (steps, colours) == ((LATENCY_WARNING_RATIO, LATENCY_CRITICAL_RATIO), ("green", "orange", "red"))
         elif re.search(r":fss_(client_peak_)?utilisation:(ratio|max|forecast|busiest)", expr) and "count(" not in expr:
             assert (steps, colours) == ((WARNING_RATIO, CRITICAL_RATIO), ("green", "orange", "red"))

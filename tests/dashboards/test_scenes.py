@@ -109,3 +109,13 @@ def test_a_scene_has_the_answers_of_closed_rows_too() -> None:
     assert set(scene["answers"]) == {"first", "second"}
     assert scene["variables"]["mount_target"] == {"text": "mt-a", "value": "ocid1.a"}
     assert busiest_mount_target(_Server(), 60) == "ocid1.a"
+
+
+@pytest.mark.parametrize("regex", ['/mount_target_id="(?<value>[^"]+)/', '/mount_target_id="(?<value>[^"]+)/g'])
+def test_a_variable_takes_its_value_by_a_regular_expression(regex: str) -> None:
+    variable = {"name": "mount_target", "type": "query", "query": {"query": "query_result(up)"}, "regex": regex}
+    dashboard = {"panels": [], "templating": {"list": [variable]}, "annotations": {"list": []}}
+
+    scene = Asked(_Server(), dashboard, 0, 60, {}).scene()
+
+    assert scene["variables"]["mount_target"] == {"text": "ocid1.a", "value": "ocid1.a"}

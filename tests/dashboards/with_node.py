@@ -33,7 +33,7 @@ _EMPTY: Mapping[tuple[str, str], str] = {
     ("fss-clients", "READ sizes"): "no kernel counts for the clients of the demo, so there is no exact mode",
     ("fss-clients", "WRITE sizes"): "no kernel counts for the clients of the demo, so there is no exact mode",
     ("fss-exporter", "Alerts of the monitoring"): _GOOD,
-    ("fss-exporter", "Collectors that fail or stand still"): _GOOD,
+    ("fss-exporter", "Collectors that fail or stall"): _GOOD,
     ("fss-exporter", "Records skipped by reason: most frequent"): "the agents can read every record of the recordings",
     ("fss-exporter", "Agents that leave something out"): _GOOD,
     ("fss-fleet", "Busiest minutes of each week: ten highest"): "the rule needs days of history",

@@ -135,7 +135,7 @@ def _as_text(labels: Mapping[str, str]) -> str:
 
 def _named_groups(pattern: str, line: str) -> tuple[str, str]:
     """Text and value that Grafana takes from a line by named groups; without a text the value is shown."""
-    expression = pattern.removeprefix("/").removesuffix("/g").replace("(?<", "(?P<")
+    expression = re.sub(r"^/|/g?$", "", pattern).replace("(?<", "(?P<")
     groups: dict[str, str] = {}
     for match in re.finditer(expression, line):
         groups |= {name: value for name, value in match.groupdict().items() if value}

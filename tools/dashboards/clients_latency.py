@@ -63,6 +63,7 @@ SLOW = Section(
             unit="percentunit",
             decimals=2,
             steps=RETRANSMISSION_STEPS,
+            empty="No client retransmits.",
             width=8,
         ),
         graph(
@@ -79,14 +80,18 @@ SLOW = Section(
 )
 
 
+_OFF = "Exact mode is off on the chosen clients: serve --nfs.exact."
+
+
 def _sizes(operation: str) -> Panel:
     buckets = f'fss_client_io_size_bytes_bucket{{operation="{operation}", {CHOSEN}}}'
     return heatmap(
         f"{operation} sizes",
         f"How many {operation}s per second ask for how many bytes, over the chosen clients in exact mode (serve --nfs.exact). Much below 32 KiB: "
-        "small I/O pays for blocks that it does not fill. Empty: no chosen client is in exact mode.",
+        "small I/O pays for blocks that it does not fill.",
         f"sum by (le) (rate({buckets}[$__rate_interval]))",
         unit="bytes",
+        empty=_OFF,
     )
 
 
@@ -94,9 +99,10 @@ _BUCKETS = f"fss_client_request_duration_seconds_bucket{{{CHOSEN}}}"
 _DURATIONS = heatmap(
     "Durations of requests",
     "How many requests per second take how long, over the chosen clients in exact mode (serve --nfs.exact). Two bands: a part of the requests "
-    "waits for something that the others do not need. Empty: no chosen client is in exact mode.",
+    "waits for something that the others do not need.",
     f"sum by (le) (rate({_BUCKETS}[$__rate_interval]))",
     unit="s",
+    empty=_OFF,
 )
 
 
@@ -108,10 +114,11 @@ def _quantile(quantile: float) -> Query:
 _QUANTILES = graph(
     "p50, p95 and p99 of durations",
     "The duration that 50, 95 and 99 % of the requests of a class do not exceed, over the chosen clients in exact mode. A p99 far above the p50: few "
-    "requests wait long, and a mean hides them. Empty: no chosen client is in exact mode.",
+    "requests wait long, and a mean hides them.",
     *(_quantile(quantile) for quantile in (0.5, 0.95, 0.99)),
     unit="s",
     renames=CLASSES,
+    empty=_OFF,
 )
 
 

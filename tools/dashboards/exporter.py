@@ -56,7 +56,7 @@ _STATS = [
 
 
 _COLLECTORS = table(
-    "Collectors that fail or stand still",
+    "Collectors that fail or stall",
     "Collectors that could not read their source, that end rounds with unexpected errors, or that had no good round for five minutes. An empty table "
     "is good.",
     Query(f"fss_collector_success{{{THESE}}} == 0", "success"),
@@ -89,8 +89,8 @@ _NFS = Section(
     [
         graph(
             "Ticks per second: ten slowest agents",
-            "Readings of the counters of the kernel. 0: the agent has stopped reading, and its counters stand still. Below one over --nfs.tick: the agent "
-            "slowed itself down to spare the host.",
+            "Readings of the counters of the kernel. 0: the agent reads no more, and its counters do not grow. Below one over --nfs.tick: the agent "
+            "ticks less often to spare the host.",
             Query(
                 largest_now(_ticks, "instance", operator="bottomk"),
                 "{{instance}}",
@@ -106,6 +106,7 @@ _NFS = Section(
                 "{{reason}}",
             ),
             unit="cps",
+            empty="No record is skipped.",
             width=8,
         ),
         table(

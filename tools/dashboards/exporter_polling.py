@@ -93,13 +93,13 @@ POLLING = Section(
             Query(f"max by (region, oci_metric) (fss_oci_datapoint_age_seconds{{{POLLED}}})", "age"),
             columns={
                 "oci_metric": Column("OCI metric"),
-                "region": Column("Region", width=130),
+                "region": Column("Region", width=120),
                 "success": _ANSWERED,
                 "streams": Column("Streams", unit="none", width=85),
-                "age": Column("Age", unit="s", width=100),
+                "age": Column("Age", unit="s", width=90),
             },
             sort_by="Age",
-            width=12,
+            width=13,
             height=10,
         ),
         table(
@@ -124,7 +124,7 @@ POLLING = Section(
                 "resources": Column("Count", unit="none", width=80),
             },
             sort_by="Count",
-            width=6,
+            width=5,
             height=10,
         ),
         graph(

@@ -3,11 +3,10 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Query, graph
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import IN_REGION, REPLICATION_STEPS, largest_now, nearest
+from tools.dashboards.words import IN_REGION, REPLICATION_STEPS, RESOURCES, largest_now, nearest
 
 _REPLICATION = "region, replication_id, replication"
 _FILE_SYSTEM = "region, file_system_id, file_system"
-_KINDS = (("read_bandwidth", "read bandwidth"), ("write_bandwidth", "write bandwidth"))
 
 
 def _quota(kind: str) -> Query:
@@ -35,7 +34,7 @@ FILE_SYSTEMS = Section(
     "Replication, space and quota",
     [
         graph(
-            "Recovery points: ten oldest",
+            "Recovery points in intervals: ten oldest",
             "Age of the last complete copy of each replication, in units of its interval. 1 is normal. Above 2 the copy falls behind, "
             "and a disaster would lose that much work.",
             Query(
@@ -79,7 +78,7 @@ SERVICES = Section(
         graph(
             "Lustre: ten nearest to a ceiling",
             "Throughput of each file system of File Storage with Lustre as share of its ceiling, and how full it is. Above the orange "
-            "line: a higher tier or more capacity. Empty: the poller does not ask for Lustre (oci.services).",
+            "line: a higher tier or more capacity.",
             Query(
                 nearest(
                     f'service:fss_utilisation:ratio{{service="lustre", {IN_REGION}}}',
@@ -89,13 +88,14 @@ SERVICES = Section(
             ),
             unit="percentunit",
             steps=CEILING_STEPS,
-            renames=_KINDS,
+            renames=RESOURCES,
+            empty="The poller asks for no Lustre file systems (oci.services).",
             width=8,
         ),
         graph(
             "Block volumes: ten nearest to the guarantee",
             "IOPS and throughput of each volume as share of the figures OCI guarantees. A volume that stays above the orange line needs more "
-            "performance units or capacity. Empty: the poller does not ask for block volumes (oci.services).",
+            "performance units or capacity.",
             Query(
                 nearest(
                     f'service:fss_utilisation:ratio{{service="block-volume", {IN_REGION}}}',
@@ -105,7 +105,8 @@ SERVICES = Section(
             ),
             unit="percentunit",
             steps=CEILING_STEPS,
-            renames=_KINDS,
+            renames=RESOURCES,
+            empty="The poller asks for no block volumes (oci.services).",
             width=8,
         ),
         graph(

@@ -2,11 +2,16 @@
 
 from tools.dashboards.frame import Section
 from tools.dashboards.mount_target_load import ADDRESS, THIS
-from tools.dashboards.panels import Panel, Query, graph, line
+from tools.dashboards.panels import OBJECTIVE_STEPS, Panel, Query, graph, line, override
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, largest_now
 
 _OBJECTIVE = line("^objective", "orange", dashed=True, regex=True, legend=False)
+_SIZE_COLOURS = [
+    override(size, regex=True, color={"fixedColor": colour, "mode": "fixed"})
+    for size, colour in (("up to 8 KiB", "green"), ("8 KiB to 64 KiB", "blue"), ("64 KiB to 1 MiB", "purple"))
+]
+"""A size and its objective have one colour."""
 
 
 def _latency(kind: str, label: str, rate: str) -> Panel:
@@ -16,7 +21,7 @@ def _latency(kind: str, label: str, rate: str) -> Panel:
     objective = f'min by (size) (fss_mount_target_latency_objective_seconds{{kind="{kind}", {THIS}}})'
     return graph(
         f"{kind.capitalize()} latency by {label}",
-        f"Mean {kind} latency as OCI measures it, weighted by the requests of the file systems behind this mount target. Dashed: the objective. No "
+        f"Mean {kind} latency as OCI measures it, weighted by the requests of the file systems behind this mount target. Dashed: the objective{' of the size in its colour' * by_size}. No "
         "line means no requests. Above the objective near a ceiling: treat the ceiling. Above the objective far from a ceiling: the status page "
         "of OCI, clones that hydrate, the way to the clients.",
         Query(
@@ -25,25 +30,28 @@ def _latency(kind: str, label: str, rate: str) -> Panel:
         ),
         Query(objective, "objective, {{size}}" if by_size else "objective"),
         unit="s",
-        overrides=[_OBJECTIVE],
+        overrides=[_OBJECTIVE, *(_SIZE_COLOURS if by_size else ())],
         renames=SIZES if by_size else (),
         width=8,
     )
 
 
 _CLIENT_LATENCY = graph(
-    "Latency as clients see it, against the objective",
-    "Mean time from call to reply over all clients with an agent, network included. Dashed: the objective of the size they use. Higher than the "
-    "latency of OCI: the network, or clients in another availability domain.",
+    "Latency as clients see it",
+    "Mean time from call to reply over all clients with an agent, network included. Higher than the latency of OCI: the network, or clients in "
+    "another availability domain.",
     Query(f"max by (class) (address_class:fss_client_rtt_seconds:mean{{{ADDRESS}}})", "{{class}}"),
-    Query(
-        f"min by (class) (address_class:fss_client_latency_objective_seconds:min{{{ADDRESS}}})",
-        "objective, {{class}}",
-    ),
     unit="s",
-    overrides=[_OBJECTIVE],
     renames=CLASSES,
-    width=24,
+)
+
+_CLIENT_OBJECTIVE = graph(
+    "Latency as clients see it, share of the objective",
+    "The same as share of the objective for the size that the clients use. Above 100 % the minute is bad and spends the error budget.",
+    Query(f"max by (class) (address_class:fss_client_latency_objective:ratio{{{ADDRESS}}})", "{{class}}"),
+    unit="percentunit",
+    steps=OBJECTIVE_STEPS,
+    renames=CLASSES,
 )
 
 
@@ -68,7 +76,7 @@ ERRORS = Section(
         ),
         graph(
             "Kerberos and LDAP errors: most frequent",
-            "Errors per second by type. Any line above zero: users cannot be told apart or get no access. Look at clocks, keytab and the outbound "
+            "Errors per second by type. Any line above zero: users have no name or no access. Look at clocks, keytab and the outbound "
             "connector.",
             _error_rate("fss_kerberos_errors_total", "Kerberos, {{error_type}}", "error_type"),
             _error_rate("fss_ldap_connection_errors_total", "LDAP connection, {{error_type}}", "error_type"),
@@ -149,5 +157,6 @@ LATENCY = Section(
         _latency("write", "size", "fss_file_system_write_requests_per_second"),
         _latency("metadata", "operation", "fss_file_system_metadata_operations_per_second"),
         _CLIENT_LATENCY,
+        _CLIENT_OBJECTIVE,
     ],
 )

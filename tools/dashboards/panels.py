@@ -153,6 +153,7 @@ def graph(
     stacked: bool = False,
     overrides: Sequence[Json] = (),
     renames: Sequence[tuple[str, str]] = (),
+    empty: str = "",
     width: int = 12,
     height: int = 9,
     decimals: int | None = None,
@@ -161,11 +162,14 @@ def graph(
 
     Args:
         steps: drawn as lines across the panel.
+        empty: text of a panel without data, where no data is good or has a known reason.
         renames: a regular expression without slashes and what it is replaced with, for labels that are no words of people.
     """
     defaults = _line_defaults(unit, steps, stacked=stacked) | {
         "decimals": DECIMALS[unit] if decimals is None else decimals
     }
+    if empty:
+        defaults["noValue"] = empty
     body: Json = {
         "type": "timeseries",
         "title": title,
@@ -217,14 +221,16 @@ def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
     }
 
 
-def heatmap(title: str, description: str, expr: str, *, unit: str, width: int = 12, height: int = 9) -> Panel:
-    """The buckets of a histogram over time; `expr` has the label `le` and no other."""
+def heatmap(
+    title: str, description: str, expr: str, *, unit: str, empty: str, width: int = 12, height: int = 9
+) -> Panel:
+    """The buckets of a histogram over time; `expr` has the label `le` and no other. `empty` is the text without data."""
     body: Json = {
         "type": "heatmap",
         "title": title,
         "description": description,
         "targets": targets([Query(expr, "{{le}}")], instant=False, form="heatmap"),
-        "fieldConfig": {"defaults": {}, "overrides": []},
+        "fieldConfig": {"defaults": {"noValue": empty}, "overrides": []},
         "options": {
             "calculate": False,
             "cellGap": 1,

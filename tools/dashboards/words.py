@@ -34,7 +34,7 @@ SIZES = (
     (r"0B_to_(\d+)(KiB|MiB)", "up to $1 $2"),
     (r"(\d+)(KiB)_to_(\d+)(KiB|MiB)", "$1 $2 to $3 $4"),
 )
-RESOURCES = ((r"(read|write)_bandwidth", "$1 bandwidth"),)
+RESOURCES = ((r"(read|write)_bandwidth", "$1 bandwidth"), (r", iops$", ", IOPS"))
 CLASSES = ((r"metadata_(read|write)", "metadata $1"),)
 RESOURCE_WORDS = {
     "iops": ("IOPS", "text"),

@@ -30,7 +30,7 @@ def page() -> str:
     return (
         "# Metrics\n\n"
         "For operators who write queries and alerts. `make metrics` writes this page from the catalogue. Units are base units, and a "
-        "ratio is between 0 and 1. A missing series means that the source gave no figure, never zero.\n\n"
+        "ratio is between 0 and 1. A missing series is a missing figure, never zero.\n\n"
         f"{rooms}"
     )
 

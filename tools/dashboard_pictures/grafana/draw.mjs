@@ -68,6 +68,7 @@ async function drawn(browser, url, scene, choice, out) {
   if (choice.pictures) {
     await page.waitForNetworkIdle({ idleTime: 200 });
     await page.setViewport({ width: choice.width, height: report.height });
+    await page.evaluate(() => window.settle()); // the tables draw themselves again in the new height
     const clip = { x: 0, y: 0, width: choice.width, height: report.height, scale: choice.scale };
     const quality = choice.kind === 'webp' ? { quality: 85 } : {};
     await page.screenshot({ path: join(out, `${name}.${choice.kind}`), type: choice.kind, ...quality, clip });

@@ -139,7 +139,8 @@ window.draw = async (scene, { width, dark, open }) => {
     <Page key={Math.random()} scene={scene} placed={placed} data={data} replaceVariables={replaceVariables} theme={theme} width={width} open={open} />,
   );
   await document.fonts.ready;
-  await settled(placed, data);
+  window.settle = () => settled(placed, data);
+  await window.settle();
   const panels = placed.flatMap(({ panel, row }, at) => {
     if (panel.type === 'row') return [];
     const holder = document.querySelector(`[data-panel="${at}"]`);

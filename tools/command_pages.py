@@ -20,7 +20,10 @@ from pathlib import Path
 from fss_exporter.demo.region import Region
 
 ROOT = Path(__file__).parents[1]
-PAGES = (*sorted((ROOT / "docs/commands").glob("*.md")), ROOT / "docs/cost-model.md", ROOT / "docs/services.md")
+PAGES = (
+    *sorted((ROOT / "docs/commands").glob("*.md")),
+    *(ROOT / "docs" / name for name in ("cost-model.md", "papers.md", "services.md")),
+)
 WIDTH = "112"
 CONFIGURATION = "fss-exporter.yml"
 

@@ -122,7 +122,7 @@ def test_fewer_clients_than_the_rate_takes_are_a_no() -> None:
     flags = (*NAS, "--reads", "20000", "--read-size", "4k", "--latency", "1ms")
     assert (
         refused(*flags, "--clients", "1")
-        == "1 given: it takes 2 clients, at the rate that one client was seen to reach"
+        == "1 client(s) given, and the load takes 2: one client was seen to reach no more"
     )
     assert "none: the clients do not bring the load about" in ask("plan", *flags, "--clients", "1").out
     assert ask("plan", *flags, "--clients", "2", "--output", "json").document["possible"]

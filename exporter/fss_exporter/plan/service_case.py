@@ -160,7 +160,7 @@ def obstacles(case: ServiceCase) -> Iterator[str]:
         )
     if case.too_few_clients:
         yield (
-            f"{case.clients.count} given: it takes {case.clients_needed} clients, at the rate that one client was seen to reach"
+            f"{case.clients.count} client(s) given, and the load takes {case.clients_needed}: one client was seen to reach no more"
         )
     for use in overloaded(case):
         if use.resource == LATENCY and use.limit and found is not None:

@@ -1,6 +1,6 @@
 """The poller's client on the OCI SDK: typed calls over a `Session`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -41,6 +41,16 @@ _SERVICE_LISTINGS: Final[Mapping[str, tuple[str, str, Make]]] = {
     "ListVolumes": ("block_storage", "list_volumes", listed_records.volume),
     "ListBootVolumes": ("block_storage", "list_boot_volumes", listed_records.volume),
 }
+
+
+def mount_target_limit(names: Collection[str]) -> str:
+    """Return the name of the service limit of standard mount targets among the limits of File Storage, or an empty text.
+
+    Quota policies and programs use `mount-target-count`. An account with another spelling has one name with `mount-target`.
+    """
+    alike = [name for name in names if "mount-target" in name.lower().replace("_", "-")]
+    exact = [name for name in alike if name.lower().replace("_", "-") == "mount-target-count"]
+    return (exact or (alike if len(alike) == 1 else [""]))[0]
 
 
 class SdkClient:
@@ -107,16 +117,16 @@ class SdkClient:
         return str(row.get("subnetDomainName") or "") if isinstance(row, dict) else ""
 
     def mount_target_limits(self) -> Mapping[str, float]:
-        """Return service limit of mount targets by availability domain."""
+        """Return service limit of mount targets by availability domain. Empty if the account has no such limit."""
         rows = self._rows(
             "limits",
             "list_limit_values",
             compartment_id=self.tenancy_id,
             service_name="filesystem",
-            name="mount-target-count",
             limit=_PAGE_ROWS,
         )
-        found = ((row.get("availabilityDomain"), row.get("value")) for row in rows)
+        wanted = mount_target_limit({str(row.get("name")) for row in rows})
+        found = ((row.get("availabilityDomain"), row.get("value")) for row in rows if row.get("name") == wanted)
         return {str(domain): float(value) for domain, value in found if domain and isinstance(value, int | float)}
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:

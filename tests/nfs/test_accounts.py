@@ -5,8 +5,8 @@ from tests.nfs.fed_accounts import KEY, accounts, reading, total
 from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
 
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.nfs.totals import MountTotals
 
 
 def test_the_past_of_a_record_already_old_when_first_seen_never_enters() -> None:

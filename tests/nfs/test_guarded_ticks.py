@@ -13,14 +13,13 @@ from tests.nfs.records import mountinfo, mountstats
 from tests.processes import wait_for
 
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.address_totals import Peaks
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
-from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.mountstats import MountstatsParser
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.nfs.totals import MountTotals, Peaks
 from fss_exporter.nfs.unanswered import Unanswered
 from fss_exporter.web.collecting import Collectors
 

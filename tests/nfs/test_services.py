@@ -7,10 +7,10 @@ from fss_exporter.model.service_table import TB
 from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mount_services import BY_NAME, Claim, Services
-from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, join
+from fss_exporter.nfs.totals import MountTotals
 
 NAS = "0a1b2c-xyz.cn-hangzhou.nas.aliyuncs.com"
 NAS_CAPACITY = Claim("apsara-nas", "capacity", 10_000 * 1024**3, server="*.nas.aliyuncs.com")

@@ -12,11 +12,10 @@ from typing import Final, NamedTuple
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.address_totals import AddressTotals, NetworkTotals, Peaks
 from fss_exporter.nfs.estimated_costs import CostSource, EstimatedCosts, TransferChange
-from fss_exporter.nfs.mount_totals import MOST_OPERATIONS, MountTotals
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
+from fss_exporter.nfs.totals import MOST_OPERATIONS, AddressTotals, MountTotals, NetworkTotals, Peaks
 from fss_exporter.nfs.unanswered import Unanswered
 
 _REMOTE_LOCKS: Final = frozenset(("none", "flock"))

@@ -11,12 +11,11 @@ from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.address_totals import AddressTotals, NetworkTotals
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, shape_of
-from fss_exporter.nfs.mount_totals import MountTotals
 from fss_exporter.nfs.service_families import service_families
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals
 
 NO_OBJECTIVES: Final[Mapping[str, float]] = {}
 

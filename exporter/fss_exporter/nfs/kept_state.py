@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.address_totals import AddressTotals, NetworkTotals
-from fss_exporter.nfs.mount_totals import MountTotals, OperationTotals
 from fss_exporter.nfs.procfs import RawTexts
 from fss_exporter.nfs.superblocks import NO_READING, Reading, SeriesKey
+from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals
 
 _VERSION = 2
 

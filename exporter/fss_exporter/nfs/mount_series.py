@@ -17,8 +17,8 @@ from fss_exporter.model.operations import (
     WRITE_CLASS,
     class_of,
 )
-from fss_exporter.nfs.mount_totals import MountTotals, OperationTotals
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
+from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 
 class _ClassTotals(NamedTuple):

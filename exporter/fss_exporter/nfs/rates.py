@@ -5,8 +5,8 @@ from copy import deepcopy
 
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.mount_totals import MountTotals, OperationTotals
 from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 TotalsByMount = Mapping[SeriesKey, MountTotals]
 

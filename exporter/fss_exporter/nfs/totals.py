@@ -1,9 +1,10 @@
-"""Totals of one mount since the exporter started: counters by operation, bytes, locks and costs.
+"""Totals since the exporter started, of each mount and of each address, and peaks of the last minute by address.
 
 Every operation of the kernel's table has totals from the first sight of the mount, at zero. So a server that computes
 rates sees the zero before the first growth.
 """
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,6 +18,7 @@ from fss_exporter.nfs.superblocks import Superblock
 
 MOST_OPERATIONS: Final = 128
 """Most operations of one mount with totals. NFSv4 has 75. The limit keeps names from damaged records out of memory."""
+WINDOW_SECONDS: Final = 60.0  # Time that a peak is kept
 
 
 @dataclass(slots=True)
@@ -111,3 +113,57 @@ def _new_totals(name: str, rule: CostRule, weights: Mapping[str, float]) -> Oper
     if rule == "weighted":
         return OperationTotals(weight=weights.get(name), estimated=NO_COST if name in (READ, WRITE) else None)
     return OperationTotals()
+
+
+@dataclass(slots=True)
+class AddressTotals:
+    """Counters of one address."""
+
+    requests: int = 0  # NFS operations completed
+    io_operations: float | None = None  # estimated mount-target I/O operations; None where no mount has a known cost
+    answers: int = 0  # scrapes that have shown the address
+
+    @property
+    def at_zero(self) -> "AddressTotals":
+        """The same address before anything happened on it."""
+        return AddressTotals(io_operations=None if self.io_operations is None else 0.0)
+
+    def add_cost(self, io_operations: float) -> None:
+        """Add estimated I/O operations."""
+        self.io_operations = (self.io_operations or 0.0) + io_operations
+
+
+@dataclass(slots=True)
+class NetworkTotals:
+    """Bytes on the wire of all mounts together, headers included."""
+
+    sent_bytes: int = 0
+    received_bytes: int = 0
+
+
+class Peaks:
+    """Estimated IOPS of each tick by address, kept for `WINDOW_SECONDS`.
+
+    Ceilings are per second, and the mean of a minute hides a burst of a second.
+    """
+
+    def __init__(self) -> None:
+        self._ticks: dict[str, deque[tuple[float, float]]] = {}
+
+    def add(self, iops: Mapping[str, float], at: float) -> None:
+        """Note one tick.
+
+        Args:
+            iops: I/O operations per second by address. A missing address has no mount any more.
+            at: seconds of a monotonic clock.
+        """
+        for address, value in iops.items():
+            self._ticks.setdefault(address, deque()).append((at, value))
+        self._ticks = {address: ticks for address, ticks in self._ticks.items() if address in iops}
+        for ticks in self._ticks.values():
+            while ticks[0][0] <= at - WINDOW_SECONDS:
+                ticks.popleft()
+
+    def highest(self) -> dict[str, float]:
+        """Return the highest IOPS of a single tick by address. An address without a mount is absent."""
+        return {address: max(value for _, value in ticks) for address, ticks in self._ticks.items()}

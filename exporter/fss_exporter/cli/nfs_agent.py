@@ -75,7 +75,7 @@ class NfsAgent:
     def _process_reader(
         self, flags: NfsFlags, address_map: Mapping[str, str], overrides: CostOverrides
     ) -> "ProcessReader":
-        from fss_exporter.cli.load_by_process import process_reader  # noqa: PLC0415  # only where it is asked for
+        from fss_exporter.cli.process_reading import process_reader  # noqa: PLC0415  # only where it is asked for
 
         return process_reader(flags, self._last_reading, address_map, overrides)
 

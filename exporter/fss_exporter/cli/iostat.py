@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +12,11 @@ import click
 from fss_exporter import tables
 from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import Judge, judge, shape_option
-from fss_exporter.cli.exact_mode import Exact, exact
+from fss_exporter.cli.exact_mode import Exact, exact, places
 from fss_exporter.cli.flags import HostFlags, config_option, exact_options, flag, flags_of, procfs_options
+from fss_exporter.cli.iostat_durations import with_durations
 from fss_exporter.cli.iostat_processes import ProcessReport
-from fss_exporter.cli.iostat_report import MountPoints, Report, ReportOrder
+from fss_exporter.cli.iostat_report import Report, ReportOrder, mount_points
 from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
 from fss_exporter.cli.take_down import take_down_at_the_end
 from fss_exporter.errors import SourceError, UsageError
@@ -24,7 +25,7 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
-from fss_exporter.nfs.exact.tracefs import PLACES
+from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
@@ -32,7 +33,7 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
 from fss_exporter.nfs.saved_readings import read_saved, since_mount
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
-from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
+from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.units import interval as interval_type
 
 _TICK_S = 1.0
@@ -153,7 +154,10 @@ def _reports(options: IostatFlags, ceilings: Judge) -> Iterator[Report]:
     counting = exact(
         options.exact, source.read, options.tracefs, options.sysfs, ceilings.address_map, ceilings.overrides
     )
-    return _counted(counting, interval, options.count, ceilings.overrides)
+    source = Procfs(options.procfs, options.pid, ceilings.address_map, ceilings.services)
+    latency = LatencyReader(source.read, places(options.tracefs), options.sysfs, ceilings.address_map)
+    take_down_at_the_end(latency.close)
+    return with_durations(_counted(counting, interval, options.count, ceilings.overrides), latency)
 
 
 def _counted(
@@ -172,8 +176,7 @@ def _by_process(options: IostatFlags, ceilings: Judge, by: str, *, writers: bool
     if options.interval is None:
         raise UsageError(f"--by {by} counts what happens from now on: give an INTERVAL, e.g. 5")
     source = Procfs(options.procfs, options.pid, ceilings.address_map, ceilings.services)
-    places = PLACES if options.tracefs is None else (options.tracefs,)
-    sources = Sources(tracefs=places, sysfs=options.sysfs, procfs=options.procfs)
+    sources = Sources(tracefs=places(options.tracefs), sysfs=options.sysfs, procfs=options.procfs)
     counting = ProcessCounting(OF_COMMAND, writers=writers, sources=sources, address_map=ceilings.address_map)
     take_down_at_the_end(counting.close)
     counting.open()
@@ -198,7 +201,7 @@ def _files(before: Path, after: Path, options: IostatFlags, ceilings: Judge) -> 
     between = saved_interval(before, after, options.mountinfo, options.seconds, ceilings)
     rates = traffic({}, between.accounts.mounts, between.seconds)
     source = f"{before} to {after}"
-    return Report(source, None, between.seconds, rates, _mount_points(between.accounts.superblocks), between.notes)
+    return Report(source, None, between.seconds, rates, mount_points(between.accounts.superblocks), between.notes)
 
 
 def _local(
@@ -230,7 +233,7 @@ def _local(
             datetime.now(UTC),
             began - last,
             rates,
-            _mount_points(accounts.superblocks),
+            mount_points(accounts.superblocks),
             notes,
             counted=_estimated_seconds(counted) == estimated,
         )
@@ -264,14 +267,7 @@ def _since_mount(reading: Reading, overrides: CostOverrides) -> Report:
     notes = (
         ("means since each mount, whose estimate is coarse: give an INTERVAL for what happens now",) if rates else ()
     )
-    return Report("this host since mount", datetime.now(UTC), None, rates, _mount_points(reading.superblocks), notes)
-
-
-def _mount_points(superblocks: Iterable[Superblock]) -> MountPoints:
-    points: dict[SeriesKey, tuple[str, ...]] = {}
-    for superblock in superblocks:
-        points[superblock.key] = (*points.get(superblock.key, ()), *(mount.mount_point for mount in superblock.mounts))
-    return points
+    return Report("this host since mount", datetime.now(UTC), None, rates, mount_points(reading.superblocks), notes)
 
 
 def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
@@ -293,6 +289,7 @@ def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
                 new.mount_points,
                 (),
                 counted=new.estimated_seconds == old.estimated_seconds,
+                durations=new.durations.since(old.durations),
             )
             done += 1
         old, last = new, now

@@ -1,24 +1,26 @@
 """The reports of `iostat`: traffic by mount target, mount and operation, as tables and as JSON."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from rich.console import Console
 
 from fss_exporter import units
+from fss_exporter.cli import iostat_durations
 from fss_exporter.cli.ceilings import Judge
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.purchase import uses_of
+from fss_exporter.model.quantiles import CallsByEdge
 from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.model.utilisation import fullest
-from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 from fss_exporter.tables import Column, Row, say, show as show_table
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
@@ -37,6 +39,9 @@ class Report:
     mount_points: MountPoints  # by mount
     notes: tuple[str, ...]  # what the reader should know
     counted: bool = False  # READ and WRITE were counted by size, so their cost is exact
+    durations: Mapping[str, CallsByEdge] = field(
+        default_factory=dict
+    )  # requests by address and class; empty if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +83,23 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     rows = []
     targets = _targets(report, order.sort)
     for address, traffic in targets:
-        rows.append(_row(address, traffic, _limits(report, ceilings, address), style="bold"))
+        latency = iostat_durations.cells(report.durations.get(address, {})) if report.durations else ()
+        rows.append(_row(address, traffic, _limits(report, ceilings, address), style="bold", latency=latency))
         if order.by != "mount-target":
             rows.extend(
-                _row(f"  {part.name}", part.traffic, _limits(report, ceilings, address))
+                _row(
+                    f"  {part.name}",
+                    part.traffic,
+                    _limits(report, ceilings, address),
+                    latency=("",) * len(latency),
+                )
                 for part in _parts(report, address, order)
             )
     if len(targets) > 1:
-        rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold"))
-    show_table(out, _COLUMNS, rows)
+        everything = iostat_durations.all_requests(report.durations)
+        latency = iostat_durations.cells(everything) if report.durations else ()
+        rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold", latency=latency))
+    show_table(out, (*_COLUMNS, *(iostat_durations.COLUMNS if report.durations else ())), rows)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
     say(out, f"{said}; share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
     locks = together(report.traffic.values()).lock_iops
@@ -120,7 +133,7 @@ def _bounds(iops: Bounds | None) -> str:
     return "exact" if iops.lower == iops.upper else f"{units.number(iops.lower)} to {units.number(iops.upper)}"
 
 
-def _row(name: str, traffic: Traffic, limits: Limits | Ceilings, style: str = "") -> Row:
+def _row(name: str, traffic: Traffic, limits: Limits | Ceilings, style: str = "", latency: tuple[str, ...] = ()) -> Row:
     every = traffic.all_operations
     first = fullest(uses_of(traffic, limits))
     iops = traffic.iops
@@ -140,6 +153,7 @@ def _row(name: str, traffic: Traffic, limits: Limits | Ceilings, style: str = ""
         units.milliseconds(every.mean_execute_seconds),
         units.number(every.retransmissions),
         units.number(every.errors),
+        *latency,
     )
     return Row(cells, _colour(first.ratio if first else None) or style)
 
@@ -182,6 +196,14 @@ def _operations(traffic: Traffic, by: str) -> Iterator[_ReportLine]:
             yield _ReportLine(name, None, Traffic({operation: rate}, read, written))
 
 
+def mount_points(superblocks: Iterable[Superblock]) -> MountPoints:
+    """Return every mount point of each mount."""
+    points: dict[SeriesKey, tuple[str, ...]] = {}
+    for superblock in superblocks:
+        points[superblock.key] = (*points.get(superblock.key, ()), *(mount.mount_point for mount in superblock.mounts))
+    return points
+
+
 def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
     points = mount_points.get(key, ())
     more = f" (and {len(points) - 1} more)" if len(points) > 1 else ""
@@ -201,6 +223,7 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
         "mount_targets": [
             {
                 "address": address,
+                **(iostat_durations.figures(report.durations.get(address, {})) if report.durations else {}),
                 **_figures(traffic, _limits(report, ceilings, address)),
                 **({} if order.by == "mount-target" else {_LISTS[order.by]: _listed(report, address, ceilings, order)}),
             }

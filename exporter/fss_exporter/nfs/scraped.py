@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -16,6 +16,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.nfs.scraped_durations import ScrapedDurations
 from fss_exporter.nfs.superblocks import SeriesKey
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
@@ -57,6 +58,7 @@ class Scraped:
     mount_points: Mapping[SeriesKey, tuple[str, ...]]  # by mount
     estimated_seconds: float  # seconds with estimated sizes of READs and WRITEs. Not a number if exact mode is off
     overrides: CostOverrides = NO_OVERRIDES  # measured costs that the agent counts by
+    durations: ScrapedDurations = field(default_factory=ScrapedDurations)  # histograms of requests
 
 
 def read_scrape(source: str, text: str) -> Scraped:
@@ -73,12 +75,14 @@ def read_scrape(source: str, text: str) -> Scraped:
     points: dict[SeriesKey, tuple[str, ...]] = {}
     names = set()
     estimated: list[float] = []
+    durations = ScrapedDurations()
     overrides = []
     try:
         for family in text_string_to_metric_families(text):
             names.add(family.name)
             for sample in family.samples:
                 _take(sample, counters, points)
+                durations.take(sample)
                 if sample.name == _SECONDS and sample.labels["mode"] == "estimated":
                     estimated.append(sample.value)
                 if sample.name == COST_MODEL:
@@ -87,7 +91,8 @@ def read_scrape(source: str, text: str) -> Scraped:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not any(name.startswith("fss_client_") for name in names):
         raise SourceError(f"{source}: no fss_client_ metrics. Give the URL of an agent, with its path")
-    return Scraped(dict(counters), points, sum(estimated) if estimated else math.nan, CostOverrides(tuple(overrides)))
+    seconds = sum(estimated) if estimated else math.nan
+    return Scraped(dict(counters), points, seconds, CostOverrides(tuple(overrides)), durations)
 
 
 def _take(

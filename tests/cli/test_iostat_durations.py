@@ -1,0 +1,90 @@
+"""p50 and p99 of `iostat`: upper edges of classes, counted live or read from an agent."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.nfs.exact.host import Mount
+from tests.nfs.exact.latency_host import HERE, Call, ready
+
+from fss_exporter.cli import iostat_durations, iostat_report
+from fss_exporter.cli.ceilings import judge
+from fss_exporter.cli.iostat_report import Report, ReportOrder
+from fss_exporter.model.quantiles import in_classes, quantile_edge
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.nfs.scraped import read_scrape
+from fss_exporter.nfs.superblocks import SeriesKey
+
+KEY = SeriesKey(HERE, "server", "/export")
+REPORT = Report("this host", None, 5.0, {KEY: Traffic({"READ": OperationTraffic(2.0)})}, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("quantile", "edge"), [(0.5, 0.004096), (0.9, 0.004096), (0.91, 0.131072), (0.99, 0.131072), (1.0, 0.131072)]
+)
+def test_a_quantile_is_the_upper_edge_of_its_class(quantile: float, edge: float) -> None:
+    assert quantile_edge({0.004096: 9, 0.008192: 0, 0.131072: 1}, quantile) == edge
+
+
+def test_no_requests_have_no_quantile() -> None:
+    assert quantile_edge({0.004096: 0}, 0.5) is None
+    assert iostat_durations.cells({}) == ("-", "-")
+
+
+def test_texts_say_that_the_quantile_is_at_most_an_edge_or_above_the_largest() -> None:
+    assert iostat_durations.cells({0.000256: 99, 0.008192: 1}) == ("<= 0.256", "<= 0.256")
+    assert iostat_durations.cells({0.008192: 1, math.inf: 1}) == ("<= 8.2", "> 16,777.2")
+    assert iostat_durations.figures({0.008192: 1, math.inf: 1}) == {
+        "p50_at_most_seconds": 0.008192,
+        "p99_at_most_seconds": None,
+    }
+
+
+def test_cumulative_buckets_become_classes() -> None:
+    assert in_classes({0.1: 3.0, 0.2: 3.0, math.inf: 5.0}) == {0.1: 3.0, 0.2: 0.0, math.inf: 2.0}
+
+
+def test_each_report_has_the_requests_of_its_own_interval(tmp_path: Path) -> None:
+    mount = Mount(40)
+    host = ready(tmp_path, mount)
+
+    def reports() -> Iterator[Report]:
+        for took in (5_000, 100_000):
+            host.call(Call(40, mount, microseconds=took))
+            yield REPORT
+
+    first, second = iostat_durations.with_durations(reports(), host.reader)
+
+    assert {edge: count for edge, count in first.durations[HERE].items() if count} == {0.008192: 1}
+    assert {edge: count for edge, count in second.durations[HERE].items() if count} == {0.131072: 1}
+
+
+def test_the_table_has_the_columns_in_exact_mode_only() -> None:
+    shown = {}
+    for counted in (True, False):
+        console = Console(record=True, width=400)
+        report = replace(REPORT, durations={HERE: {0.008192: 1}} if counted else {})
+        iostat_report.show(console, report, judge("standard", None), ReportOrder("mount", "iops", None))
+        shown[counted] = console.export_text()
+
+    assert "p99 ms" in shown[True]
+    assert "<= 8.2" in shown[True]
+    assert "p99 ms" not in shown[False]
+
+
+def test_an_agents_histograms_give_the_requests_between_two_scrapes() -> None:
+    def scrape(fast: int, slow: int) -> str:
+        buckets = {"0.008192": fast, "0.131072": fast + slow, "+Inf": fast + slow}
+        lines = (
+            f'fss_client_request_duration_seconds_bucket{{address="{HERE}",class="{of_class}",le="{edge}"}} {count}\n'
+            for of_class in ("read", "write")
+            for edge, count in buckets.items()
+        )
+        return "# TYPE fss_client_request_duration_seconds histogram\n" + "".join(lines)
+
+    before, after = read_scrape("agent", scrape(5, 0)), read_scrape("agent", scrape(6, 3))
+
+    assert after.durations.since(before.durations) == {HERE: {0.008192: 2.0, 0.131072: 6.0, math.inf: 0.0}}

@@ -34,7 +34,7 @@ from fss_exporter.nfs.rates import snapshot, traffic
 from fss_exporter.nfs.saved_readings import read_saved, since_mount
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.superblocks import Reading
-from fss_exporter.units import interval as interval_type
+from fss_exporter.units import bandwidth, interval as interval_type
 
 _TICK_S = 1.0
 _SCRAPE_INTERVAL_S = 5.0
@@ -93,6 +93,7 @@ class IostatFlags(HostFlags):
 )
 @click.option("--sort", type=click.Choice(tuple(iostat_report.SORTS)), default="iops", show_default=True)
 @click.option("--limit", type=click.IntRange(min=1), help="Most lines for each mount target.")
+@click.option("--client-bandwidth", type=bandwidth, metavar="RATE", help="Network of the host, e.g. 10Gbit/s.")
 @shape_option
 @config_option
 @tables.output_option
@@ -102,6 +103,7 @@ def iostat(
     writers: bool,
     sort: str,
     limit: int | None,
+    client_bandwidth: float | None,
     shape: str,
     config_file: Path | None,
     output: str,
@@ -121,7 +123,7 @@ def iostat(
             else:
                 iostat_processes.show(tables.console(), load, sort, limit)
         return
-    order = ReportOrder(by, sort, limit)
+    order = ReportOrder(by, sort, limit, client_bandwidth)
     for report in _reports(options, ceilings):
         for line in report.notes:
             tables.note(line)

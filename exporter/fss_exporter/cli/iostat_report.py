@@ -11,6 +11,7 @@ from rich.console import Console
 from fss_exporter import units
 from fss_exporter.cli import iostat_durations
 from fss_exporter.cli.ceilings import Judge
+from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
@@ -19,7 +20,7 @@ from fss_exporter.model.quantiles import CallsByEdge
 from fss_exporter.model.storage_service import Ceilings
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
-from fss_exporter.model.utilisation import fullest
+from fss_exporter.model.utilisation import Use, fullest
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 from fss_exporter.tables import Column, Row, say, show as show_table
 
@@ -46,11 +47,14 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ReportOrder:
-    """What is shown, in which order: one of `GROUPINGS`, one of `SORTS`, at most `limit` lines for a mount target."""
+    """What is shown, in which order: one of `GROUPINGS`, one of `SORTS`, at most `limit` lines for a mount target, and bytes
+    per second of the host's network in each direction.
+    """
 
     by: str
     sort: str
     limit: int | None
+    client_bandwidth: float | None = None
 
 
 SORTS: Mapping[str, Callable[[str, Traffic], Any]] = {
@@ -102,6 +106,10 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     show_table(out, (*_COLUMNS, *(iostat_durations.COLUMNS if report.durations else ())), rows)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
     say(out, f"{said}; share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
+    network = _network(report, order)
+    if network is not None:
+        figures = f"{units.megabytes(network.demand)} of {units.megabytes(network.limit)} MB/s"
+        say(out, f"{network.resource}: {figures}, {units.percent(network.ratio)}", _colour(network.ratio))
     locks = together(report.traffic.values()).lock_iops
     if locks:
         say(out, f"not included: about {units.number(locks)} IOPS of locks", "dim")
@@ -125,6 +133,14 @@ _COLUMNS = (
     Column("retrans/s", 4),
     Column("errors/s", 9),
 )
+
+
+def _network(report: Report, order: ReportOrder) -> Use | None:
+    """The share of the host's network that its mounts use. The busier direction counts."""
+    if order.client_bandwidth is None:
+        return None
+    every = together(report.traffic.values())
+    return Use(CLIENT_NETWORK, "B/s", max(every.read_bytes, every.written_bytes), order.client_bandwidth)
 
 
 def _bounds(iops: Bounds | None) -> str:
@@ -213,6 +229,7 @@ def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
 
 def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, Any]:
     """Return one report for programs; every key names its unit, what is not known is null."""
+    network = _network(report, order)
     return {
         "time": report.time and report.time.isoformat(timespec="milliseconds"),
         "source": report.source,
@@ -220,6 +237,8 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
         "shape": ceilings.shape,
         "notes": list(report.notes),
         "counted": report.counted,
+        "client_network": network
+        and {"bytes_per_second": network.demand, "limit": network.limit, "ratio": network.ratio},
         "mount_targets": [
             {
                 "address": address,

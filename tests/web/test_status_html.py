@@ -1,6 +1,7 @@
 """The status page as HTML: hostile names, policy, links, the view between two looks, and how numbers read."""
 
 import hashlib
+import math
 import re
 from base64 import b64encode
 
@@ -8,7 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.web.pages import HOSTILE, NOW, families, mount, mount_target, page_of
 
+from fss_exporter.catalogue import CATALOGUE, family
 from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
+from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import Level, Quantity, Usage
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
 from fss_exporter.web.status.view import StatusView
@@ -107,3 +110,18 @@ def test_a_number_reads_as_people_write_it(shown: str, expected: str) -> None:
 def test_a_share_without_a_ceiling_is_unknown() -> None:
     assert Usage(Quantity.IOPS, 10).ratio is None
     assert Usage(Quantity.IOPS, 10).level is Level.UNKNOWN
+
+
+def test_an_address_in_exact_mode_shows_upper_edges_of_median_and_99th_percentile() -> None:
+    address = family(CATALOGUE["fss_client_peak_estimated_iops"])
+    address.add_metric(("10.0.0.9",), 25_000.0)
+    durations = family(CATALOGUE["fss_client_request_duration_seconds"])
+    for of_class in ("read", "write"):
+        durations.add_histogram(("10.0.0.9", of_class), ((0.008192, 60), (0.131072, 99), (math.inf, 100)), 1.0)
+    page = status_page([address, durations], now=NOW, at=100.0)[0]
+    (row,) = page.addresses
+
+    assert (row.p50_seconds, row.p99_seconds) == (0.008192, 0.131072)
+    assert "≤ 8.19 ms" in render(page)
+    assert "≤ 131 ms" in render(page)
+    assert "requests within" not in render(status_page([address], now=NOW, at=100.0)[0])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, READ_CLASS, WRITE, WRITE_CLASS
+from fss_exporter.model.quantiles import in_classes, quantile_edge
 from fss_exporter.web.status.rows import ESTIMATED_FROM_CLIENTS, AddressRow, MountRow, Quantity, Usage
 from fss_exporter.web.status.samples import Samples
 
@@ -55,6 +56,7 @@ class Look:
     totals: Mapping[Mount, Totals] = field(default_factory=dict)
     operations: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     io_by_class: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    durations: Mapping[tuple[str, ...], float] = field(default_factory=dict)  # requests by address and `le`
 
 
 def look(samples: Samples, at: float) -> Look:
@@ -63,7 +65,8 @@ def look(samples: Samples, at: float) -> Look:
     mounts = {mount for column in columns for mount in column}
     totals = {mount: Totals(*(column.get(mount, 0.0) for column in columns)) for mount in mounts}
     operations = samples.by("fss_client_operations_total", *_MOUNT, "operation")
-    return Look(at, totals, operations, samples.by(_COUNTERS[0], *_MOUNT, "class"))
+    durations = samples.by("fss_client_request_duration_seconds_bucket", "address", "le")
+    return Look(at, totals, operations, samples.by(_COUNTERS[0], *_MOUNT, "class"), durations)
 
 
 def iops_by_address(now: Look, earlier: Look) -> dict[str, Usage]:
@@ -157,15 +160,32 @@ class KnownAddress(NamedTuple):
 _UNKNOWN = KnownAddress("", STANDARD.limits.iops, "if it is a standard mount target")
 
 
-def address_rows(samples: Samples, known: Mapping[str, KnownAddress]) -> tuple[AddressRow, ...]:
+def _slowest_by_address(now: Look, earlier: Look) -> dict[str, tuple[float | None, float | None]]:
+    """Return the upper edges of median and 99th percentile of durations, in seconds, in exact mode."""
+    at_most: dict[str, dict[float, float]] = defaultdict(dict)
+    for (address, edge), count in now.durations.items():
+        at_most[address][float(edge)] = count - earlier.durations.get((address, edge), 0.0)
+    return {
+        address: (quantile_edge(in_classes(counts), 0.5), quantile_edge(in_classes(counts), 0.99))
+        for address, counts in at_most.items()
+    }
+
+
+def address_rows(
+    samples: Samples, known: Mapping[str, KnownAddress], now: Look, earlier: Look
+) -> tuple[AddressRow, ...]:
     """Return the mounted addresses of this host, the busiest first.
 
     Args:
         samples: samples of this collection.
         known: facts about an address. Another address is compared with a standard mount target, and a note says so.
+        now: the counters of this collection.
+        earlier: the counters of an earlier one.
     """
     rows = []
+    durations = _slowest_by_address(now, earlier)
     for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items():
         name, limit, note = known.get(address, _UNKNOWN)
-        rows.append(AddressRow(address, name, Usage(Quantity.IOPS, peak, limit, ESTIMATED_FROM_CLIENTS, note=note)))
+        usage = Usage(Quantity.IOPS, peak, limit, ESTIMATED_FROM_CLIENTS, note=note)
+        rows.append(AddressRow(address, name, usage, *durations.get(address, (None, None))))
     return tuple(sorted(rows, key=lambda row: (-row.peak.value, row.address)))

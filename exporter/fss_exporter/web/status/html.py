@@ -62,6 +62,13 @@ def seconds(value: float) -> str:
     return _scaled(value, ((1, "s"), (1e-3, "ms")), "µs", 1e-6)
 
 
+def at_most(edge: float | None) -> str:
+    """Return the upper edge of a class of durations as `≤ 8.19 ms`. Infinity is the class above all edges."""
+    if edge is None:
+        return ""
+    return "above all classes" if math.isinf(edge) else f"≤ {seconds(edge)}"
+
+
 def _scaled(value: float, steps: tuple[tuple[float, str], ...], last: str, last_step: float = 1.0) -> str:
     step, unit = next(((step, unit) for step, unit in steps if value >= step), (last_step, last))
     scaled = value / step
@@ -108,7 +115,14 @@ _ENVIRONMENT: Final = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters.update(
-    age=age, amount=amount, bandwidth=bandwidth, bar_width=bar_width, count=count, percent=percent, seconds=seconds
+    age=age,
+    amount=amount,
+    at_most=at_most,
+    bandwidth=bandwidth,
+    bar_width=bar_width,
+    count=count,
+    percent=percent,
+    seconds=seconds,
 )
 _ENVIRONMENT.globals.update(
     Level=Level,

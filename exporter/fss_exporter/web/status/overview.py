@@ -30,7 +30,7 @@ def status_page(
         version=next((labels["version"] for labels, _ in samples.all("fss_exporter_build_info")), ""),
         now=now,
         mount_targets=mount_target_rows(samples, iops_by_address(this, earlier) if earlier else {}),
-        addresses=address_rows(samples, _known_addresses(samples)),
+        addresses=address_rows(samples, _known_addresses(samples), this, earlier or Look(at)),
         mounts=mount_rows(samples, this, earlier) if earlier else (),
         collectors=_collectors(samples, now.timestamp()),
         regions=_regions(samples, now.timestamp()),

@@ -112,6 +112,9 @@ class AddressRow:
     mount_target: str  # display name. Empty if this exporter does not poll OCI
     # busiest second of the last minute. The limit is the mount target's, or the standard shape's (see note)
     peak: Usage
+    # upper edges of the classes of median and 99th percentile of durations. None without requests or without exact mode
+    p50_seconds: float | None = None
+    p99_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,27 @@ def test_an_instance_that_is_there_is_named_with_the_way_to_remove_it(tmp_path: 
     assert only.fix.endswith(f"rmdir {root}/instances/fss-exporter")
 
 
+def test_every_instance_that_is_there_is_named(tmp_path: Path) -> None:
+    root = tracefs(tmp_path / "t")
+    for name in ("fss-exporter", "fss-exporter-latency"):
+        (root / "instances" / name).mkdir()
+    (only,) = told(look((root,), tmp_path))
+
+    assert only.fix.endswith(f"rmdir {root}/instances/fss-exporter {root}/instances/fss-exporter-latency")
+
+
+def test_a_kernel_that_has_sizes_but_no_durations_is_told_which_field_is_missing(tmp_path: Path) -> None:
+    root = tracefs(tmp_path / "t")
+    folder = root / "events/sunrpc/rpc_stats_latency"
+    folder.mkdir(parents=True)
+    for name, text in (("trigger", ""), ("hist", ""), ("format", FIELDS)):
+        (folder / name).write_text(text)
+    _, durations = told(look((root,), tmp_path))
+
+    assert "durations of requests cannot be counted" in durations.message
+    assert "no field client_id" in durations.message
+
+
 @pytest.mark.parametrize(
     ("lockdown", "selinux", "also"),
     [

@@ -31,7 +31,8 @@ class Exactness:
     reason: str = ""  # why not, with a remedy; empty if it could
     waits: bool = False  # it could as soon as something is mounted
     root: str = ""  # where tracefs is; empty if it was not found
-    in_use: bool = False  # an instance of the exporter is there
+    instances: tuple[str, ...] = ()  # names of the exporter's instances that are there
+    latency_reason: str = ""  # why durations of requests could not be counted; empty if they could
     lockdown: str = ""  # mode of kernel lockdown, e.g. `integrity`; empty if there is none
     selinux: bool = False  # SELinux enforces
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
 from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.probes import read_text
-from fss_exporter.nfs.exact.tracefs import OF_SIZES, NotYet, Unavailable, find
+from fss_exporter.nfs.exact.latency_session import check_latency
+from fss_exporter.nfs.exact.tracefs import INSTANCES, NotYet, Unavailable, find
 from fss_exporter.nfs.exact.trigger_session import source_of
 
 SOURCE = "docs/cost-model.md, Exact mode"
-_COST = "about 1,300 instructions for each READ or WRITE"
+_COST = "about 1,300 instructions for each READ or WRITE and 2,900 for each request"
 
 
 def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
@@ -31,8 +32,25 @@ def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
         reason, waits = str(error), True
     except Unavailable as error:
         reason = str(error)
-    in_use = bool(root) and (Path(root) / "instances" / OF_SIZES).is_dir()
-    return Exactness(reason, waits, root, in_use, "" if lockdown == "none" else lockdown, selinux)
+    return Exactness(
+        reason,
+        waits,
+        root,
+        instances=tuple(name for name in INSTANCES if root and (Path(root) / "instances" / name).is_dir()),
+        latency_reason="" if reason and not waits else _latency_reason(root),
+        lockdown="" if lockdown == "none" else lockdown,
+        selinux=selinux,
+    )
+
+
+def _latency_reason(root: str) -> str:
+    try:
+        check_latency(Path(root))
+    except NotYet:
+        return ""
+    except Unavailable as error:
+        return str(error)
+    return ""
 
 
 def check_exact(facts: ClientFacts) -> Iterator[Finding]:
@@ -44,17 +62,21 @@ def check_exact(facts: ClientFacts) -> Iterator[Finding]:
         message = f"READ and WRITE are estimated, and this host could not count them: {known.reason}"
         yield Finding("exact-mode", Severity.OK, "", message)
         return
-    if known.in_use:
-        message = (
-            f"{known.root}/instances/{OF_SIZES} counts READ and WRITE by size: of an agent, or of one that was killed"
-        )
-        fix = f"if no agent with --nfs.exact runs: rmdir {known.root}/instances/{OF_SIZES}"
+    if known.instances:
+        places = " ".join(f"{known.root}/instances/{name}" for name in known.instances)
+        message = f"{places}: the kernel counts for an agent, or for one that was killed"
+        fix = f"if no agent with --nfs.exact runs: rmdir {places}"
         yield Finding("exact-mode", Severity.OK, "", message, fix, SOURCE)
     else:
         begin = "From the first NFS mount on the kernel" if known.waits else "The kernel"
-        message = f"READ and WRITE are estimated. {begin} could count them by size, for {_COST}"
+        message = (
+            f"READ and WRITE are estimated. {begin} could count them by size and all requests by duration, for {_COST}"
+        )
         fix = "where a decision hangs on their cost, start the agent with --nfs.exact=auto"
         yield Finding("exact-mode", Severity.OK, "", message, fix, SOURCE)
+    if known.latency_reason:
+        message = f"durations of requests cannot be counted on this host: {known.latency_reason}"
+        yield Finding("exact-mode", Severity.OK, "", message, source=SOURCE)
     if known.lockdown == "confidentiality":
         message = "kernel lockdown is in mode confidentiality, which forbids to read the tables"
         yield Finding("exact-mode", Severity.OK, "", message, "leave exact mode off, or boot without it", SOURCE)

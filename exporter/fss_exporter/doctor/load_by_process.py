@@ -27,7 +27,7 @@ def missing_parts(places: tuple[Path, ...]) -> dict[str, str]:
 def check_load_by_process(facts: ClientFacts) -> Iterator[Finding]:
     """Yield the command that shows the load by process, and the parts that this kernel cannot count."""
     known = facts.exactness
-    if known is None or known.waits or (known.reason and not known.in_use):
+    if known is None or known.waits or (known.reason and not known.instances):
         return
     for part, reason in facts.missing_parts.items():
         message = f"the load by process would lack the part {part}: {reason}"

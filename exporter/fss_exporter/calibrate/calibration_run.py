@@ -100,7 +100,7 @@ def _minute(plan: CalibrationPlan, step: CalibrationStep, sender: RequestSender,
 def rows_by_iops(
     minutes: Sequence[CountedMinute], io_operations: Mapping[int, float], steps: Sequence[CalibrationStep] = ()
 ) -> list[CalibrationRow]:
-    """Results from the I/O operations of each minute; minutes that OCI does not have are left out."""
+    """Results from the I/O operations of each minute. Minutes that OCI does not have are left out."""
     table = costs_by_kind(steps)
     work = [
         MinuteOfWork(one.minute, one.step, one.counts, io_operations[one.minute])

@@ -63,7 +63,7 @@ def table_cost(operation: str, size: int = 0) -> float:
 
 
 def costs_by_kind(steps: Iterable["CalibrationStep"] = ()) -> dict[str, float]:
-    """The table's cost of every kind that mountstats, exact mode or a step counts; of `steps` as well."""
+    """The table's cost of every kind that mountstats, exact mode or a step counts. Of `steps` as well."""
     known = {name: float(one.io_operations) for name, one in NFS3_OPERATIONS.items() if one.io_operations is not None}
     sizes = {
         kind_of(operation, count * BLOCK_BYTES): table_cost(operation, count * BLOCK_BYTES)
@@ -140,7 +140,7 @@ _NEEDS: Final = {"REMOVE": ("CREATE",), "RMDIR": ("MKDIR",)}
 
 
 def chosen_steps(names: Sequence[str], every: Sequence[CalibrationStep] = STEPS) -> tuple[CalibrationStep, ...]:
-    """The steps with these names, in order, with the steps they need; all steps without names.
+    """The steps with these names, in order, with the steps they need. All steps without names.
 
     Raises:
         UsageError: there is no such step.

@@ -23,7 +23,7 @@ class RequestCounts:
     Args:
         directory: on the mount.
         read: one look at mountstats.
-        counted: what exact mode counted since the last look; None without exact mode.
+        counted: what exact mode counted since the last look. None without exact mode.
 
     Attributes:
         superblock: at the last look.

@@ -1,1 +1,1 @@
-"""One file per command; the only place that builds and wires real parts."""
+"""One file for each command. No other package builds and wires real parts."""

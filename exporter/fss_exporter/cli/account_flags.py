@@ -1,6 +1,6 @@
-"""The flags that name an OCI account, and the settings, credentials and sessions made of them.
+"""The flags of an OCI account, and the settings, credentials and sessions from these flags.
 
-An agent has these flags too, without OCI SDK and YAML, so the functions import both when they are called.
+The agent has these flags as well, without OCI SDK and YAML, so the functions import both when called.
 """
 
 import threading
@@ -47,17 +47,17 @@ _PLACES: Final = {
 
 
 def credential_options(command: Command) -> Command:
-    """Add the flags that say who asks where; the command takes them as keywords, for `account_settings`."""
+    """Add the flags of credentials and region to a command. The command passes the keywords to `account_settings`."""
     return with_options(command, _CREDENTIALS)
 
 
 def account_options(command: Command) -> Command:
-    """Those flags, and which compartments are meant."""
+    """Add the flags of credentials, region and compartments."""
     return credential_options(_COMPARTMENTS(command))
 
 
 def account_places(flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Where in the configuration the values of these flags belong; None where a flag is not given."""
+    """Return the values of these flags by place in the configuration. None for a flag that is not given."""
     return {place: flags[name] or None for name, place in _PLACES.items() if name in flags}
 
 
@@ -73,10 +73,10 @@ def account_settings(config_file: Path | None, **flags: Any) -> "Settings":
 
 
 def credentials_of(settings: "Settings") -> "Credentials":
-    """What the settings say to sign with.
+    """Return the configured credentials.
 
     Raises:
-        UsageError: the credentials cannot be used.
+        UsageError: the credentials are unusable.
         Unreachable: no service gives the principal a token.
     """
     from fss_exporter.cli.oci_polling import access_of  # noqa: PLC0415  # an agent has no OCI SDK
@@ -86,10 +86,10 @@ def credentials_of(settings: "Settings") -> "Credentials":
 
 
 def sessions_of(settings: "Settings", held: "Credentials", further: tuple[str, ...] = ()) -> "tuple[Session, ...]":
-    """Return one session for each region that is meant, and those of further regions after them, all under one budget.
+    """Return a session for each configured region, then for further regions, all under one budget.
 
     Raises:
-        UsageError: no region is named.
+        UsageError: no region is configured.
     """
     from fss_exporter.cli.oci_polling import reach_of, regions_of  # noqa: PLC0415  # an agent has no OCI SDK
     from fss_exporter.oci.call_budget import CallBudget  # noqa: PLC0415

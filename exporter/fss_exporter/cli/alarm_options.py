@@ -1,4 +1,4 @@
-"""The flags all `alarms` commands share, and what is made of them: where alarms go and what they are fitted to."""
+"""The common flags of all `alarms` commands, with the scope of the alarms and the resources for the thresholds."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def _word(_context: click.Context, _parameter: click.Parameter, value: str) -> s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmFlags:
-    """The flags of all `alarms` commands; None where one is not given."""
+    """The flags of all `alarms` commands. None for a flag that is not given."""
 
     compartment: str | None = flag("--compartment", "Compartment of the mount targets.", metavar="OCID")
     in_subtree: bool = flag(
@@ -68,7 +68,7 @@ _scope_options = flags_of(AlarmFlags, *(one.name for one in fields(AlarmFlags) i
 
 
 def shared(command: Command) -> Command:
-    """Add the flags to a command; it takes them as keywords, for `options_of`."""
+    """Add the flags to a command. The command passes the keywords to `options_of`."""
     return credential_options(_scope_options(command))
 
 
@@ -90,7 +90,7 @@ def pack_of(options: AlarmFlags) -> tuple[Alarm, ...]:
 
 
 def session_of(settings: Settings) -> Session:
-    """Calls in the one region that is meant: alarms, topic and mount targets are all of one region."""
+    """Return the session of the single region, because alarms, topic and mount targets belong to one region."""
     sessions = sessions_of(settings, credentials_of(settings))
     if len(sessions) > 1:
         raise UsageError(f"--oci.region: say which of {', '.join(session.region for session in sessions)}")
@@ -98,10 +98,10 @@ def session_of(settings: Settings) -> Session:
 
 
 def check_ocid(flag: str, value: str | None) -> None:
-    """Refuse a name, which OCI would answer with 404.
+    """Refuse a name, because OCI would answer 404.
 
     Raises:
-        UsageError: not an OCID.
+        UsageError: the text is no OCID.
     """
     if value is not None and not value.startswith("ocid1."):
         raise UsageError(f"{flag}={value}: give the OCID (ocid1....); the Console shows it with the compartment")
@@ -141,7 +141,7 @@ def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> N
 def estate_of(
     options: AlarmFlags, settings: Settings, session: Session, scope: AlarmScope, pack: tuple[Alarm, ...]
 ) -> Estate:
-    """What is there, asked of the tenancy; of other services only what the pack has alarms of."""
+    """Return the resources and settings of the tenancy, limited to services with alarms in the pack."""
     where, subtree = scope.metric_compartment, scope.in_subtree
     tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
     services = [service for service, namespace in NAMESPACES.items() if namespace in _namespaces(pack)]
@@ -163,7 +163,7 @@ def _namespaces(pack: tuple[Alarm, ...]) -> set[str]:
 
 
 def planned_estate(options: AlarmFlags, settings: Settings) -> Estate:
-    """What the configuration alone says."""
+    """Return the resources and settings from the configuration alone."""
     given = mount_target_settings(settings)
     return Estate(
         shape_limits={

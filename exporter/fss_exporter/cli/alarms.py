@@ -34,7 +34,7 @@ from fss_exporter.oci.alarms.saved import SavedPlan
 from fss_exporter.oci.alarms.service import Alarms
 
 CHANGES: Final = 2
-"""Exit code of a plan with changes under --detailed-exitcode; 0 is no changes and 1 an error, as Terraform has it."""
+"""Exit code of a plan with changes under --detailed-exitcode. 0 is no changes and 1 an error, as in Terraform."""
 
 
 class _Mistake(click.UsageError):
@@ -197,7 +197,7 @@ def _check_filled(wanted: Sequence[Alarm]) -> None:
 
 
 def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:
-    """Warn of alarms on MountTargetIOPS in a tenancy without this undocumented metric: they never fire."""
+    """Warn about alarms on MountTargetIOPS if the tenancy lacks the undocumented metric. Such alarms never fire."""
     if spellings and "mounttargetiops" not in spellings:
         blind = [alarm.name for alarm in wanted if "MountTargetIOPS[" in alarm.body["query"]]
         if blind:
@@ -224,7 +224,7 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
 
 
 def _warn_of_doubles(service: Alarms, compartment: str, name: str) -> int:
-    """Another `apply` at the same time, with other flags, may have created the same alarms: look once more."""
+    """Look for duplicates again, because another `apply` at the same time may have created equal alarms."""
     found = doubles(service, compartment, name)
     for alarm, ocids in found.items():
         tables.note(f"{alarm} is there {len(ocids)} times: {', '.join(ocids)}")

@@ -1,7 +1,7 @@
-"""Tells glibc to give large blocks back to the system.
+"""Let glibc give large blocks back to the system.
 
-Answers of megabytes come and go. Left alone, glibc raises the size from which it maps blocks separately with each of them, and
-keeps one heap for every thread, so that the process holds on to a tenth more memory than it uses.
+Answers of megabytes come and go. By default glibc raises the size of separately mapped blocks with each answer, and keeps a
+heap for every thread. The process then holds a tenth more memory than needed.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ _THRESHOLD_BYTES: Final = 128 * 1024  # glibc's own beginning, which setting it 
 
 
 def give_large_blocks_back() -> None:
-    """Only glibc knows these knobs; with another C library nothing happens."""
+    """Set the limits of glibc. Another C library ignores the call."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):

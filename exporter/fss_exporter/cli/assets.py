@@ -1,6 +1,6 @@
-"""`fss-exporter assets DIR`: the rules, dashboards, alarms and units that came with this version, as plain files.
+"""`fss-exporter assets DIR`: write the rules, dashboards, alarms and units of this version as plain files.
 
-Inside the package `assets/` links to the folders people edit; a wheel carries the files themselves.
+In a checkout `assets/` links to the edited folders. A wheel contains the files.
 """
 
 from importlib import resources
@@ -39,13 +39,13 @@ def _walk(folder: Traversable, place: PurePosixPath) -> list[tuple[PurePosixPath
 def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) -> int:
     """Write the shipped files below `target`.
 
-    Everything is looked at before anything is written, so a refusal leaves the folder as it was.
+    All checks run before the first write, so a refusal leaves the folder unchanged.
 
     Returns:
-        How many files were new or changed; files that already have the shipped content are left alone.
+        Number of new or changed files. Files with the shipped content stay untouched.
 
     Raises:
-        UsageError: a file there was edited and `overwrite` is False, or the folder cannot be written.
+        UsageError: a file was edited and `overwrite` is False, or the folder is not writable.
     """
     files = {target / path: content for path, content in shipped(runbook_url).items()}
     try:

@@ -162,7 +162,7 @@ def _largest_transfers(options: Mapping[str, str]) -> tuple[int, int]:
 def _work(
     directory: Path, plan: CalibrationPlan, source: Procfs, counting: Exact | None, clock: SystemClock
 ) -> list[CountedMinute]:
-    """Send the requests of every step from a directory of its own, and leave nothing behind."""
+    """Send the requests of every step from a new directory, and leave nothing behind."""
     with ExitStack() as cleaned_up:
         read = source.read
         if counting is not None:
@@ -179,7 +179,7 @@ def _work(
 def measured_rows(
     cloud: OciMinutes, plan: CalibrationPlan, done: list[CountedMinute], patience_s: float
 ) -> list[CalibrationRow]:
-    """Results of the minutes, by MountTargetIOPS where the tenancy has it.
+    """Return the results of the minutes, by MountTargetIOPS if the tenancy has the metric.
 
     Raises:
         SourceError: OCI has none of the minutes.
@@ -224,7 +224,7 @@ def _refuse_other_clients(cloud: OciMinutes, own: int, *, allowed: bool) -> None
 
 
 def _end_on_signals() -> None:
-    """Every signal that asks for an end removes the directory. A background job inherits an ignored SIGINT."""
+    """Remove the directory on every signal that ends the program. A background job inherits an ignored SIGINT."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
 

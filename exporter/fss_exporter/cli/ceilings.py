@@ -1,4 +1,4 @@
-"""Which ceilings a command judges by: those of a shape, with what the configuration replaces."""
+"""The ceilings that a command compares with: ceilings of a shape, replaced by the configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -43,7 +43,7 @@ class Judge:
         return self.by_address.get(address, self.limits)
 
     def of(self, mount: MountKey) -> Limits | Ceilings:
-        """Return ceilings of what a mount is of: those of a mount target only where it is OCI File Storage."""
+        """Return the ceilings of a mount. Ceilings of a mount target apply to OCI File Storage only."""
         known = self.services.of(mount, "nfs")
         return self.at(mount.address) if known.service is OCI_FSS else known.ceilings
 
@@ -74,7 +74,7 @@ def judge(shape: str, config_file: Path | None) -> Judge:
 
 
 def services_of(settings: "Settings | None") -> Services:
-    """Tells the service of a mount; by its name alone where there are no settings."""
+    """Return the lookup of services. Without settings the server's name alone decides."""
     if settings is None or not settings.services:
         return BY_NAME
     return Services(

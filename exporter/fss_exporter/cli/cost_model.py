@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def overrides_of(settings: "Settings | None") -> CostOverrides:
-    """Return the overrides of a configuration; none without one."""
+    """Return the overrides of a configuration. Empty without a configuration."""
     return settings.cost_model.overrides if settings else NO_OVERRIDES
 
 

@@ -128,7 +128,7 @@ def _region(faults: Sequence[str], port: int, mount_targets: int | None) -> Iter
 
 @contextmanager
 def _clients(root: Path) -> Iterator[Path]:
-    """Recorded clients that play on a private procfs tree."""
+    """Return recorded clients on a private procfs tree."""
     root.mkdir()
     clients = Clients(root)
     clients.start()
@@ -156,7 +156,7 @@ def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> st
 
 
 def _wait_for_a_signal() -> None:
-    """Wait until SIGINT or SIGTERM; both end the command with success."""
+    """Wait until SIGINT or SIGTERM. Both end the command with success."""
     sys.stdout.flush()
     wanted = {signal.SIGINT, signal.SIGTERM}
     for number in wanted:

@@ -62,7 +62,7 @@ def discover(config_file: Path | None, *, output: str, **flags: Any) -> int:
 
 
 def _ask(session: Session, settings: Settings) -> tuple[list[DiscoveredMountTarget], list[str]]:
-    """What is in one region, and what could not be listed."""
+    """Return the resources of one region, and the failed listings."""
     failures: dict[str, str] = {}
 
     def report(operation: str, error: Exception | None) -> None:
@@ -152,7 +152,7 @@ def _document(one: DiscoveredMountTarget) -> dict[str, Any]:
 
 
 def configuration(settings: Settings, regions: Sequence[str], found: Sequence[DiscoveredMountTarget]) -> str:
-    """Return a configuration for `serve` that polls what was found, as YAML."""
+    """Return a configuration of `serve` for the found resources, as YAML."""
     oci: dict[str, Any] = {"auth": settings.oci.auth}
     if settings.oci.auth == "config_file":
         oci |= {"config_file": str(settings.oci.config_file), "profile": settings.oci.profile}
@@ -176,7 +176,7 @@ def configuration(settings: Settings, regions: Sequence[str], found: Sequence[Di
 
 
 def _dumped(document: dict[str, Any]) -> str:
-    """YAML with letters as they are, unless a terminal would obey one of the characters: then all are escaped."""
+    """Return YAML with readable letters. If a character could control a terminal, all special characters are escaped."""
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     return text if printable_lines(text) == text else yaml.safe_dump(document, sort_keys=False)
 
@@ -192,7 +192,7 @@ def _about_ceilings(found: Sequence[DiscoveredMountTarget]) -> list[str]:
 
 
 def _about_addresses(shared: Sequence[DiscoveredMountTarget]) -> list[str]:
-    """Only the operator knows what the clients of each call it, so these lines wait for an edit."""
+    """Return lines for the operator to edit, because only the operator knows the clients' addresses for a mount target."""
     if not shared:
         return []
     lines = ["# These mount targets share an address. Say what the clients of each mount, and take the # away:\n"]

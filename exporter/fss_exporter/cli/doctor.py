@@ -1,4 +1,4 @@
-"""`fss-exporter doctor`: what is wrong with this client and this account, and what to do."""
+"""`fss-exporter doctor`: find problems of this client and of the account, each with a fix."""
 
 import os
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ def doctor(config_file: Path | None, *, output: str, **flags: Any) -> int:
 
 
 def _check_flags(options: DoctorFlags) -> None:
-    """Refuse what cannot work before a minute of asking, not after it."""
+    """Refuse impossible flags before the checks take a minute."""
     for name, url in (("--metadata-url", options.metadata_url), ("--exporter-url", options.exporter_url)):
         if url:
             check_url(name, url)
@@ -146,7 +146,7 @@ def _probe(options: DoctorFlags, settings: Settings) -> ClientProbe:
 
 
 def _account(options: DoctorFlags, settings: Settings, *, asked: bool) -> "tuple[list[RegionFacts], list[Finding]]":
-    """What the account answered; nothing where it is not to be asked, which is said."""
+    """Return the answers of the account. With a skipped account, say so and return nothing."""
     wanted = options.account
     if wanted is None:
         asked = asked or options.record is not None or options.wait_s is not None

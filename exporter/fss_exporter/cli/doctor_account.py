@@ -1,4 +1,4 @@
-"""The account's part of `doctor`: who asks, which regions, and what they answer. It needs the OCI SDK."""
+"""The account's part of `doctor`: credentials, regions and their answers. The module needs the OCI SDK."""
 
 import time
 
@@ -17,11 +17,11 @@ from fss_exporter.settings import Settings
 
 
 def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:
-    """What the regions that are meant answered, and what is found about the account.
+    """Return the answers of the configured regions, and the findings about the account.
 
     Args:
-        settings: who asks, and what.
-        wait_seconds: how long to wait in each region for new minutes; 0 not to.
+        settings: credentials, regions and compartments.
+        wait_seconds: wait in each region for new minutes. 0 for no wait.
     """
     try:
         held = credentials_of(settings)

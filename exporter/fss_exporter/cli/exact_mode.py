@@ -1,4 +1,4 @@
-"""Exact mode as the flags of `serve` want it."""
+"""Exact mode with the flags of `serve`."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -17,17 +17,17 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A source of readings that has to be opened and closed, and the costs that go with its readings."""
+    """A source of readings with set-up and end, and the costs for the readings."""
 
     reader: ExactReader
     costs: CountedCosts
     required: bool
 
     def open(self) -> None:
-        """Set up; where it cannot be done, say so once or, if it is required, fail.
+        """Set up exact mode. After a failure, log once, or fail if exact mode is required.
 
         Raises:
-            UsageError: it is required and cannot be done.
+            UsageError: exact mode is required and impossible.
         """
         try:
             self.reader.open()
@@ -45,13 +45,13 @@ def exact(
     address_map: Mapping[str, str],
     overrides: CostOverrides = NO_OVERRIDES,
 ) -> Exact:
-    """Return the source that counts, around the one that reads mountstats.
+    """Return the counting source around the source of mountstats.
 
     Args:
         mode: `auto` or `on`.
-        read: one look at mountstats.
-        tracefs: where it is mounted; None for the usual places.
-        sysfs: where it is mounted.
+        read: reads mountstats once.
+        tracefs: mount point of tracefs. None for the usual places.
+        sysfs: mount point of sysfs.
         address_map: mount-target address by TLS forwarder address.
         overrides: measured costs in place of the white paper's table.
     """

@@ -110,21 +110,21 @@ def _text(source: str) -> str:
 
 
 def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | Ceilings | None:
-    """Return the ceilings of the flags; None for storage without any."""
+    """Return the ceilings of the flags. None for storage without ceilings."""
     if choice is not None:
         return choice.ceilings
     return None if shape == NO_SHAPE else own.limits
 
 
 def _hosts(reports: Sequence[Sequence[Job]]) -> int:
-    """Clients of the reports: hosts of client/server mode, else one for each report."""
+    """Return the clients of the reports: hosts of client/server mode, else a client for each report."""
     return sum(max(1, len({job.host for job in jobs if job.host})) for jobs in reports)
 
 
 def _groups(jobs: Sequence[Job], *, by_directory: bool) -> list[tuple[str, list[Job]]]:
     """Return jobs that ran at the same time against one mount target, with a name.
 
-    Groups of several reports with the same number ran at the same time, because all clients run the same job file.
+    Groups with equal numbers in several reports ran at the same time, because all clients run the same job file.
     """
     groups: dict[tuple[int, str], list[Job]] = defaultdict(list)
     for job in jobs:

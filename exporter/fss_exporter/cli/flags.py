@@ -14,7 +14,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _Flags = TypeVar("_Flags")
 
 CONFIGURATION = click.Path(path_type=Path, exists=True, dir_okay=False)
-"""A file that must be there when the command starts; click names the flag when it is not."""
+"""An existing file. click names the flag if the file is missing."""
 
 config_option = click.option(
     "--config.file",
@@ -91,7 +91,7 @@ _PATH: Final = click.Path(path_type=Path)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostFlags:
-    """The flags that say what is read of this host, and where."""
+    """The flags of this host's files and mounts."""
 
     procfs: Path = flag("--path.procfs", "Where procfs is mounted.", PROCFS, type=_PATH)
     pid: str = flag("--path.pid", "Process whose mounts are read: a number or self.", "1")

@@ -165,7 +165,7 @@ def _reports(options: IostatFlags, ceilings: Judge) -> Iterator[Report]:
 def _counted(
     source: Exact, interval: float, count: int | None, overrides: CostOverrides = NO_OVERRIDES
 ) -> Iterator[Report]:
-    """Reports of READs and WRITEs counted by size, until the command ends, however it ends."""
+    """Yield reports with READs and WRITEs counted by size, until the command ends in any way."""
     take_down_at_the_end(source.reader.close)
     source.open()
     return _local(source.reader.read, interval, count, source.costs, overrides)
@@ -243,14 +243,14 @@ def _local(
 
 
 def _could_be_counted(every: Traffic) -> tuple[str, ...]:
-    """What would bring the bounds together, where they are far apart."""
+    """Return advice on narrower bounds, if the bounds are far apart."""
     if every.iops is None or every.iops.upper <= _FAR_APART * every.iops.lower:
         return ()
     return (_COUNT_THEM,)
 
 
 def _estimated_seconds(counted: CountedCosts | None) -> float:
-    """How long READs and WRITEs were not counted by size; not a number without exact mode."""
+    """Return the seconds with estimated sizes of READs and WRITEs. Not a number without exact mode."""
     return math.nan if counted is None else sum(one.estimated for one in counted.totals.seconds.values())
 
 

@@ -23,7 +23,7 @@ _LARGEST_EDGE_SECONDS = edge_seconds(24)
 
 
 def requests_between(before: RequestTotals, after: RequestTotals) -> dict[str, CallsByEdge]:
-    """Return the requests between two looks by address and class; without addresses whose interval does not hold."""
+    """Return the requests between two looks by address and class. Addresses with an invalid interval are left out."""
     found: dict[str, Counter[float]] = {}
     for place, requests in after.requests.items():
         if after.active and place[0] not in after.paused:

@@ -1,4 +1,4 @@
-"""`iostat --by process`, `--by pod` and `--by unit`: who causes the load now, counted by the kernel while the command runs."""
+"""`iostat --by process`, `--by pod` and `--by unit`: show the present load by process, counted by the kernel."""
 
 import pwd
 import time

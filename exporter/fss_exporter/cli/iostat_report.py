@@ -47,8 +47,8 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ReportOrder:
-    """What is shown, in which order: one of `GROUPINGS`, one of `SORTS`, at most `limit` lines for a mount target, and bytes
-    per second of the host's network in each direction.
+    """Content and order of a report: one of `GROUPINGS`, one of `SORTS`, at most `limit` lines for a mount target, and bytes per
+    second of the host's network in each direction.
     """
 
     by: str
@@ -136,7 +136,7 @@ _COLUMNS = (
 
 
 def _network(report: Report, order: ReportOrder) -> Use | None:
-    """The share of the host's network that its mounts use. The busier direction counts."""
+    """Return the share of the host's network that the mounts use. The busier direction counts."""
     if order.client_bandwidth is None:
         return None
     every = together(report.traffic.values())
@@ -181,7 +181,7 @@ def _colour(ratio: float | None) -> str:
 
 
 def _limits(report: Report, ceilings: Judge, address: str) -> Limits | Ceilings:
-    """Return ceilings of what is behind an address."""
+    """Return the ceilings of the service behind an address."""
     return ceilings.of(next(key for key in report.traffic if key.address == address))
 
 
@@ -228,7 +228,7 @@ def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
 
 
 def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, Any]:
-    """Return one report for programs; every key names its unit, what is not known is null."""
+    """Return one report as a JSON document. Every key names the unit, and unknown values are null."""
     network = _network(report, order)
     return {
         "time": report.time and report.time.isoformat(timespec="milliseconds"),

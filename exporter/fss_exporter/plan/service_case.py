@@ -76,7 +76,7 @@ class ServiceCase:
 
     @property
     def clients_needed(self) -> int | None:
-        """Hosts for a rate, at what one client was seen to reach; None where nothing is known of one client."""
+        """Hosts for a rate, at what one client was seen to reach. None where nothing is known of one client."""
         kind = self.choice.kind
         return None if kind is None or self.load.is_job else clients_needed(self.wanted, kind)
 

@@ -29,7 +29,7 @@ class _Known:
     ranges: dict[str, tuple[int, int]] | None = None
 
     def holds(self, before: ByProcedure, after: ByProcedure) -> bool:
-        """Narrow the ranges by one look; False where one becomes empty."""
+        """Narrow the ranges by one look. False where one becomes empty."""
         fits, ranges = True, {}
         for procedure in before.keys() | after.keys() | self.counted.keys():
             table = self.counted[procedure]

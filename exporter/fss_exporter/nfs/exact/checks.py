@@ -26,7 +26,7 @@ class Gap:
     owed: int | None = None
 
     def holds(self, tables: int, mountstats: int) -> bool:
-        """Take in one interval; False where timing does not explain the gap. The gap then begins at zero."""
+        """Take in one interval. False where timing does not explain the gap. The gap then begins at zero."""
         if self.owed is None:
             self.owed = mountstats
         self.ahead += tables - mountstats
@@ -65,7 +65,7 @@ class Agreement:
             transfers: by operation and `major:minor`, as the tables have them.
 
         Returns:
-            by `major:minor`, the check that did not hold; those that hold are left out.
+            by `major:minor`, the check that did not hold. Those that hold are left out.
         """
         failed: dict[str, str] = {}
         seen: dict[str, _Seen] = {}

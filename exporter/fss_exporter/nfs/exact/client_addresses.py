@@ -48,11 +48,11 @@ class ClientAddresses:
             self.of(client)
 
     def alive(self) -> frozenset[str]:
-        """The clients of this moment; empty where sysfs does not have them."""
+        """The clients of this moment. Empty where sysfs does not have them."""
         return frozenset(folder.name.removeprefix("clnt-") for folder in self._clients.glob("clnt-*"))
 
     def of(self, client: str) -> str:
-        """Address of the server; empty if it is not known."""
+        """Address of the server. Empty if it is not known."""
         if client not in self._known:
             address = self._looked_up(client)
             if not address:

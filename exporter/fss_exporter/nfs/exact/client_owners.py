@@ -28,7 +28,7 @@ class Owners:
 
 
 def superblock_clients(sysfs: Path) -> dict[str, str]:
-    """`major:minor` of a superblock by the number of its RPC client; empty on kernels without these links."""
+    """`major:minor` of a superblock by the number of its RPC client. Empty on kernels without these links."""
     found = {}
     for link in (sysfs / "fs" / "nfs").glob("*:*/nfs_client"):
         try:
@@ -78,7 +78,7 @@ def possible_owners(
         lived: whether a client of this number may have lived at the last look.
 
     Returns:
-        The owner, None where it is nobody known; and the addresses between which it cannot be told, empty where it can.
+        The owner, None where it is nobody known. And the addresses between which it cannot be told, empty where it can.
     """
     old, new = before.of.get(client), now.of.get(client)
     addresses = born | ({new.address} if new else frozenset())

@@ -37,7 +37,7 @@ _NO_ADVANCE = _Advance()
 
 
 class CountedCosts:
-    """Costs from the counts of the last reading; estimates where a superblock could not be counted.
+    """Costs from the counts of the last reading. Estimates where a superblock could not be counted.
 
     Args:
         last_counts: the counts that belong to the reading that the accounts add.
@@ -68,7 +68,7 @@ class CountedCosts:
             self._advances.clear()
 
     def cost(self, change: TransferChange) -> Bounds:
-        """The estimate; no cost where the superblock was counted, since `end` tells the counted cost."""
+        """The estimate. No cost where the superblock was counted, since `end` tells the counted cost."""
         transfer = (change.superblock, change.operation)
         if change.superblock in self._counts.superblocks:
             self._changes[transfer] = change
@@ -80,7 +80,7 @@ class CountedCosts:
         return cost
 
     def end(self, mounts: Mapping[str, SeriesKey], seconds: float) -> Iterable[tuple[str, str, Bounds]]:
-        """Counted costs; the counts are added to the totals of exact mode."""
+        """Counted costs. The counts are added to the totals of exact mode."""
         counted = [
             (number, operation, self._counted(number, operation, by_superblock.get(number, NO_TRANSFERS)))
             for number in mounts

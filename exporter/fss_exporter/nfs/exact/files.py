@@ -30,7 +30,7 @@ class Files:
         path.mkdir()
 
     def rmdir(self, path: Path) -> None:
-        """Remove an instance; EBUSY while any of its files is open."""
+        """Remove an instance. EBUSY while any of its files is open."""
         path.rmdir()
 
     def write(self, path: Path, text: str) -> None:

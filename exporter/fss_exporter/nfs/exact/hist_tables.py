@@ -1,7 +1,7 @@
 """The text of a `hist` file: tables of counters, and what was added to them between two looks.
 
 Layout: Linux Documentation/trace/histogram.rst and kernel/trace/trace_events_hist.c (6.12). A file holds one table for
-each `hist` trigger of its event. The kernel never removes a row and never lowers a count; a lower count means a new table.
+each `hist` trigger of its event. The kernel never removes a row and never lowers a count. A lower count means a new table.
 """
 
 from collections.abc import Iterator, Mapping
@@ -101,7 +101,7 @@ class TableWasReplaced(Exception):
 
 
 def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow]) -> Iterator[tuple[Key, HistRow]]:
-    """What was added to each row that has moved; counters are 64 bits wide and begin again behind the last.
+    """What was added to each row that has moved. Counters are 64 bits wide and begin again behind the last.
 
     Raises:
         TableWasReplaced: a row went back or is gone.

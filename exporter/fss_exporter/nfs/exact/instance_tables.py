@@ -80,7 +80,7 @@ class InstanceTables:
         self._expected.append((event, condition))
 
     def try_to_add(self, event: str, triggers: Mapping[str, str], otherwise: str) -> bool:
-        """Set triggers of an event by condition that the others can do without; `otherwise` goes to the log."""
+        """Set triggers of an event by condition that the others can do without. `otherwise` goes to the log."""
         try:
             for condition, trigger in triggers.items():
                 self.add(event, condition, trigger)

@@ -59,7 +59,7 @@ class TablesInterval:
         return found
 
     def calls(self, addresses: ClientAddresses) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
-        """Lock calls and NFSACL calls; None where they are not counted.
+        """Lock calls and NFSACL calls. None where they are not counted.
 
         Raises:
             Lost: a table was replaced, or had no room.
@@ -92,7 +92,7 @@ def sort(
         transfers: by operation and device number.
         reading: of mountstats, taken just before.
         known: whether a `major:minor` was that of a priced superblock at the last look.
-        carried: what an earlier look could not tell of, because the record was unread; it is taken in.
+        carried: what an earlier look could not tell of, because the record was unread. It is taken in.
     """
     numbers = {device_of(number): number for number in reading.present}
     mine = priced(reading)

@@ -62,7 +62,7 @@ def attributed(
         requests: of the interval.
         owners: at the last look and at this one.
         born: addresses of the clients born in between, by number.
-        alive: numbers of the clients that lived at the last look; None where that is not known.
+        alive: numbers of the clients that lived at the last look. None where that is not known.
     """
     before, now = owners
     result = Attributed()

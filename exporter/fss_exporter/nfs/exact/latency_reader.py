@@ -45,7 +45,7 @@ class LatencyReader:
         loop: the background loop, with its heartbeat.
 
     Args:
-        read: one look at mountstats; raises SourceError.
+        read: one look at mountstats. Raises SourceError.
         places: where tracefs may be mounted.
         sysfs: where sysfs is mounted.
         address_map: mount-target address by TLS forwarder address.
@@ -211,7 +211,7 @@ class LatencyReader:
             self._end()
 
     def _begin(self) -> bool:
-        """Set the triggers; False where that cannot be done now."""
+        """Set the triggers. False where that cannot be done now."""
         try:
             with signals_held():
                 root = find(self._places, self._files)

@@ -48,7 +48,7 @@ class RequestTotals:
 
         Args:
             added: of the interval.
-            paused: addresses that the interval could not be counted for; what was added of them is left out.
+            paused: addresses that the interval could not be counted for. What was added of them is left out.
             failed: a check for each failure.
         """
         requests = dict(self.requests)

@@ -42,7 +42,7 @@ class ExactReader:
         loop: guards the looks at the tables, which run in the loop that reads mountstats, and has their heartbeat.
 
     Args:
-        read: one look at mountstats; raises SourceError.
+        read: one look at mountstats. Raises SourceError.
         places: where tracefs may be mounted.
         sysfs: where sysfs is mounted.
         address_map: mount-target address by TLS forwarder address.
@@ -82,7 +82,7 @@ class ExactReader:
         """Set up what can be set up now.
 
         Raises:
-            Unavailable: it cannot be done here; a client that has not mounted anything yet is no reason.
+            Unavailable: it cannot be done here. A client that has not mounted anything yet is no reason.
         """
         try:
             self._begin()
@@ -106,7 +106,7 @@ class ExactReader:
                 self._session = None
 
     def read(self) -> Reading:
-        """One look at mountstats and the tables; `counts` has what the tables counted since the last one.
+        """One look at mountstats and the tables. `counts` has what the tables counted since the last one.
 
         Raises:
             SourceError: mountstats cannot be read.
@@ -144,7 +144,7 @@ class ExactReader:
         self.counts = Counts(failed=failed, active=active)
 
     def _say(self, lost: Lost) -> None:
-        """Log it; of looks that cannot be read one after another, the first."""
+        """Log it. Of looks that cannot be read one after another, the first."""
         self._unreadable = self._unreadable + 1 if lost.check == UNREADABLE else 0
         if self._unreadable <= 1:
             log.warning("this interval is estimated, not counted: %s", lost)

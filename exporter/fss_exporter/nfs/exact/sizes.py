@@ -2,7 +2,7 @@
 
 Two forms. *Buckets*: two tables split the requests into whole multiples of 32 KiB and all others, each by 32 KiB class, so
 every request lands in exactly one row and its blocks are known. *Ladder*, for kernels without `.buckets` (before 5.15): one
-table for each bit of the size above 32 KiB, whose counts add up to the blocks; the distribution stays unknown.
+table for each bit of the size above 32 KiB, whose counts add up to the blocks. The distribution stays unknown.
 """
 
 from collections import defaultdict

@@ -76,7 +76,7 @@ def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
 
 
 def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
-    """Size in bytes of each field of an event; empty where the kernel has no such event.
+    """Size in bytes of each field of an event. Empty where the kernel has no such event.
 
     Args:
         root: where tracefs is mounted.
@@ -164,7 +164,7 @@ class Instance:
         files: how the kernel's files are reached.
 
     Raises:
-        Unavailable: it cannot be made; one that a dead agent left behind is removed first, a living one's is not.
+        Unavailable: it cannot be made. One that a dead agent left behind is removed first, a living one's is not.
     """
 
     def __init__(self, root: Path, name: str, files: Files = FILES) -> None:
@@ -217,7 +217,7 @@ class Instance:
             self._files.clear(self.path / "events" / event / "trigger")
 
     def remove(self) -> None:
-        """Close everything and remove the instance with its triggers; nothing happens if it is gone."""
+        """Close everything and remove the instance with its triggers. Nothing happens if it is gone."""
         for handle in self._open.values():
             self._files.close(handle)
         self._open.clear()

@@ -1,1 +1,1 @@
-"""Which processes cause the load of each mount target, from `hist` triggers that count by thread."""
+"""Find the processes behind the load of each mount target, with `hist` triggers that count by thread."""

@@ -1,11 +1,11 @@
-"""From what the tables of threads counted in one look to the load of each thread.
+"""Assign the counts of one look at the tables to threads.
 
 A thread that reads, or that writes with O_DIRECT or O_SYNC, sends its own calls. Workers of the kernel send delayed
 write-back, RENAME and the OPEN of NFSv4. Other tables then name the process behind the worker: a *claim*. Unclaimed work
 stays with the kernel, unclaimed write-back with the unknown writer.
 
-A process may call itself kworker too. The name decides only what can be claimed. Whether a thread is the kernel's is for
-`identities.py` to say.
+A process may also have the name kworker. The name only decides whether work can be claimed. `identities.py` decides
+whether a thread belongs to the kernel.
 """
 
 from collections import Counter, defaultdict
@@ -32,7 +32,7 @@ CallsBy = Counter[tuple[Place, Thread, str]]
 
 @dataclass(slots=True)
 class Counted:
-    """What the tables counted since the last look."""
+    """Counts of the tables since the last look."""
 
     reads: TransfersBy = field(default_factory=dict)  # READs by the thread that sent the call
     writes: TransfersBy = field(default_factory=dict)  # WRITEs by the thread that sent the call
@@ -43,21 +43,21 @@ class Counted:
 
 
 class Unclaimed(Generic[Key]):
-    """What workers did and what no process has claimed.
+    """Work of the kernel's workers that no process has claimed.
 
-    The tables of one look are read one after another. So a claim can be seen one look before the work. Work stays open until
-    the claims of the next look are known, and a claim ahead of the work waits for the work.
+    The tables of a look are read one after another, so a claim can appear one look before the work. Work stays open until the
+    claims of the next look, and a claim ahead of the work waits for the work.
     """
 
     def __init__(self) -> None:
         self._open: Counter[Key] = Counter()
 
     def settle(self, done: Mapping[Key, int], claimed: Mapping[Key, int]) -> Counter[Key]:
-        """Take in one look.
+        """Settle one look.
 
         Args:
-            done: by workers since the last look.
-            claimed: by processes since the last look.
+            done: work of the workers since the last look.
+            claimed: claims of processes since the last look.
 
         Returns:
             work of earlier looks that no process has claimed.
@@ -77,7 +77,7 @@ class Attribution:
         self._calls: Unclaimed[tuple[Place, str]] = Unclaimed()
 
     def loads(self, counted: Counted) -> dict[tuple[Place, Thread], ThreadLoad]:
-        """Loads of one look. Work that may still be claimed comes with the next look."""
+        """Return the loads of one look. Work with a possible later claim comes with the next look."""
         result: dict[tuple[Place, Thread], ThreadLoad] = defaultdict(ThreadLoad)
         for (place, thread), reads in counted.reads.items():
             load = result[place, thread]
@@ -92,7 +92,7 @@ class Attribution:
         return dict(result)
 
     def _unknown(self, counted: Counted) -> TransfersBy:
-        """Write-back of earlier looks that no process has claimed."""
+        """Return write-back of earlier looks that no process has claimed."""
         done = _blocks((place, one) for (place, thread), one in counted.writes.items() if thread.is_worker)
         left = self._writes.settle(done, _blocks((place, one) for (place, _), one in counted.joined.items()))
         sizes: dict[Place, dict[int, int]] = defaultdict(dict)
@@ -101,7 +101,7 @@ class Attribution:
         return {(place, UNKNOWN_WRITER): _transfers(by_blocks) for place, by_blocks in sizes.items()}
 
     def _left(self, counted: Counted) -> CallsBy:
-        """Calls of workers of earlier looks that no process has claimed."""
+        """Return calls of workers from earlier looks that no process has claimed."""
         done: Counter[tuple[Place, str]] = Counter()
         for (place, thread, procedure), count in counted.calls.items():
             if thread.is_worker and procedure in CLAIMED:
@@ -118,7 +118,7 @@ def _own(writes: TransfersBy) -> TransfersBy:
 
 
 def _waited_for(calls: CallsBy) -> CallsBy:
-    """Calls without those counted by size and those that may be claimed."""
+    """Return calls without calls counted by size and without calls that a process may claim."""
     result: CallsBy = Counter()
     for (place, thread, procedure), count in calls.items():
         if procedure not in _BY_SIZE and not (thread.is_worker and procedure in CLAIMED):
@@ -127,12 +127,12 @@ def _waited_for(calls: CallsBy) -> CallsBy:
 
 
 def _claims(counted: Counted) -> CallsBy:
-    """Claims without the calls that the thread itself waited for: another kernel might not leave these to a worker."""
+    """Return claims without calls of the thread itself, because another kernel may not use a worker for such calls."""
     return +(counted.claims - Counter({key: counted.calls[key] for key in counted.claims}))
 
 
 def _blocks(transfers: Iterable[tuple[Place, CountedTransfers]]) -> Counter[tuple[Place, int]]:
-    """Transfers by place and the blocks that each starts, with the payload of all."""
+    """Return transfers by place with the blocks of each transfer, and the payload of all."""
     result: Counter[tuple[Place, int]] = Counter()
     for place, one in transfers:
         result[place, _PAYLOAD] += one.payload_bytes

@@ -25,7 +25,7 @@ _SYSTEMD: Final = "name=systemd"
 
 
 class Group(NamedTuple):
-    """What the control group of a thread says."""
+    """The pod or unit of a control group."""
 
     pod_uid: str = ""  # of the Kubernetes pod, with dashes; empty outside of pods
     unit: str = ""  # systemd unit, slice of a user, or container; empty in pods and for the kernel's threads
@@ -35,7 +35,7 @@ NO_GROUP: Final = Group()
 
 
 def group_of(text: str) -> Group:
-    """The group that a `/proc/PID/cgroup` file names, of cgroup v1 or v2."""
+    """Return the group in a `/proc/PID/cgroup` file, of cgroup v1 or v2."""
     paths = dict(_paths(text))
     for path in paths.values():
         pod = None if "/user.slice/" in path else _POD.search(path)
@@ -52,7 +52,7 @@ def _paths(text: str) -> list[tuple[str, str]]:
 
 
 def _unit(path: str) -> str:
-    """The unit of a path, with a `*` where a name has a number that no other run will have again."""
+    """Return the unit of a path, with `*` in place of a number that belongs to a single run."""
     if user := _USER.search(path):
         return user[1]
     if unit := _UNIT.search(path):

@@ -1,4 +1,4 @@
-"""The tables of one event, look after look: what was added, and how full the tables are."""
+"""The tables of one event: growth since the last look, and fullness."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -55,10 +55,10 @@ class EventTables:
         self._last: Mapping[str, ThreadTable] = {}
 
     def added(self) -> dict[str, Added]:
-        """Rows that have grown since the last look, by condition. The first look has everything since the start.
+        """Return rows with growth since the last look, by condition. The first look returns everything since the start.
 
         Raises:
-            Trouble: the tables cannot be read, or are others than at the last look.
+            Trouble: the tables are unreadable, or were replaced since the last look.
         """
         now = self._look()
         try:

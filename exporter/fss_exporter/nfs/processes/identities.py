@@ -1,7 +1,7 @@
-"""From a thread of the kernel's tables to the process, its pod or unit, and its user: one look at `/proc`.
+"""Find process, pod or unit, and user of a thread in the kernel's tables, with one look at `/proc`.
 
-Thread numbers are used again, and a row of the kernel keeps the name of the first thread with the number. So a look is kept
-with the start time of the thread. A thread that is gone before the first look keeps the name in the row, up to 15 bytes.
+The kernel uses thread numbers again, and a row keeps the name of the first thread with the number. So a look is kept
+with the start time of the thread. A thread that ended before the first look keeps the row's name, up to 15 bytes.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _RESERVED: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name, "other"))
 
 
 class Identity(NamedTuple):
-    """What a load is counted under."""
+    """The identity for counting a load."""
 
     process: str  # name of the process, of a thread whose process is gone the name of the thread
     namespace: str = ""  # of the pod; empty outside of pods
@@ -29,7 +29,7 @@ class Identity(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """One thread as `/proc` showed it."""
+    """One thread as in `/proc`."""
 
     identity: Identity  # of the thread
     user: int | None  # number of the user; None where the thread was gone
@@ -37,14 +37,14 @@ class Seen(NamedTuple):
 
 
 class Identities:
-    """Identities of threads, remembered for as long as the tables name them.
+    """Identities of threads, remembered while the tables name the threads.
 
     Args:
-        procfs: where procfs is mounted, with the host's processes.
+        procfs: mount point of procfs with the host's processes.
         pods: names of pods.
 
     Attributes:
-        is_readable: whether the last look could read the process with number 1, which always lives.
+        is_readable: whether the last look could read process 1, which always lives.
     """
 
     def __init__(self, procfs: Path, pods: Pods) -> None:
@@ -54,7 +54,7 @@ class Identities:
         self._seen: dict[Thread, Seen] = {}
 
     def look(self, threads: Iterable[Thread]) -> dict[Thread, Seen]:
-        """The identity of each thread that was busy since the last look."""
+        """Return the identity of each thread with load since the last look."""
         self._pods.begin()
         self.is_readable = self._stat("1") is not None
         found = {thread: self._of(thread) for thread in threads}
@@ -105,7 +105,7 @@ class _Stat(NamedTuple):
 
 
 def _parsed(text: str) -> _Stat | None:
-    """The fields of `/proc/PID/stat` (proc(5)). The name stands in parentheses and may hold any of them."""
+    """Parse the fields of `/proc/PID/stat` (proc(5)). The name is in parentheses and may contain parentheses."""
     _, _, rest = text.partition("(")
     name, parenthesis, after = rest.rpartition(")")
     fields = after.split()
@@ -115,5 +115,5 @@ def _parsed(text: str) -> _Stat | None:
 
 
 def shown(name: str) -> str:
-    """The name of a process as a label: one that looks like a row of our own is marked."""
+    """Return the name of a process as a label. A name that looks like a row of the exporter gets a mark."""
     return f"{name} (process)" if name in _RESERVED else name

@@ -1,4 +1,4 @@
-"""What a thread asked of a mount target in one interval, and what the load costs there."""
+"""The load of a thread on a mount target in one interval, and the cost."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ UNKNOWN_WRITER: Final = Thread(0, "unknown writer")  # Write-back whose author n
 
 
 class Place(NamedTuple):
-    """What a load goes to."""
+    """The target of a load."""
 
     address: str  # of the mount target
     version: int  # of NFS, 3 or 4
@@ -57,12 +57,12 @@ class Places:
             self._by_address.setdefault((place.address, version), place)
 
     def of(self, address: str, version: int) -> Place | None:
-        """The place of the calls of one NFS version to an address; None where no mount is there."""
+        """Return the place of an NFS version's calls to an address. None without a mount."""
         return self._by_address.get((address, version))
 
     @property
     def priced(self) -> dict[str, bool]:
-        """The address of every mount, and whether a service there publishes what operations cost."""
+        """The address of every mount, and whether the service publishes the cost of operations."""
         found: dict[str, bool] = {}
         for (address, _), place in self._by_address.items():
             found[address] = found.get(address, False) or place.rule != "unknown"
@@ -71,7 +71,7 @@ class Places:
 
 @dataclass(slots=True)
 class ThreadLoad:
-    """What was asked for in one interval."""
+    """Calls and bytes of a thread in one interval."""
 
     reads: CountedTransfers = NO_TRANSFERS  # READs with their requested sizes
     writes: CountedTransfers = NO_TRANSFERS  # WRITEs with their sizes
@@ -83,10 +83,10 @@ class ThreadLoad:
         return self.reads.operations + self.writes.operations + self.calls.total()
 
     def cost(self, rule: CostRule, overrides: CostOverrides = NO_OVERRIDES) -> float | None:
-        """Mount-target I/O operations; None where the service publishes no cost.
+        """Return mount-target I/O operations. None if the service publishes no cost.
 
         Args:
-            rule: of the service.
+            rule: cost rule of the service.
             overrides: measured costs in place of the white paper's table.
         """
         if rule == "unknown":

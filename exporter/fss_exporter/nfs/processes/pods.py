@@ -38,7 +38,7 @@ class Pods:
         self._missing.clear()
 
     def of(self, uid: str) -> Pod:
-        """Namespace and name; the uid in place of the name where the folder does not have the pod."""
+        """Namespace and name. The uid in place of the name where the folder does not have the pod."""
         if uid not in self._names and uid not in self._missing:
             self._look()
             self._missing.add(uid)

@@ -1,4 +1,4 @@
-"""The loop that counts the load of each process, and its metric families."""
+"""The loop that counts the load of each process, and the metric families."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ class ProcessReader:
     Args:
         counting: the tables.
         most: processes of each address with series of their own.
-        reading: the last reading of mountstats; None while mountstats cannot be read.
+        reading: the last reading of mountstats. None while mountstats cannot be read.
         zero_answers: answers in which a new process shows zeros, as many as servers scrape this agent.
         clock: a monotonic clock, seconds.
 
@@ -52,7 +52,7 @@ class ProcessReader:
         self.loop.start()
 
     def stop(self) -> None:
-        """Stop looking and remove the triggers. A look that is under way sets none again."""
+        """Stop the loop and remove the triggers. A look in progress sets no trigger again."""
         self.loop.stop()
         with self._round_lock:
             self._stopped = True

@@ -32,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 READS, WRITES, CALLS, CLIENTS, DIRTIERS, WRITERS = "reads", "writes", "calls", "clients", "dirtiers", "writers"
 PARTS_WITHOUT_JOIN: Final = (READS, WRITES, CALLS, *triggers.CLAIMED_BY, CLIENTS)
 PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
-"""Where one part fails, the others go on. A part with the name of a call gives this call back to the process."""
+"""Parts that fail separately. A part with the name of a call gives the call back to the process."""
 
 REFUSED: Final = "refused"
 FULL_SHARE: Final = 0.8  # The kernel never frees a row, so tables are made anew from this share of their size on
@@ -127,10 +127,10 @@ class ProcessSession:
             self.refused[WRITERS] = self.refused[DIRTIERS]
 
     def look(self, places: Places) -> Counted:
-        """What was counted since the last look. Claims are read before the work, so that no work lacks a claim.
+        """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim.
 
         Args:
-            places: of the mounts.
+            places: places of the mounts.
         """
         self.troubles = {}
         device = places.by_device.get
@@ -145,7 +145,7 @@ class ProcessSession:
         return counted
 
     def _try(self, part: str, read: Callable[[EventTables], Found]) -> Found | None:
-        """What a part tells; None with an entry in `troubles` where it tells nothing."""
+        """Return the result of a part. After a failure return None and add to `troubles`."""
         tables = self._tables.get(part)
         if tables is None:
             return None
@@ -186,7 +186,9 @@ class ProcessSession:
         return GONE in self.troubles.values() or self._has_too_many_files()
 
     def _has_too_many_files(self) -> bool:
-        """Reads the large tables of the join, so not at every look."""
+        """Whether the large tables of the join are nearly full. The check is expensive, so not every look runs the
+        check.
+        """
         if self._join is None or self._looks % _LOOKS_AT_FILES:
             return False
         try:

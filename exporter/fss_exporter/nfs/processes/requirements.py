@@ -1,4 +1,4 @@
-"""What the counting by process needs of a kernel, found by looking only."""
+"""Check the kernel's requirements for counting by process, without setting a trigger."""
 
 from pathlib import Path
 from typing import Final
@@ -42,7 +42,7 @@ def missing(root: Path, files: Files = FILES) -> dict[str, str]:
 
 
 def _no_join(root: Path, files: Files) -> str:
-    """Why delayed write-back cannot be given back to the writer; empty if it can."""
+    """Return the reason why delayed write-back cannot be given back to the writer, or an empty text."""
     try:
         if not any(files.is_there(root / "events" / event) for event in triggers.DIRTIED):
             return _NO_EVENT.format(triggers.DIRTIED[0])

@@ -1,8 +1,8 @@
-"""`hist` tables whose rows name threads. The name of a thread is hostile text, so no row is found by its line.
+"""Parse `hist` tables whose rows name threads. The name of a thread is hostile text, so the parser never splits lines.
 
-A process chooses its own name: up to 15 bytes, with newlines, braces or bytes that are no UTF-8. The kernel prints the name
-in a field of 16 bytes (`%-16s[%10llu]`, kernel/trace/trace_events_hist.c of Linux 6.1 to 6.12). So the parser knows the
-length of every row, reads one row behind the other, and never splits the text.
+A process chooses its own name: up to 15 bytes, with newlines, braces or invalid UTF-8. The kernel prints the name in a
+field of 16 bytes (`%-16s[%10llu]`, kernel/trace/trace_events_hist.c of Linux 6.1 to 6.12). So the parser knows the length of
+every row, and reads row after row by length.
 """
 
 import re
@@ -75,7 +75,7 @@ def _rows(pattern: re.Pattern[bytes], raw: bytes, at: int) -> tuple[dict[Key, Hi
 
 
 def _text(part: bytes) -> str:
-    """One element of a key. Padding goes, and bytes that are no UTF-8 become their replacement character."""
+    """Return one element of a key without padding. A replacement character stands for invalid UTF-8."""
     return part.rstrip(b" ").decode("utf-8", "replace")
 
 
@@ -86,7 +86,7 @@ def _end(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
 
 @cache
 def _row_pattern(keys: str) -> re.Pattern[bytes]:
-    """What a row of a table with these keys looks like."""
+    """Return the pattern of a row with these keys."""
     inside = b", ".join(_form(name) % re.escape(name.partition(".")[0].encode()) for name in keys.split(","))
     return re.compile(rb"\{ " + inside + _VALUES, re.DOTALL)
 

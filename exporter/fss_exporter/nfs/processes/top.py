@@ -1,13 +1,13 @@
-"""The processes that cost an address most, in a bounded number of series, now and over time.
+"""The processes with the highest cost of each address, in a bounded number of series, now and over time.
 
 Each address has N rows and the row `other`. Three rules keep every counter growing and `increase()` right:
 
-- A process enters where a row is free, or where it costs twice as much as the cheapest row. The new row starts at 0.
-- A row leaves after an hour without load, or for a dearer process. At most N rows an hour leave for a dearer process.
-- The counts of a row that leaves are gone with the series. They never move to `other`, because a server has seen them
-  already, and a jump of `other` would count them twice.
+- A process enters if a row is free, or if the process costs twice as much as the cheapest row. The new row starts at 0.
+- A row leaves after an hour without load, or for a more expensive process. At most N rows an hour leave for another process.
+- The counts of a leaving row end with the series. The counts never move to `other`, because a server has already seen the
+  counts, and a jump of `other` would count them twice.
 
-So rates and increases over all rows of an address are those of the address. The sum of the counters themselves means nothing.
+So rates and increases over all rows of an address are right for the address. The sum of the counters has no meaning.
 """
 
 from collections.abc import Collection, Mapping
@@ -46,7 +46,7 @@ class Amount(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """What the order of the rows goes by: the cost, or the calls where the service publishes no cost."""
+        """Return the sort value of a row: the cost, or the calls if the service publishes no cost."""
         return self.io_operations or float(self.operations)
 
 
@@ -55,7 +55,7 @@ NO_AMOUNT: Final = Amount()
 
 @dataclass(slots=True)
 class TopRow:
-    """A process with series of its own."""
+    """A process with its own series."""
 
     total: Amount  # since the row began
     weight: float
@@ -91,11 +91,11 @@ class TopProcesses:
         self._at: float | None = None
 
     def add(self, loads: Mapping[str, Mapping[Identity, Amount]], priced: Mapping[str, bool], now: float) -> None:
-        """Take in one interval.
+        """Add one interval.
 
         Args:
-            loads: by address and identity.
-            priced: the addresses of all mounts, and whether their service publishes costs.
+            loads: loads by address and identity.
+            priced: addresses of all mounts, and whether the service publishes costs.
             now: monotonic seconds.
         """
         seconds = 0.0 if self._at is None else now - self._at
@@ -141,7 +141,7 @@ class TopProcesses:
             del one.outsiders[who]
 
     def _has_place(self, one: Address, weight: float) -> bool:
-        """Whether a process enters; the cheapest row makes place for a much dearer process."""
+        """Whether a process enters. The cheapest row leaves for a process with twice the cost."""
         if len(one.rows) < self._most:
             return True
         cheapest = min(one.rows, key=lambda name: one.rows[name].weight)

@@ -1,7 +1,7 @@
-"""The triggers that count by thread. Every form was tried on Linux 6.1 and 6.12; docs/cost-model.md says what each costs.
+"""The triggers that count by thread. Every form was tried on Linux 6.1 and 6.12. docs/cost-model.md lists the cost of each.
 
-A trigger counts READs and WRITEs by device, thread and class of sizes, in two tables as `sizes.py` of exact mode explains.
-Others count calls by RPC client, thread and procedure, and what a worker of the kernel will carry out for a thread.
+A trigger counts READs and WRITEs by device, thread and size class, in two tables as in `sizes.py` of exact mode. Other
+triggers count calls by RPC client, thread and procedure, and calls that a worker of the kernel carries out for a thread.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def conditions(size: str) -> dict[bool, str]:
 
 
 def by_size(rows: int) -> dict[str, str]:
-    """READs or WRITEs by thread: triggers by condition, for tables of that many rows."""
+    """Return triggers for READs or WRITEs by thread, by condition, for tables with this number of rows."""
     keys = f"dev,common_pid.execname,count.buckets={BLOCK_BYTES}"
     return {one: f"hist:keys={keys}:vals=count:size={rows} if {one}" for one in conditions("count").values()}
 
@@ -58,21 +58,21 @@ def claims(rows: int) -> dict[str, str]:
 
 
 def dirtiers(rows: int) -> dict[str, str]:
-    """Threads that dirtied pages likewise, the names among them."""
+    """Return the trigger for threads that dirtied pages, with names."""
     return {NOT_A_DISK: f"hist:keys=name,common_pid.execname:size={rows} if {NOT_A_DISK}"}
 
 
 def remembered(rows: int) -> dict[str, str]:
-    """The last thread that dirtied each file."""
+    """Return the trigger that remembers the last thread that dirtied each file."""
     return {NOT_A_DISK: f"hist:keys=ino:wpid=common_pid:size={rows} if {NOT_A_DISK}"}
 
 
 def handed_over(rows: int, dirtied: str, joint: str) -> dict[str, str]:
-    """WRITEs of workers, joined with the thread that dirtied the file.
+    """Return the trigger that joins WRITEs of workers with the thread that dirtied the file.
 
     Args:
-        rows: of the table.
-        dirtied: the event that remembers the thread.
+        rows: rows of the table.
+        dirtied: event that remembers the thread.
         joint: name of the synthetic event.
     """
     action = f"onmatch({dirtied.replace('/', '.')}).trace({joint},fileid,$wpid,$c,$d)"

@@ -1,8 +1,8 @@
-"""The join that names the writer behind delayed write-back. It needs an instance of its own and a synthetic event.
+"""The join that names the writer behind delayed write-back, with its own instance and a synthetic event.
 
 One trigger remembers the last thread that dirtied each file. A second trigger sees a worker of the kernel send a WRITE of the
-file and hands both to the synthetic event. The tables of files are large, so they are apart from the tables of each look.
-Synthetic events are of the whole machine, so each program has a name of its own.
+file and passes both to the synthetic event. The tables of files are large, so the tables have a separate instance.
+Synthetic events exist once in the whole machine, so each program uses another name.
 """
 
 import errno
@@ -68,10 +68,10 @@ class WriteBackJoin:
                 raise
 
     def is_full(self, share: float) -> bool:
-        """Whether the tables of files are fuller than a share, so that new files lose their writer. Reads large tables.
+        """Whether the tables of files are fuller than a share, so that new files lose their writer. The check reads large tables.
 
         Raises:
-            Trouble: a table cannot be read.
+            Trouble: a table is unreadable.
         """
         for one in self._by_file:
             one.added()

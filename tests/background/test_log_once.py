@@ -1,22 +1,15 @@
 import logging
 
 import pytest
+from tests.clock import Clock
 
 from fss_exporter.log_once import LogOnce
 
 LOG = logging.getLogger("test.log_once")
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_one_kind_is_logged_once_a_period_with_a_count(caplog: pytest.LogCaptureFixture) -> None:
-    clock = Clock()
+    clock = Clock(0.0)
     once = LogOnce(LOG, period_seconds=60, clock=clock)
 
     for _ in range(3):

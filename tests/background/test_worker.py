@@ -3,17 +3,10 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from tests.clock import Clock
 
 from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Worker, stalled_loops
 from fss_exporter.errors import SourceError
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def worker_of(run_round: Callable[[], None], clock: Clock, interval: float = 1.0) -> Worker:
@@ -36,7 +29,7 @@ class Round:
 
 
 def test_a_round_without_error_is_a_success_with_its_time() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     worker = worker_of(Round(), clock)
 
     worker.run_once()
@@ -48,7 +41,7 @@ def test_a_round_without_error_is_a_success_with_its_time() -> None:
 
 @pytest.mark.parametrize("error", [ValueError("4301 digits"), KeyError("x"), RecursionError(), MemoryError()])
 def test_an_unexpected_error_costs_one_round_and_is_counted(error: Exception) -> None:
-    run_round, clock = Round(), Clock()
+    run_round, clock = Round(), Clock(100.0)
     worker = worker_of(run_round, clock)
     run_round.error = error
 
@@ -63,7 +56,7 @@ def test_an_unexpected_error_costs_one_round_and_is_counted(error: Exception) ->
 def test_the_traceback_is_logged_once_and_then_the_recovery(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     run_round = Round()
-    worker = worker_of(run_round, Clock())
+    worker = worker_of(run_round, Clock(100.0))
     run_round.error = ValueError("a number of 4301 digits")
 
     worker.run_once()
@@ -78,7 +71,7 @@ def test_the_traceback_is_logged_once_and_then_the_recovery(caplog: pytest.LogCa
 
 
 def test_a_source_that_cannot_be_read_is_no_unexpected_error() -> None:
-    run_round, clock = Round(), Clock()
+    run_round, clock = Round(), Clock(100.0)
     worker = worker_of(run_round, clock)
     run_round.error = SourceError("no such file")
     clock.now += 60
@@ -91,7 +84,7 @@ def test_a_source_that_cannot_be_read_is_no_unexpected_error() -> None:
 
 @pytest.mark.parametrize(("interval", "allowed"), [(1.0, 10.0), (60.0, 600.0), (0.1, 10.0)])
 def test_a_loop_that_finishes_no_round_for_ten_intervals_is_stalled(interval: float, allowed: float) -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     worker = worker_of(Round(), clock, interval)
     worker.run_once()
 
@@ -102,7 +95,7 @@ def test_a_loop_that_finishes_no_round_for_ten_intervals_is_stalled(interval: fl
 
 
 def test_a_loop_whose_rounds_all_break_off_is_stalled_after_ten_intervals() -> None:
-    run_round, clock = Round(), Clock()
+    run_round, clock = Round(), Clock(100.0)
     worker = worker_of(run_round, clock)
     run_round.error = ValueError("each time")
 
@@ -114,7 +107,7 @@ def test_a_loop_whose_rounds_all_break_off_is_stalled_after_ten_intervals() -> N
 
 
 def test_rounds_that_break_off_come_less_often_up_to_a_minute() -> None:
-    run_round, clock = Round(), Clock()
+    run_round, clock = Round(), Clock(100.0)
     worker = worker_of(run_round, clock)
     run_round.error = ValueError("each time")
     pauses = []
@@ -143,7 +136,7 @@ def test_the_thread_goes_on_after_an_unexpected_error() -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_killed_thread_leaves_a_heartbeat_that_stalls() -> None:
-    run_round, clock = Round(), Clock()
+    run_round, clock = Round(), Clock(100.0)
     run_round.error = SystemExit()
     worker = worker_of(run_round, clock)
     worker.start()
@@ -157,7 +150,7 @@ def test_a_killed_thread_leaves_a_heartbeat_that_stalls() -> None:
 def test_a_round_that_is_told_to_stop_ends_the_loop_without_an_error() -> None:
     run_round = Round()
     run_round.error = EndLoop()
-    worker = worker_of(run_round, Clock())
+    worker = worker_of(run_round, Clock(100.0))
 
     worker.start()
     worker._thread.join(120)
@@ -167,7 +160,7 @@ def test_a_round_that_is_told_to_stop_ends_the_loop_without_an_error() -> None:
 
 
 def test_a_stalled_loop_is_named_with_its_silence() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     stalled, running = worker_of(Round(), clock), worker_of(Round(), clock, interval=60.0)
 
     clock.now += 42

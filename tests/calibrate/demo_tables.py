@@ -13,7 +13,8 @@ from io import StringIO
 from pathlib import Path
 
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
-from tests.demo.sdk import NOW, clients
+from tests.clock import NOW
+from tests.demo.sdk import clients
 from tests.oci.world import reach
 from tests.region import Region, shared_account, small
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from tests.calibrate.demo_tables import PAGE, PLAN, WRONG, calibrated, idle_mount_target, with_tables
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
-from tests.demo.sdk import NOW
+from tests.clock import NOW
 from tests.region import Account, Region, Tenancy, small
 
 from fss_exporter.calibrate.calibration_report import document, overrides

@@ -5,7 +5,8 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from tests.demo.sdk import Clients, Clock, clients
+from tests.clock import Clock
+from tests.demo.sdk import Clients, clients
 from tests.region import Account, Region, Tenancy, small
 
 

@@ -9,26 +9,12 @@ from typing import Any
 import pytest
 from oci.circuit_breaker import NoCircuitBreakerStrategy
 from oci.retry import NoneRetryStrategy
+from tests.clock import NOW
 from tests.region import Account, Region
 
 import oci
 
-NOW = 1_800_000_000.0
-"""A whole minute in January 2027 at which tests begin."""
 MINUTE = int(NOW // 60)
-
-
-class Clock:
-    """A time that stands still until it is turned."""
-
-    def __init__(self, now: float = NOW) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
-    def pass_minutes(self, minutes: float) -> None:
-        self.now += 60 * minutes
 
 
 @dataclass(frozen=True)

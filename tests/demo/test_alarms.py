@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.clock import NOW, Clock
 from tests.demo.alarm_bodies import QUERY, alarm_details
-from tests.demo.sdk import MINUTE, NOW, Clients, Clock, clients, refused
+from tests.demo.sdk import MINUTE, Clients, clients, refused
 from tests.region import Region, RegionLimits, small
 
 from fss_exporter.demo.region.requests_per_second import RequestMix, RequestRate

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, strategies as st
-from tests.demo.sdk import NOW, Clock
+from tests.clock import NOW, Clock
 from tests.region import Region, small
 
 from fss_exporter.demo.region.api_operations import Call

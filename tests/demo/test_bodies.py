@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.clock import NOW
 from tests.demo.alarm_bodies import alarm_details
 from tests.demo.conformance import violations
-from tests.demo.sdk import NOW, Clients, clients
+from tests.demo.sdk import Clients, clients
 from tests.region import Region
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.clock import Clock
 from tests.demo.minutes import between, points
-from tests.demo.sdk import MINUTE, Clients, Clock, clients, refused
+from tests.demo.sdk import MINUTE, Clients, clients, refused
 from tests.processes import NEVER_S, PROMPT_S
 from tests.region import Region
 from tests.region.strict import KINDS

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from tests.demo.sdk import Clients, Clock, clients, refused
+from tests.clock import Clock
+from tests.demo.sdk import Clients, clients, refused
 from tests.region import Region, small
 
 TENANCY = small()

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.clock import NOW, Clock
 from tests.demo.minutes import at, between, points
-from tests.demo.sdk import MINUTE, NOW, Clients, Clock, clients, refused
+from tests.demo.sdk import MINUTE, Clients, clients, refused
 from tests.region import Region, RegionLimits, Tenancy, large, small
 
 from fss_exporter.demo.region.metric_streams import published_metrics

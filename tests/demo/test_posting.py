@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.clock import NOW, Clock
 from tests.demo.alarm_bodies import alarm_details
 from tests.demo.minutes import between, points
-from tests.demo.sdk import MINUTE, NOW, Clients, Clock, refused
+from tests.demo.sdk import MINUTE, Clients, refused
 
 import oci
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.demo.sdk import Clients, Clock, clients, refused
+from tests.clock import Clock
+from tests.demo.sdk import Clients, clients, refused
 from tests.region import Region
 
 from fss_exporter.demo.region.refusal import Refusal

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.clock import Clock
 from tests.demo.minutes import between, points
-from tests.demo.sdk import MINUTE, Clients, Clock
+from tests.demo.sdk import MINUTE, Clients
 from tests.region import Region
 
 from fss_exporter.demo.region.metric_streams import published_metrics

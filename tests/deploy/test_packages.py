@@ -41,7 +41,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         require(command, "dpkg rpm")
     source = tmp_path_factory.mktemp("source") / "fss-exporter"
     left_behind = shutil.ignore_patterns(
-        ".git", ".tools", ".*cache", ".venv*", "build", "dist", "__pycache__", "*.egg-info"
+        ".git", ".tools", ".*cache", ".venv*", "build", "dist", "__pycache__", "node_modules", "*.egg-info"
     )
     shutil.copytree(ROOT, source, symlinks=True, ignore=left_behind)
     (source / ".venv").symlink_to(ROOT / ".venv")

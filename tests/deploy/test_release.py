@@ -21,7 +21,7 @@ import fss_exporter
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "exporter/fss_exporter"
 LEFT_BEHIND = shutil.ignore_patterns(
-    ".git", ".venv*", ".tools", ".*cache", ".hypothesis", "build", "dist", "__pycache__", "*.egg-info"
+    ".git", ".venv*", ".tools", ".*cache", ".hypothesis", "build", "dist", "__pycache__", "node_modules", "*.egg-info"
 )
 VERSION = fss_exporter.__version__
 

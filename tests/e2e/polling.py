@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.oci.world import Clock
+from tests.clock import Clock
+from tests.oci.world import START
 from tests.region import Region, small
 
 POLLS_A_SAMPLE = 10
@@ -63,7 +64,7 @@ def poll(folder: Path, minutes: int) -> list[Memory]:
 
     Every tenth poll also takes the inventory anew, as it does with the default intervals.
     """
-    clock, found = Clock(), []
+    clock, found = Clock(START), []
     with Region(small(), now=clock, calls_per_second={}) as region:
         api_keys = region.account.write_config(folder, region.tenancy.region)
         command = [sys.executable, "-c", POLLS, str(api_keys), region.url, str(POLLS_A_SAMPLE)]

@@ -8,7 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.oci.world import Clock
+from tests.clock import Clock
+from tests.oci.world import START
 from tests.region import Region, small
 
 from fss_exporter.cli.oci_polling import Polling, export_settings
@@ -125,7 +126,7 @@ class Poller:
 @pytest.mark.parametrize("jump_s", [A_DAY_S, -A_DAY_S])
 def test_a_pollers_clock_that_jumps_and_comes_back_counts_every_minute_once(tmp_path: Path, jump_s: float) -> None:
     """Side by side with a poller of the same region whose clock is right."""
-    true = Clock()
+    true = Clock(START)
     (tmp_path / "right").mkdir()
     (tmp_path / "wrong").mkdir()
     with Region(small(), now=true, calls_per_second={}) as region:
@@ -145,7 +146,7 @@ def test_a_pollers_clock_that_jumps_and_comes_back_counts_every_minute_once(tmp_
 
 
 def test_a_poller_that_was_started_with_its_clock_ahead_counts_once_that_is_mended(tmp_path: Path) -> None:
-    true = Clock()
+    true = Clock(START)
     with Region(small(), now=true, calls_per_second={}) as region:
         poller = Poller(region, true, tmp_path, wrong_by_s=A_DAY_S)
         poller.poll()

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.oci.world import Clock, World
+from tests.clock import Clock
+from tests.oci.world import START, World
 from tests.region import Account, Region, Tenancy, small
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """One clock for region, exporter and the SDK's circuit breakers."""
-    turned = Clock()
+    turned = Clock(START)
     monkeypatch.setattr("circuitbreaker.monotonic", turned)
     return turned
 

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.demo.sdk import NOW, Clients, Clock, clients
+from tests.clock import NOW, Clock
+from tests.demo.sdk import Clients, clients
 from tests.region import Region, shared_account, small
 
 from fss_exporter.oci import mql

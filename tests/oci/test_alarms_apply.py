@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.demo.sdk import Clients, Clock, clients
+from tests.clock import Clock
+from tests.demo.sdk import Clients, clients
 from tests.oci.alarm_estate import PACK
 from tests.oci.world import reach
 from tests.region import Region, RegionLimits, shared_account, small

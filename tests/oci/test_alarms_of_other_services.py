@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.demo.sdk import Clients, Clock, clients
+from tests.clock import Clock
+from tests.demo.sdk import Clients, clients
 from tests.oci.test_alarms_apply import session_in
 from tests.region import Region, shared_account, small
 

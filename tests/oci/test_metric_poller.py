@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from tests.oci.world import Clock, World
+from tests.clock import Clock
+from tests.oci.world import START, World
 from tests.processes import NEVER_S, PROMPT_S, wait_for
 from tests.region import Region
 
@@ -225,7 +226,7 @@ def test_new_credentials_are_polled_with_at_once(
 
 
 def test_the_budget_spaces_calls_whoever_makes_them() -> None:
-    clock = Clock()
+    clock = Clock(START)
     waits: list[float] = []
 
     def wait(seconds: float) -> bool:

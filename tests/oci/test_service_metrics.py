@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.oci.world import Clock, World
+from tests.clock import Clock
+from tests.oci.world import START, World
 from tests.region import Account, Region, small
 
 import oci
@@ -43,7 +44,7 @@ def both(worlds: Callable[..., World]) -> World:
 @pytest.fixture(scope="module")
 def seen(account: Account, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The same for tests that change nothing."""
-    clock = Clock()
+    clock = Clock(START)
     with Region(small(), account=account, now=clock, calls_per_second={}) as region:
         world = World(region, clock, tmp_path_factory.mktemp("seen"), services=BOTH)
         with pytest.MonkeyPatch.context() as patched:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from tests.cli.prompt import ask
-from tests.demo.sdk import Clients, Clock, clients
+from tests.clock import Clock
+from tests.demo.sdk import Clients, clients
 from tests.oci.world import reach
 from tests.processes import wait_for
 from tests.region import Region, large, shared_account, small

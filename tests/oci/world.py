@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.clock import Clock
 from tests.region import Region
 
 from fss_exporter.catalogue import Family
@@ -16,25 +17,9 @@ from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 
-MIDNIGHT = 1_795_000_020 // 60 * 60.0
-SECONDS_INTO_THE_MINUTE = 20.0
+START = 1_795_000_020 // 60 * 60.0 + 20.0
+"""Seconds into a minute at which worlds begin."""
 MOUNT_TARGETS = ("mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle")
-
-
-class Clock:
-    """Epoch seconds; waiting turns it."""
-
-    def __init__(self) -> None:
-        self.now = MIDNIGHT + SECONDS_INTO_THE_MINUTE
-        self.waited = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def wait(self, seconds: float) -> bool:
-        """Nobody really waits, and the minute is not left by it."""
-        self.waited += seconds
-        return False
 
 
 class World:

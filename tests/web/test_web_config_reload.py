@@ -7,6 +7,7 @@ from pathlib import Path
 
 import bcrypt
 import pytest
+from tests.clock import Clock
 from tests.web.certificates import Authority
 
 from fss_exporter.errors import ConfigError
@@ -23,16 +24,6 @@ def look_twice(web_config: WebConfigReload) -> None:
     """Two rounds of the loop that watches the file: it takes a change when the file stays as it is for one round."""
     for _ in range(2):
         web_config.loop.run_once()
-
-
-class Clock:
-    """Seconds a test moves by hand."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def application(request: Request) -> Response:
@@ -79,7 +70,7 @@ def test_headers_go_on_every_response_and_win(tmp_path: Path) -> None:
 
 
 def test_a_rate_limit_lets_a_burst_through_and_then_one_for_each_interval(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(0.0)
     web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 2s, burst: 3}"), clock)
 
     assert [ask(web_config, "/metrics").status for _ in range(5)] == [200, 200, 200, 429, 429]
@@ -91,7 +82,7 @@ def test_a_rate_limit_lets_a_burst_through_and_then_one_for_each_interval(tmp_pa
 
 
 def test_who_floods_uses_up_no_share_of_another_address(tmp_path: Path) -> None:
-    web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 1h, burst: 1}"), Clock())
+    web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 1h, burst: 1}"), Clock(0.0))
 
     assert [ask(web_config, "/metrics", peer="10.0.0.1").status for _ in range(3)] == [200, 429, 429]
     assert ask(web_config, "/metrics", peer="10.0.0.2").status == 200
@@ -99,14 +90,14 @@ def test_who_floods_uses_up_no_share_of_another_address(tmp_path: Path) -> None:
 
 def test_who_guesses_uses_up_no_share_of_a_scraper_on_the_same_address(tmp_path: Path) -> None:
     content = f"rate_limit: {{interval: 1h, burst: 1}}\nbasic_auth_users: {{me: {HASH}}}"
-    web_config = WebConfigReload(write(tmp_path / "web.yml", content), Clock())
+    web_config = WebConfigReload(write(tmp_path / "web.yml", content), Clock(0.0))
 
     assert [ask(web_config, "/metrics").status for _ in range(3)] == [401] * 3
     assert [ask(web_config, "/metrics", RIGHT).status for _ in range(2)] == [200, 429]
 
 
 def test_the_rate_limit_remembers_a_bounded_number_of_addresses() -> None:
-    limiter = RateLimiter(3600.0, 1, Clock())
+    limiter = RateLimiter(3600.0, 1, Clock(0.0))
 
     assert all(limiter.take(f"10.0.{number // 250}.{number % 250}") for number in range(2000))
 

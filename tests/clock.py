@@ -1,0 +1,22 @@
+"""A clock that a test turns by hand."""
+
+NOW = 1_800_000_000.0
+"""A whole minute in January 2027."""
+
+
+class Clock:
+    """Seconds that stand still until a test turns them."""
+
+    def __init__(self, now: float = NOW) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def pass_minutes(self, minutes: float) -> None:
+        """Turn the clock."""
+        self.now += 60 * minutes
+
+    def wait(self, _: float) -> bool:
+        """Return at once, without a turn. False: nobody asked to stop."""
+        return False

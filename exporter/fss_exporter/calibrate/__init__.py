@@ -1,1 +1,1 @@
-"""Calibration: measure in a tenancy what each NFS request costs a mount target, and compare with the cost table."""
+"""Calibration: measure the cost of each NFS request in a tenancy, and compare with the cost table."""

@@ -1,4 +1,6 @@
-"""What a calibration found: a table, a JSON document without names of the tenancy, and overrides for the configuration."""
+"""The result of a calibration: a table, a JSON document without names of the tenancy, and overrides for the
+configuration.
+"""
 
 import platform
 from collections.abc import Sequence
@@ -20,13 +22,13 @@ SOURCE = "fss-exporter calibrate"
 def document(
     plan: CalibrationPlan, rows: Sequence[CalibrationRow], minutes: Sequence[CountedMinute], mount: dict[str, str]
 ) -> dict[str, Any]:
-    """The report as a user sends it: no OCID, address, host name or path.
+    """Return the report for sending: no OCID, address, host name or path.
 
     Args:
         plan: the load.
         rows: results.
         minutes: requests by minute, for other statistics.
-        mount: options of the mount that say how requests were sent.
+        mount: options of the mount that determine the requests.
     """
     return {
         "version": __version__,
@@ -54,10 +56,10 @@ def _row(one: CalibrationRow) -> dict[str, Any]:
 
 
 def overrides(rows: Sequence[CalibrationRow], date: str) -> str:
-    """`cost_model:` of the configuration for the operations that differ, as YAML. A comment where none differs.
+    """Return `cost_model:` of the configuration for the differing operations, as YAML, or a comment without a difference.
 
     READ and WRITE become a factor on the table's cost: the mean ratio of the measured sizes. A comment names sizes whose
-    ratio is far from the factor, because mountstats has no sizes and so an agent can use one factor only.
+    ratio is far from the factor, because mountstats has no sizes and so an agent can use only a single factor.
     """
     if any(one.oci_iops is None for one in rows):
         return "# OCI published no IOPS: costs are not known, and the configuration needs no cost_model.\n"

@@ -1,4 +1,4 @@
-"""A calibration from the first minute to the verdicts: work in whole minutes, then the same minutes by OCI."""
+"""Run a calibration: work in whole minutes, then compare with the same minutes by OCI."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ class RequestSender(Protocol):
         """Requests so far, by kind."""
 
     def send(self, step: CalibrationStep) -> Counter[str]:
-        """One round. Returns calls that `counts` does not contain."""
+        """Send one round. Return the calls that `counts` does not contain."""
 
 
 class WallClock(Protocol):
@@ -33,12 +33,12 @@ class WallClock(Protocol):
         """Epoch seconds."""
 
     def wait_until(self, moment: float) -> None:
-        """Return at an epoch second, at once where it is past."""
+        """Return at an epoch second, at once for a past second."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedMinute:
-    """Requests of one minute by kind. `minute` is epoch seconds // 60 of its end."""
+    """Requests of one minute by kind. `minute` is the end of the minute, epoch seconds // 60."""
 
     minute: int
     step: str
@@ -100,7 +100,7 @@ def _minute(plan: CalibrationPlan, step: CalibrationStep, sender: RequestSender,
 def rows_by_iops(
     minutes: Sequence[CountedMinute], io_operations: Mapping[int, float], steps: Sequence[CalibrationStep] = ()
 ) -> list[CalibrationRow]:
-    """Results from the I/O operations of each minute. Minutes that OCI does not have are left out."""
+    """Return results from the I/O operations of each minute. Minutes that OCI lacks are left out."""
     table = costs_by_kind(steps)
     work = [
         MinuteOfWork(one.minute, one.step, one.counts, io_operations[one.minute])

@@ -1,7 +1,7 @@
 """The steps of a calibration: one kind of NFS request at a time, and the load, duration and money of all. Pure.
 
 A kind of request has a name such as `LOOKUP` or `READ 32 KiB`. The white paper's cost of a kind comes from the model. A
-kind outside the table (NFSACL) costs 0 there.
+kind outside the table (NFSACL) has the cost 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,11 +42,11 @@ class CalibrationStep:
 
     @property
     def round_cost(self) -> float:
-        """I/O operations of one round by the table. At least 1, so that a free kind is limited as well."""
+        """I/O operations of one round by the table, at least 1, so that a free kind is limited as well."""
         return max(1.0, self.calls * self.io_operations + self.extra_io_operations)
 
     def rounds(self, max_iops: float) -> int:
-        """Rounds in one minute that stay below a rate of I/O operations per second."""
+        """Return the rounds in one minute below a rate of I/O operations per second."""
         return min(MOST_ROUNDS, max(1, int(max_iops * WORK_SECONDS / self.round_cost)))
 
 
@@ -63,7 +63,7 @@ def table_cost(operation: str, size: int = 0) -> float:
 
 
 def costs_by_kind(steps: Iterable["CalibrationStep"] = ()) -> dict[str, float]:
-    """The table's cost of every kind that mountstats, exact mode or a step counts. Of `steps` as well."""
+    """Return the table's cost of every kind that mountstats, exact mode, or a step counts."""
     known = {name: float(one.io_operations) for name, one in NFS3_OPERATIONS.items() if one.io_operations is not None}
     sizes = {
         kind_of(operation, count * BLOCK_BYTES): table_cost(operation, count * BLOCK_BYTES)
@@ -140,10 +140,10 @@ _NEEDS: Final = {"REMOVE": ("CREATE",), "RMDIR": ("MKDIR",)}
 
 
 def chosen_steps(names: Sequence[str], every: Sequence[CalibrationStep] = STEPS) -> tuple[CalibrationStep, ...]:
-    """The steps with these names, in order, with the steps they need. All steps without names.
+    """Return the steps with these names, in order, with required steps. Without names, return all steps.
 
     Raises:
-        UsageError: there is no such step.
+        UsageError: a step is unknown.
     """
     if not names:
         return tuple(every)
@@ -192,6 +192,6 @@ def default_max_iops(ceiling: float | None) -> float:
 
 
 def total_rounds(plan: CalibrationPlan) -> Iterable[tuple[CalibrationStep, int]]:
-    """Each step with its rounds in one minute. An idle step has none."""
+    """Return each step with the rounds in one minute. An idle step has no rounds."""
     for step in plan.steps:
         yield step, 0 if step == IDLE else step.rounds(plan.max_iops)

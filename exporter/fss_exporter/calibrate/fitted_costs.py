@@ -1,7 +1,8 @@
-"""Costs of single requests from minutes of work: least squares over all minutes, with uncertainty and verdict. Pure.
+"""Compute costs of single requests from minutes of work: least squares over all minutes, with uncertainty and verdict. Pure.
 
 A minute has the number of requests of each kind and the I/O operations that OCI counted. Kinds appear together (a CREATE
-comes with LOOKUPs), so all costs are solved for at once. A kind that the minutes cannot tell apart keeps the table's cost.
+comes with LOOKUPs), so one system of equations gives all costs. A kind that the minutes cannot separate keeps the table's
+cost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,7 @@ class FittedCost:
 
     @property
     def ratio(self) -> float | None:
-        """Measured over table. None for a kind that the table does not have."""
+        """Measured cost divided by the table's cost. None for a kind outside the table."""
         return self.measured / self.table if self.table else None
 
     @property
@@ -59,11 +60,11 @@ class FittedCost:
 
 
 def fit_costs(minutes: Sequence[MinuteOfWork], table: Mapping[str, float]) -> dict[str, FittedCost]:
-    """Costs of every kind that a step is about.
+    """Return costs of every kind in a step.
 
     Args:
-        minutes: of all steps.
-        table: cost by kind. Kinds of `minutes` that are not in the table count nothing.
+        minutes: minutes of all steps.
+        table: cost by kind. Kinds of `minutes` outside the table count nothing.
 
     Returns:
         a cost by kind, BACKGROUND included.
@@ -99,9 +100,9 @@ def fit_costs(minutes: Sequence[MinuteOfWork], table: Mapping[str, float]) -> di
 
 
 def compare_requests(counted: Mapping[str, float], published: Mapping[str, float]) -> dict[str, FittedCost]:
-    """Requests of a kind by OCI over requests by the client, where a tenancy has no MountTargetIOPS.
+    """Divide OCI's requests of a kind by the client's requests, in a tenancy without MountTargetIOPS.
 
-    The cost stays unknown. A ratio of 1 says that OCI counts the same requests.
+    The cost stays unknown. A ratio of 1 shows that OCI counts the same requests.
     """
     return {
         kind: FittedCost(kind, 1.0, published[kind] / count, 2 * 30.0 / count)

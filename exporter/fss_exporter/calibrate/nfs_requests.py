@@ -27,11 +27,11 @@ _MINIMAL_ACL: Final = struct.pack("<I", 2) + b"".join(
 
 
 class NfsRequests:
-    """Sends requests in a directory on an NFS mount.
+    """Send requests in a directory on an NFS mount.
 
     Args:
-        directory: an empty directory of its own.
-        requests: the true number of requests.
+        directory: an empty directory.
+        requests: counter of the true number of requests.
     """
 
     def __init__(self, directory: Path, requests: RequestCounts) -> None:
@@ -47,7 +47,7 @@ class NfsRequests:
         return self._requests.look(step)
 
     def prepare(self, step: CalibrationStep) -> None:
-        """Make the files that a step needs, before its first minute."""
+        """Make the files of a step before the first minute."""
         self.close()
         self._made = 0
         make = {"READ": self._filled, "WRITE": self._filled, "COMMIT": self._filled}.get(step.operation)
@@ -75,7 +75,7 @@ class NfsRequests:
             os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_RANDOM)
 
     def send(self, step: CalibrationStep) -> Counter[str]:
-        """One round. Returns lock and ACL calls that nothing counts, by kind."""
+        """Send one round. Return uncounted lock and ACL calls, by kind."""
         self._made += 1
         uncounted = _ROUNDS[step.operation](self, step) or Counter()
         return Counter() if self._requests.counts_calls else uncounted
@@ -133,9 +133,9 @@ class NfsRequests:
             os.posix_fadvise(self._fd, at, step.size, os.POSIX_FADV_DONTNEED)
 
     def _commit(self, _: CalibrationStep) -> None:
-        """A buffered WRITE of one page, and the COMMIT that makes it stable.
+        """Send a buffered WRITE of one page, and the COMMIT that makes the page stable.
 
-        A page that fsync writes is stable at once and needs no COMMIT. A page that DONTNEED writes is not.
+        A page that fsync writes is stable at once and needs no COMMIT. A page that DONTNEED writes needs a COMMIT.
         """
         at = self._offset(_SHORT_BYTES)
         os.pwrite(self._fd, memoryview(self._buffer)[:_SHORT_BYTES], at)

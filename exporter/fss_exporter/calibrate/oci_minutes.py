@@ -1,4 +1,4 @@
-"""The minutes of one mount target as OCI Monitoring publishes them, asked until every minute has arrived."""
+"""Query the minutes of one mount target from OCI Monitoring until every minute has arrived."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -50,7 +50,7 @@ class OciMinutes:
         return self._points(f'MountTargetIOPS[1m]{{resourceId = "{self._target.id}"}}.max()', first, last)
 
     def io_operations(self, minutes: Iterable[CountedMinute], patience_s: float) -> dict[int, float]:
-        """I/O operations of each minute. Minutes that have not arrived within `patience_s` are absent."""
+        """Return the I/O operations of each minute. Minutes that are later than `patience_s` are absent."""
         wanted = {one.minute for one in minutes}
         found = self._until_complete(lambda: self._iops(min(wanted), max(wanted)), wanted, patience_s)
         return {minute: iops * 60 for minute, iops in found.items()}

@@ -18,10 +18,10 @@ MARK: Final = ".fss-exporter-calibrate.json"
 
 @contextmanager
 def own_directory(parent: Path) -> Iterator[Path]:
-    """A new directory below `parent`, removed at the end, also after an exception or a signal.
+    """Make a new directory below `parent`, removed at the end, also after an exception or a signal.
 
     Raises:
-        UsageError: the directory cannot be made, or another calibration runs there.
+        UsageError: the directory cannot be made, or another calibration runs in the directory.
     """
     made = parent / f"{PREFIX}{secrets.token_hex(4)}"
     try:
@@ -36,10 +36,10 @@ def own_directory(parent: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(parent: Path) -> list[Path]:
-    """Remove directories of calibrations that were killed. Only directories with our name and our mark.
+    """Remove directories of killed calibrations, recognised by name and mark.
 
     Raises:
-        UsageError: a calibration of this host still runs in one of them, or `parent` cannot be read.
+        UsageError: a calibration of this host still runs in a directory, or `parent` is unreadable.
     """
     try:
         found = [one for one in sorted(parent.glob(f"{PREFIX}*")) if _is_ours(one)]
@@ -54,7 +54,7 @@ def remove_leftovers(parent: Path) -> list[Path]:
 
 
 def remove(directory: Path) -> None:
-    """Remove the directory and everything in it. The mark goes last, so that an interrupted removal is found again."""
+    """Remove the directory with all content. The mark goes last, so that the next run finds an interrupted removal."""
     for entry in list(directory.iterdir()):
         if entry.name != MARK:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
@@ -67,7 +67,7 @@ def _is_ours(directory: Path) -> bool:
 
 
 def _running(directory: Path) -> int | None:
-    """The process that works in a directory, if it is on this host and alive."""
+    """Return the living process of this host that works in a directory."""
     try:
         mark = json.loads((directory / MARK).read_text())
         pid = int(mark["pid"])

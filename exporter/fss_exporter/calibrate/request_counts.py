@@ -1,4 +1,4 @@
-"""The true number of requests on one mount, by kind: from mountstats, and by size where exact mode counts sizes."""
+"""The true number of requests on one mount, by kind: from mountstats, and by size if exact mode counts sizes."""
 
 import os
 from collections import Counter
@@ -21,12 +21,12 @@ class RequestCounts:
     """Requests of the superblock of a directory since the first look.
 
     Args:
-        directory: on the mount.
-        read: one look at mountstats.
-        counted: what exact mode counted since the last look. None without exact mode.
+        directory: directory on the mount.
+        read: reads mountstats once.
+        counted: returns the counts of exact mode since the last look. None without exact mode.
 
     Attributes:
-        superblock: at the last look.
+        superblock: superblock at the last look.
         counts_calls: whether lock and ACL calls were counted at the last look.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Planning: a workload, stated or recorded, and what it needs of a mount target or of another storage service."""
+"""Planning: the needs of a stated or recorded workload, on a mount target or on another storage service."""

@@ -29,7 +29,7 @@ PARALLEL_TOOLS = (
 
 
 def sentences(scenario: Scenario) -> Iterator[str]:
-    """The answer for one scenario, one sentence each."""
+    """Return the answer for one scenario, a sentence for each part."""
     answer = scenario.answer()
     if scenario.load.is_job:
         yield from _job(scenario)
@@ -137,7 +137,7 @@ def _job(scenario: Scenario) -> Iterator[str]:
 
 
 def differences(before: Scenario, after: Scenario) -> list[str]:
-    """What a change changes. Unchanged figures are left out."""
+    """Return the changed figures."""
     was, now = before.answer(), after.answer()
     old = {use.resource: use for use in (*was.mount_target, *was.clients)}
     lines = []
@@ -178,14 +178,14 @@ def _changed_results(before: CapacityAnswer, after: CapacityAnswer) -> list[str]
 
 
 def amount(value: float | None, unit: str) -> str:
-    """A figure with its unit. Bytes as MB/s."""
+    """Return a figure with the unit. Bytes are MB/s."""
     if value is None:
         return units.NOT_KNOWN
     return f"{units.megabytes(value)} MB/s" if unit == "B/s" else f"{units.number(value)} {unit}"
 
 
 def best_text(best: Best) -> str:
-    """Rates of the most that something carries."""
+    """Return the highest rates as text."""
     parts = (
         f"{units.number(best.operations)} operations/s" if best.operations else "",
         f"{units.number(best.iops.point)} IOPS" if best.iops else "",

@@ -61,7 +61,7 @@ def show_case(out: Console, case: Case) -> None:
 
 
 def size_lines(load: Load) -> Iterator[str]:
-    """Sizes of READs and WRITEs that exact mode counted, a sentence for each."""
+    """Return a sentence for each size of READs and WRITEs that exact mode counted."""
     for operation, classes in load.sizes.items():
         shares = ", ".join(f"{one.share:.0%} up to {one.up_to_bytes / 1024:,.0f} KiB" for one in classes)
         yield f"{operation} sizes, counted: {shares}"

@@ -11,7 +11,7 @@ from fss_exporter.model.utilisation import fullest
 
 
 def busiest_moment(history: Mapping[float, Traffic], limits: Limits | Ceilings) -> float:
-    """The moment, epoch seconds, that is nearest to a ceiling. Cost and payload decide where no ceiling does."""
+    """Return the moment, epoch seconds, with the highest use of a ceiling. Without a ceiling, cost and payload decide."""
 
     def fullness(moment: float) -> tuple[float, float, float]:
         traffic = history[moment]
@@ -23,7 +23,7 @@ def busiest_moment(history: Mapping[float, Traffic], limits: Limits | Ceilings) 
 
 
 def ended(moment: float) -> str:
-    """Name of the five minutes that end at a moment, for a report."""
+    """Return the name of the five minutes that end at a moment, for a report."""
     return f"busiest 5 minutes of the last week, until {datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 

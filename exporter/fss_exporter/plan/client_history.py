@@ -24,12 +24,12 @@ _SIZES = "fss_client_io_size_bytes"
 def of_clients(
     prometheus: Prometheus, limits: Callable[[str], Limits | Ceilings], address: str | None
 ) -> dict[str, Load]:
-    """The five minutes in which the clients of each mount target had it nearest to a ceiling, by address.
+    """Return the busiest five minutes of the clients of each mount target, by address.
 
     Args:
         prometheus: the API.
         limits: ceilings of an address.
-        address: only this one. None for all.
+        address: only this address. None for all.
 
     Raises:
         SourceError: Prometheus does not answer.
@@ -42,7 +42,7 @@ def of_clients(
 
 
 def _histories(prometheus: Prometheus, address: str | None) -> dict[str, dict[float, Traffic]]:
-    """Traffic of each five minutes by address and end, as far as ceilings are about it."""
+    """Return the traffic of each five minutes by address and end, as far as ceilings need the traffic."""
     of = selector("address", address)
     figures: dict[str, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for name in (f"{_COST}_total", _READ, _WRITTEN):
@@ -61,7 +61,7 @@ def _rough(values: dict[str, float]) -> Traffic:
 
 
 def _load(prometheus: Prometheus, address: str, at: float) -> Traffic:
-    """The traffic of one moment: one query for each counter, by class and operation."""
+    """Return the traffic of one moment, with one query for each counter, by class and operation."""
     of = selector("address", address)
     rates: dict[tuple[str, str, str], float] = defaultdict(float)
     services = set()
@@ -73,14 +73,14 @@ def _load(prometheus: Prometheus, address: str, at: float) -> Traffic:
 
 
 def _overrides(prometheus: Prometheus, at: float) -> CostOverrides:
-    """Measured costs that the agents count by. Where agents disagree, the newest date counts."""
+    """Return the measured costs of the agents. If agents disagree, the newest date wins."""
     known = (override_of(labels) for labels, _ in prometheus.at(COST_MODEL, at))
     by_operation = {one.operation: one for one in sorted(known, key=lambda one: one.date)}
     return CostOverrides(tuple(by_operation.values()))
 
 
 def _sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:
-    """Classes of sizes that occur, by operation, as far as clients are in exact mode."""
+    """Return the size classes in use by operation, as far as clients are in exact mode."""
     of = selector("address", address)
     counts: dict[str, dict[float, float]] = defaultdict(dict)
     for labels, value in prometheus.at(f"sum by (operation, le) (rate({_SIZES}_bucket{of}[5m]))", at):

@@ -1,4 +1,4 @@
-"""The flags of `plan` as one record, and the check that they fit together."""
+"""The flags of `plan` as one record, with a check of the combination."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class PlanInputs:
 
     @property
     def hosts(self) -> ClientHosts:
-        """The clients, as the flags state them."""
+        """Return the clients of the flags."""
         return ClientHosts(
             count=self.clients,
             nconnect=self.nconnect,
@@ -78,7 +78,7 @@ class PlanInputs:
 
 
 def check_inputs(inputs: PlanInputs) -> None:
-    """Refuse flags that do not fit together.
+    """Refuse a wrong combination of flags.
 
     Raises:
         UsageError: the message names the flags.

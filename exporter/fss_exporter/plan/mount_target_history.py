@@ -24,7 +24,7 @@ Target = tuple[str, str]  # OCID and name
 
 
 def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
-    """The five minutes in which each mount target was nearest to a ceiling, by address.
+    """Return the busiest five minutes of each mount target, by address.
 
     Args:
         prometheus: the API.
@@ -32,7 +32,7 @@ def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> di
         address: only this mount target. None for all.
 
     Raises:
-        SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of that week.
+        SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
     """
     loads = of_clients(prometheus, lambda where: limits(where, ""), address) or published(prometheus, limits, address)
     if not loads:
@@ -45,7 +45,7 @@ def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> di
 
 
 def published(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
-    """The busiest five minutes of each mount target that a poller sees, by address, or by name where it has none.
+    """Return the busiest five minutes of each mount target of a poller, by address, or by name without an address.
 
     Args:
         prometheus: the API.
@@ -76,7 +76,9 @@ def _target(labels: Mapping[str, str]) -> Target:
 
 
 def _histories(prometheus: Prometheus) -> dict[Target, dict[float, dict[str, float]]]:
-    """Figures by mount target and end of the five minutes, as far as ceilings are about them and bandwidth is known."""
+    """Return figures by mount target and end of the five minutes, as far as ceilings need the figures and bandwidth is
+    known.
+    """
     figures = prometheus.figures({name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}, _target)
     whole = {
         target: {moment: one for moment, one in moments.items() if {_READ, _WRITTEN} <= one.keys()}
@@ -86,13 +88,13 @@ def _histories(prometheus: Prometheus) -> dict[Target, dict[float, dict[str, flo
 
 
 def _mean(name: str, mount_target_id: str | None = None) -> str:
-    """Several pollers may look at one mount target. They see the same."""
+    """Return the mean over pollers, because several pollers of a mount target see equal figures."""
     of = selector("mount_target_id", mount_target_id)
     return f"max by (mount_target_id, mount_target) (avg_over_time({name}{of}[5m]))"
 
 
 def _traffic(figures: Mapping[str, float]) -> Traffic:
-    """With bounds as far as the figures have them."""
+    """Return the traffic, with bounds as far as the figures have bounds."""
     point = figures.get(_MEASURED, figures.get(_ESTIMATED))
     if point is None:
         cost = None

@@ -17,7 +17,7 @@ STEP_S = 300
 
 
 class WeekSeries(NamedTuple):
-    """One series: its labels, and its values by epoch second. NaN and infinity are 0."""
+    """One series: labels, and values by epoch second. NaN and infinity are 0."""
 
     labels: Mapping[str, str]
     values: tuple[tuple[float, float], ...]
@@ -72,7 +72,7 @@ class Prometheus:
 
 
 def selector(label: str, value: str | None) -> str:
-    """`{label="value"}` that the value cannot leave. Nothing for None."""
+    """Return `{label="value"}` with the value escaped, or an empty text for None."""
     return "" if value is None else f"{{{label}={json.dumps(value, ensure_ascii=False)}}}"
 
 

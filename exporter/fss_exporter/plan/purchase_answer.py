@@ -59,7 +59,7 @@ def _row(case: ServiceCase, offer: Offer) -> Row:
 
 
 def sentences(case: ServiceCase) -> Iterator[str]:
-    """The answer, one sentence each."""
+    """Return the answer, a sentence for each part."""
     wanted, kind = case.wanted, case.choice.kind
     if case.load.is_job:
         yield from _job(case)

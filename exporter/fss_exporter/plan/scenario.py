@@ -1,4 +1,4 @@
-"""A workload with all it runs on, and `--what-if NAME=VALUE`: the same with one thing changed."""
+"""A workload with mount targets and clients, and `--what-if NAME=VALUE`, which changes one value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ MOST_MOUNT_TARGETS = 1000  # Larger figures are typing errors
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A workload, and what it runs on."""
+    """A workload with mount targets and clients."""
 
     load: Load  # the whole workload
     shape: str  # name of the shape of the mount targets
@@ -31,11 +31,11 @@ class Scenario:
     mount_targets: int | None = None  # how many share the load evenly; None where the answer says how many it needs
 
     def answer(self) -> CapacityAnswer:
-        """What the workload needs."""
+        """Return the needs of the workload."""
         return capacity_answer(self.load.traffic, self.limits, self.clients, self.target, self.mount_targets)
 
     def job_time(self) -> JobTime | None:
-        """How long a job takes. None for a workload that is a rate, or where no bound is known."""
+        """Return the time of a job. None for a workload that is a rate, or without a known bound."""
         if not self.load.is_job:
             return None
         traffic = self.load.traffic
@@ -98,15 +98,15 @@ _KNOWN = ", ".join((*_OF_CLIENTS, "mount-targets", "target", "shape"))
 
 
 def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits]) -> Scenario:
-    """The scenario with one thing changed.
+    """Return the scenario with one change.
 
     Args:
-        scenario: before the change.
+        scenario: the scenario before the change.
         change: `name=value`.
         limits_of: ceilings of a shape.
 
     Raises:
-        UsageError: the name is not known, or the value does not fit.
+        UsageError: the name is unknown, or the value does not fit.
     """
     name, equals, value = change.partition("=")
     if not equals:

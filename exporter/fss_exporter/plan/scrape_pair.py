@@ -1,4 +1,4 @@
-"""The workload between two saved scrapes of an agent, with sizes of READs and WRITEs where the agent counts them."""
+"""The workload between two saved scrapes of an agent, with sizes of READs and WRITEs if the agent counts sizes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,12 +14,12 @@ from fss_exporter.plan.load import Load, SizeShare
 
 
 def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: float | None) -> dict[str, Load]:
-    """The workload by address.
+    """Return the workload by address.
 
     Args:
-        names: of the two files, for messages.
+        names: names of the two files, for messages.
         texts: `/metrics` of one agent, earlier and later.
-        seconds: between the scrapes. None to take the time from the scrapes.
+        seconds: seconds between the scrapes. None to take the time from the scrapes.
 
     Raises:
         UsageError: the texts are not two scrapes of one agent in this order.

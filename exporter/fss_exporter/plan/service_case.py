@@ -64,7 +64,9 @@ class ServiceCase:
         return (f"{self.volumes} x " if self.volumes else "") + service_title(self.choice)
 
     def hosts(self, kind: ServiceType | None) -> ClientHosts:
-        """The clients as a type of the service lets them work: its latency, and no more requests than it takes."""
+        """Return the clients on a type of the service: with the type's latency, and no more requests than the type
+        takes.
+        """
         latency = latency_of(self.wanted, kind, self.clients.latency_seconds)
         asked, most = self.clients.concurrency, kind.in_flight if kind else None
         concurrency = min(filter(None, (asked, most)), default=None)
@@ -76,7 +78,7 @@ class ServiceCase:
 
     @property
     def clients_needed(self) -> int | None:
-        """Hosts for a rate, at what one client was seen to reach. None where nothing is known of one client."""
+        """Return the hosts that a rate needs, by the documented throughput of one client. None without a document."""
         kind = self.choice.kind
         return None if kind is None or self.load.is_job else clients_needed(self.wanted, kind)
 
@@ -95,7 +97,7 @@ class ServiceCase:
 
 
 def service_case(choice: ServiceChoice, inputs: PlanInputs, name: str, load: Load) -> ServiceCase:
-    """The case of a load. Without a stated latency, a recorded load brings its own.
+    """Return the case of a load. Without a stated latency, a recorded load contains the latency.
 
     Raises:
         UsageError: a flag has no effect on this service, or a figure is missing.
@@ -142,7 +144,7 @@ def _clients_count(case: ServiceCase, inputs: PlanInputs) -> bool:
 
 
 def with_stated_latency(inputs: PlanInputs, choice: ServiceChoice) -> PlanInputs:
-    """The inputs with the latency that the service states, where only sizes and a concurrency are given."""
+    """Return the inputs with the service's stated latency, if the flags give sizes and a concurrency only."""
     size, kind = inputs.write_size, choice.kind
     asks_rate = inputs.concurrency is not None and not inputs.has_rates and not inputs.is_job
     if inputs.latency is not None or kind is None or size is None or not asks_rate or inputs.read_size is not None:
@@ -151,7 +153,7 @@ def with_stated_latency(inputs: PlanInputs, choice: ServiceChoice) -> PlanInputs
 
 
 def obstacles(case: ServiceCase) -> Iterator[str]:
-    """Why the load cannot be had, at any capacity. A job has none: it takes longer."""
+    """Return the reasons why no capacity can carry the load. Empty for a job, because a job only takes longer."""
     found = case.in_flight(case.choice.kind)
     if found is not None and found.exceeded and found.reachable is not None:
         yield (
@@ -183,6 +185,6 @@ def overloaded(case: ServiceCase) -> list[Use]:
 
 
 def client_bounds(case: ServiceCase) -> tuple[Use, ...]:
-    """Bounds of the clients. The requests that the service takes are an obstacle of their own."""
+    """Return the bounds of the clients, without the requests that the service takes."""
     latency = latency_of(case.wanted, case.choice.kind, case.clients.latency_seconds)
     return client_uses(case.load.traffic, replace(case.clients, latency_seconds=latency))

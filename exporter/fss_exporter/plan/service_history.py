@@ -24,16 +24,16 @@ Resource = tuple[str, str]  # OCID and name
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
-    """Loads of file systems and volumes by name, from a poller. Else loads of clients by address.
+    """Return loads of file systems and volumes by name, from a poller, else loads of clients by address.
 
     Args:
         prometheus: the API.
         service: name of the service.
-        ceilings: decide which moment is the busiest. Without any, the limits that OCI publishes decide.
-        wanted: name, OCID or address of one. None for all.
+        ceilings: decide which moment is the busiest. Without ceilings, the limits that OCI publishes decide.
+        wanted: name, OCID or address. None for all.
 
     Raises:
-        SourceError: Prometheus does not answer, or knows nothing of the service.
+        SourceError: Prometheus does not answer, or has no series of the service.
     """
     loads = _published(prometheus, service, ceilings, wanted) or _of_clients(prometheus, service, ceilings, wanted)
     if not loads:
@@ -73,7 +73,7 @@ def _limits(prometheus: Prometheus, service: str) -> dict[Resource, Ceilings]:
 
 
 def _histories(prometheus: Prometheus, service: str) -> dict[Resource, dict[float, Traffic]]:
-    """Traffic of each five minutes in which all four rates are known."""
+    """Return the traffic of each five minutes with all four rates."""
     of = selector("service", service)
     queries = {name: f"max {_RESOURCE} (avg_over_time({name}{of}[5m]))" for name in _RATES}
     figures = prometheus.figures(queries, _resource)

@@ -42,10 +42,10 @@ def stated_load(
 
 
 def as_job(load: Load, inputs: PlanInputs) -> Load:
-    """The load as the job of `--files` or `--bytes`: its traffic becomes all operations and bytes of the job.
+    """Return the load as the job of `--files` or `--bytes`, with all operations and bytes of the job as traffic.
 
     Raises:
-        UsageError: `--bytes` of a load that moves none.
+        UsageError: `--bytes` with a load that moves no bytes.
     """
     factor = inputs.files or (inputs.total_bytes or 0) / _payload(load.traffic)
     return replace(load, traffic=scaled(load.traffic, factor), is_job=True)
@@ -59,7 +59,7 @@ def _payload(traffic: Traffic) -> float:
 
 
 def _transfers(inputs: PlanInputs) -> tuple[Transfers | None, Transfers | None]:
-    """Reads and writes with their rates. One of each a second where only sizes are stated."""
+    """Return reads and writes with their rates, or one of each per second if only sizes are stated."""
     if inputs.has_rates:
         return (
             _of_rate(inputs.reads, inputs.read_bandwidth, inputs.read_size or _DEFAULT_SIZE),

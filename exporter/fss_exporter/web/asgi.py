@@ -1,4 +1,4 @@
-"""The application as uvicorn calls it: whole requests in, whole responses out, in pieces that wait for the client."""
+"""Adapt the application to uvicorn: whole requests in, whole responses out, in pieces that wait for the client."""
 
 import email.utils
 import logging
@@ -79,7 +79,7 @@ def _headers(response: Response) -> list[tuple[bytes, bytes]]:
 async def _whole_request(
     scope: Mapping[str, Any], receive: Callable[[], Any], connection: Answering
 ) -> Request | Response | None:
-    """The request, the response that refuses it, or None if the client has left."""
+    """Return the request, a refusal, or None if the client has left."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("ascii"), raw_value.decode("latin-1")

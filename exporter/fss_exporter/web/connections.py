@@ -140,7 +140,9 @@ class Connections:
         return next(((wait.began, connection) for connection, wait in found if connection is not newcomer), None)
 
     def _bound_unsent(self) -> None:
-        """Close clients that hold much: first those that take nothing, then any. A scraper does not pay for their answers."""
+        """Close clients with many unsent bytes, first clients that take nothing. A scraper does not pay for other
+        clients' answers.
+        """
         now, limit = asyncio.get_running_loop().time(), self._limits.unsent_bytes
         reading = self._waiting[WaitsFor.CLIENT_READS]
         held = {connection: connection.unsent_bytes for connection in reading}

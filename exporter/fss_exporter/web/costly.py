@@ -1,4 +1,4 @@
-"""Answers that cost much and differ with each request: pages, and scrapes with `name[]`."""
+"""Limit expensive answers that differ with each request: pages, and scrapes with `name[]`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,20 +8,22 @@ T = TypeVar("T")
 
 
 class ClientGone(Exception):
-    """The client has left, and nobody waits for the answer."""
+    """The client has left."""
 
 
 class Costly:
-    """Works on one answer at a time and then rests for as long, so that all of them take half a core at most."""
+    """Work on one answer at a time, then rest for an equal time, so that all expensive answers take at most half a
+    core.
+    """
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
 
     async def work(self, work: Callable[[], Awaitable[T]], is_gone: Callable[[], bool]) -> T:
-        """The result of `work`, which waits for its turn.
+        """Return the result of `work` after a wait for the turn.
 
         Raises:
-            ClientGone: the client left meanwhile.
+            ClientGone: the client left during the wait.
         """
         await self._turn.acquire()
         loop = asyncio.get_running_loop()

@@ -17,10 +17,14 @@ from fss_exporter.web.protocol import HttpConnection, Shared, Tls, uvicorn_confi
 
 _LOG = logging.getLogger(__name__)
 _SEND_BUFFER_BYTES = 64 * 1024
-"""The kernel's buffer of a connection. It counts as memory of the exporter's cgroup, and may otherwise grow to 4 MiB."""
+"""Size of the kernel's buffer of a connection. The buffer counts as memory of the exporter's cgroup, and could grow to
+4 MiB.
+"""
 _BACKLOG = 4096
 _DEFER_SECONDS = 1
-"""The kernel keeps a new connection for so long until its client has sent something. Silent clients cost nothing meanwhile."""
+"""Seconds that the kernel keeps a new connection until the client sends something. Silent clients cost nothing
+meanwhile.
+"""
 _SHUTDOWN_SECONDS = 0.4
 
 
@@ -30,16 +34,16 @@ def no_tls() -> Tls | None:
 
 
 class HttpServer:
-    """Serves an application on bound sockets.
+    """Serve an application on bound sockets.
 
     Args:
         sockets: bound, listening, non-blocking.
         application: turns requests into responses.
-        tls: asked for each new connection. None for plain HTTP.
+        tls: returns the TLS of a new connection. None for plain HTTP.
         limits: numbers, bytes and times.
 
     Attributes:
-        connections: all that are open.
+        connections: the open connections.
     """
 
     def __init__(
@@ -57,7 +61,7 @@ class HttpServer:
         self._sockets = sockets
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Serve until `stop` is set, then give the requests that are being answered half a second."""
+        """Serve until `stop` is set, then give requests in progress half a second."""
         loop = asyncio.get_running_loop()
         servers = []
         # Few at once: a newcomer's request is to be read before other newcomers can replace it.

@@ -1,4 +1,4 @@
-"""What the listener and the application say to each other: one request, one response."""
+"""A request and a response between listener and application."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ def _is_there() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One whole request. The listener hands over nothing less."""
+    """One whole request."""
 
     method: str  # in capitals, as sent
     path: str  # percent-decoded, without query, starts with a slash
@@ -26,7 +26,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One whole response. Length, date and connection handling are the listener's business."""
+    """One whole response. The listener adds length and date, and handles the connection."""
 
     status: int
     body: bytes
@@ -38,5 +38,5 @@ Application = Callable[[Request], Awaitable[Response]]
 
 
 def text(status: int, message: str, *headers: tuple[str, str]) -> Response:
-    """A response of one line, newline added."""
+    """Return a response of one line with a newline."""
     return Response(status, f"{message}\n".encode(), headers=headers)

@@ -1,4 +1,4 @@
-"""Basic authentication against bcrypt hashes, so that neither time nor load tells or breaks anything."""
+"""Basic authentication against bcrypt hashes. Neither the time of an answer nor the load reveals or breaks anything."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ _COST = slice(4, 6)
 
 
 class Verdict(Enum):
-    """What became of an Authorization header."""
+    """Result of the check of an Authorization header."""
 
     KNOWN = "known"
     UNKNOWN = "unknown"
@@ -27,11 +27,11 @@ class Verdict(Enum):
 
 
 class Passwords:
-    """Checks users and passwords.
+    """Check users and passwords.
 
-    Hashing is slow by design. One password is hashed at a time, clients take turns, and results are remembered: the good ones
-    apart from the bad ones, so that guessing cannot push them out. Each check costs as much as the most expensive hash of the
-    file, whether the user exists or not.
+    Hashing is slow by design. One password is hashed at a time, clients take turns, and results are remembered. Good results
+    are kept apart from bad results, so that guesses cannot push out a good result. Each check costs as much as the most
+    expensive hash of the file, for existing and for unknown users.
 
     Args:
         users: bcrypt hash by user.

@@ -1,6 +1,6 @@
 """One connection: uvicorn's HTTP/1.1 protocol (with h11), with a time limit for each step and a bound on unsent bytes.
 
-docs/decisions/http-server.md says what is added to uvicorn and why. tests/web/test_attacks.py tries it.
+docs/decisions/http-server.md gives the additions to uvicorn and the reasons. tests/web/test_attacks.py runs attacks.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from fss_exporter.web.asgi import CONNECTION, Asgi
 from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor
 
 UNREAD_BYTES = 16 * 1024
-"""Of a request's head, and of requests sent ahead of their answers. A client that sends more is closed."""
+"""Most bytes of a request's head, and of requests sent ahead of their answers. A client above the limit is closed."""
 _BAD_REQUEST = b"this is not HTTP/1.1 as the exporter reads it\n"
 
 asyncio.sslproto.SSLProtocol.max_size = 32 * 1024  # bytes read at once, a buffer of each connection; 256 KiB otherwise
 
 
 class Tls(Protocol):
-    """How one new connection is secured."""
+    """TLS of one new connection."""
 
     @property
     def context(self) -> ssl.SSLContext:
@@ -41,7 +41,7 @@ class Tls(Protocol):
 
 @dataclass(slots=True)
 class Shared:
-    """What all connections of a server share."""
+    """State that all connections of a server share."""
 
     uvicorn: Config  # configuration of the protocol
     state: ServerState  # uvicorn's own list of connections and requests
@@ -53,7 +53,7 @@ class Shared:
 
 
 def uvicorn_config(application: Asgi, limits: ConnectionLimits) -> Config:
-    """Uvicorn without its own log, time limits and loop: the exporter has all three."""
+    """Return uvicorn's configuration without log, time limits and loop, because the exporter has all three."""
     return Config(
         application,
         loop="none",
@@ -70,13 +70,13 @@ def uvicorn_config(application: Asgi, limits: ConnectionLimits) -> Config:
 
 
 class HttpConnection(H11Protocol):
-    """One connection. `Connections` knows at any time what it waits for.
+    """One connection. `Connections` always knows the next event that the connection waits for.
 
     Args:
-        shared: with the other connections of the server.
+        shared: shared with the other connections of the server.
 
     Attributes:
-        held_bytes: of the response's body, not yet written.
+        held_bytes: bytes of the response's body that are not yet written.
     """
 
     def __init__(self, shared: Shared) -> None:
@@ -95,7 +95,7 @@ class HttpConnection(H11Protocol):
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes of the response that the client has not taken. Below TLS some more wait in the socket's transport."""
+        """Bytes of the response that the client has not taken. With TLS the socket's transport holds further bytes."""
         transports = {self.transport, self._socket_transport} - {None}
         return self.held_bytes + sum(transport.get_write_buffer_size() for transport in transports if transport)
 
@@ -168,7 +168,7 @@ class HttpConnection(H11Protocol):
             self.scope["state"].clear()
 
     def data_received(self, data: bytes) -> None:
-        """Read a request. Its first byte starts its time limit."""
+        """Read a request. The first byte starts the time limit."""
         if len(self.conn.trailing_data[0]) + len(data) > UNREAD_BYTES:
             self._shared.connections.close(self)
             return
@@ -180,7 +180,7 @@ class HttpConnection(H11Protocol):
         super().data_received(data)
 
     def begin_answer(self) -> None:
-        """The whole request has arrived and waits for its answer."""
+        """Begin to wait for the answer, after the whole request has arrived."""
         self._wait_for(WaitsFor.ANSWER)
 
     def pause_writing(self) -> None:
@@ -190,7 +190,7 @@ class HttpConnection(H11Protocol):
             self._wait_for(WaitsFor.CLIENT_READS)
 
     def resume_writing(self) -> None:
-        """The client has taken all that was written."""
+        """Continue after the client has taken everything written."""
         super().resume_writing()
         if self._waits_for is WaitsFor.CLIENT_READS and not self.transport.is_closing():
             self._wait_for(WaitsFor.ANSWER)
@@ -204,7 +204,7 @@ class HttpConnection(H11Protocol):
             self._unset_keepalive_if_required()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP. uvicorn's own answer breaks off where the request was a HEAD."""
+        """Refuse anything but HTTP. uvicorn's own answer breaks off after a HEAD."""
         self._shared.log_once.failed("malformed", f"refused a request of {(self.client or ('a client',))[0]}: {msg}")
         head = f"HTTP/1.1 400 Bad Request\r\nContent-Length: {len(_BAD_REQUEST)}\r\nConnection: close\r\n\r\n"
         self.transport.write(head.encode() + _BAD_REQUEST)
@@ -213,6 +213,6 @@ class HttpConnection(H11Protocol):
             self._wait_for(WaitsFor.CLIENT_READS)
 
     def shutdown(self) -> None:
-        """Close the connection when the answer it waits for is sent."""
+        """Close the connection after the answer in progress."""
         with suppress(h11.LocalProtocolError):
             super().shutdown()

@@ -1,4 +1,4 @@
-"""The rate limit of the web configuration, for each client on its own: a client that asks often uses up nobody else's share."""
+"""The rate limit of the web configuration, separate for each client, so that a busy client does not block others."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,8 +12,8 @@ class RateLimiter:
     """A bucket of tokens for each client.
 
     Args:
-        interval: seconds until a client may send one more request. 0 is no limit.
-        burst: requests that a client may send at once.
+        interval: seconds until a client may send a further request. 0 is no limit.
+        burst: requests that a client may send at a time.
         clock: seconds that never go back.
     """
 
@@ -24,7 +24,7 @@ class RateLimiter:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, address: str) -> bool:
-        """Whether one more request of this address fits."""
+        """Whether a further request of this address fits."""
         if not self._interval:
             return True
         client, now = client_of(address), self._clock()

@@ -1,4 +1,4 @@
-"""Scrapes: one collection for all who ask at the same time, each in the format and encoding they want."""
+"""Answer scrapes. Simultaneous scrapes share one collection, each in the requested format and encoding."""
 
 import asyncio
 import time
@@ -16,15 +16,16 @@ from fss_exporter.web.messages import Request, Response
 T = TypeVar("T")
 
 _REUSE_SECONDS = 0.1
-"""A collection answers scrapes for this long, or as long as it took. However many ask, collecting takes half a core at most,
-and clients that do not read share one body."""
+"""A collection answers scrapes for this number of seconds, or for the time of the collection. So collecting takes at most
+half a core with any number of scrapers, and clients that do not read share one body.
+"""
 
 _MOMENT_SECONDS = 0.005
-"""Work that took less is done in the event loop: it delays no one, and a thread would add a fifth to it."""
+"""Longest work for the event loop, seconds. Shorter work delays no request, and a thread would add a fifth."""
 
 
 class _Wanted(NamedTuple):
-    """What a scraper asks for. Scrapers that ask for the same get the same bytes."""
+    """Format and encoding of a scrape. Equal requests get the same bytes."""
 
     form: exposition.Format
     compress: bool
@@ -36,10 +37,10 @@ class _Wanted(NamedTuple):
 
 
 class Scrapes:
-    """Answers scrapes.
+    """Answer scrapes.
 
     Args:
-        collect: all families. Called by one thread at a time.
+        collect: returns all families. One thread at a time calls the function.
         clock: seconds that never go back.
     """
 
@@ -84,7 +85,7 @@ class Scrapes:
         return work() if self._took_seconds < _MOMENT_SECONDS else await in_thread(work)
 
     async def _shared(self, key: Hashable, work: Callable[[], Any]) -> Any:
-        """The result of `work`, shared with all who ask while it runs and for a moment after it."""
+        """Return the result of `work`, shared with all requests during the work and for a moment after."""
         running = self._results.get(key)
         if running is None:
             running = self._results[key] = asyncio.create_task(work())

@@ -1,4 +1,4 @@
-"""From a web configuration to what secures a connection."""
+"""Make the TLS context of connections from a web configuration."""
 
 import ipaddress
 import os
@@ -110,7 +110,7 @@ def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> 
 
 
 def _readable(source: str, name: str, path: str) -> None:
-    """`ssl` does not name the file it could not open."""
+    """Check that a file is readable, because `ssl` does not name the file in an error."""
     try:
         if path:
             with open(path, "rb"):  # noqa: PTH123  # only whether it opens
@@ -131,7 +131,7 @@ def _reason(failure: OSError) -> str:
 
 @contextmanager
 def _as_file(inline: str, path: str) -> Iterator[str]:
-    """A path for `ssl`, which reads certificates from files only: the file, or memory dressed as one."""
+    """Return a path for `ssl`, which reads certificates from files only: the file, or a file in memory."""
     if path or not inline:
         yield path
         return

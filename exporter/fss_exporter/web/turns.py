@@ -1,14 +1,16 @@
-"""Who may have a password hashed next, so that a client that asks often never keeps another one out."""
+"""Give clients turns for hashing a password, so that a busy client never blocks another client."""
 
 import asyncio
 from collections import deque
 from ipaddress import IPv6Address, ip_address
 
 WAITING = 48
-"""All clients together. Fewer than the connections that are open at once, so that a scraper always finds a free one."""
+"""Most waiting requests of all clients. Fewer than the open connections, so that a scraper always finds a free
+connection.
+"""
 
 _IPV6_NETWORK = 64
-"""Bits. A host has as many IPv6 addresses as it likes, all in one network of this size (RFC 4291, section 2.5.4)."""
+"""Bits of a host's IPv6 network. A host can use any number of addresses in the network (RFC 4291, section 2.5.4)."""
 
 
 class TooManyWait(Exception):
@@ -16,7 +18,7 @@ class TooManyWait(Exception):
 
 
 def client_of(address: str) -> str:
-    """What stands for one client: its IPv4 address, or the network of its IPv6 address."""
+    """Return the key of a client: the IPv4 address, or the network of the IPv6 address."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -29,7 +31,9 @@ def client_of(address: str) -> str:
 
 
 class FairTurns:
-    """Lets one work at a time, and the clients that wait in turn: who asks once never waits for all of who asks often."""
+    """Let one request work at a time. Waiting clients take turns, so a single request never waits for all requests of a
+    busy client.
+    """
 
     def __init__(self) -> None:
         self._busy = False
@@ -39,7 +43,7 @@ class FairTurns:
         """Wait for a turn.
 
         Raises:
-            TooManyWait: `WAITING` others wait, and no client has more of them than this one.
+            TooManyWait: `WAITING` other requests wait, and no client has more waiting requests than this client.
         """
         if not self._busy:
             self._busy = True
@@ -51,7 +55,7 @@ class FairTurns:
         await turn
 
     def release(self) -> None:
-        """Let the next client have its turn."""
+        """Let the next client take a turn."""
         while self._waiting:
             client = next(iter(self._waiting))
             queue = self._waiting.pop(client)
@@ -64,7 +68,7 @@ class FairTurns:
         self._busy = False
 
     def _make_room(self, client: str) -> None:
-        """Send the newest request away of the client that has most of them."""
+        """Refuse the newest request of the client with the most waiting requests."""
         longest = max(self._waiting.values(), key=len)
         if len(longest) <= len(self._waiting.get(client, ())) + 1:
             raise TooManyWait

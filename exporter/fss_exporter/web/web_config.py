@@ -1,8 +1,8 @@
-"""The file behind `--web.config.file`, read as the Prometheus exporter-toolkit reads it.
+"""Read the file of `--web.config.file` with the rules of the Prometheus exporter-toolkit.
 
 Every key of https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md (read 2026-11-20) is
-accepted with the same meaning. Where Python's `ssl` cannot do what a value asks for, the value is refused rather than
-half kept. An unknown key is a mistake, as it is there.
+accepted with the same meaning. A value that Python's `ssl` cannot implement is refused, never half kept. An unknown key is
+a mistake, as in the toolkit.
 """
 
 import re
@@ -92,7 +92,7 @@ class _WebConfigSection(BaseModel):
 
 
 class TlsServer(_WebConfigSection):
-    """Certificate, client certificates, versions and ciphers. A file wins over the same thing inline."""
+    """Certificate, client certificates, versions and ciphers. A file wins over an inline value."""
 
     cert: str = ""
     key: str = Field(default="", repr=False)
@@ -110,7 +110,7 @@ class TlsServer(_WebConfigSection):
 
     @property
     def enabled(self) -> bool:
-        """Whether TLS is served: any of the certificate, key or client settings is there."""
+        """Whether TLS is served: a certificate, key or client setting is present."""
         given = (self.cert, self.key, self.client_ca, self.cert_file, self.key_file, self.client_ca_file)
         return any(given) or "client_auth_type" in self.model_fields_set
 
@@ -147,7 +147,7 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
 
 
 class HttpServerConfig(_WebConfigSection):
-    """Response headers. `http2` is accepted and has no effect: the exporter speaks HTTP/1.1, which every scraper does."""
+    """Response headers. `http2` is accepted without effect, because the exporter speaks HTTP/1.1, like every scraper."""
 
     http2: bool = True
     headers: Annotated[dict[str, str], BeforeValidator(_empty_if_null), AfterValidator(_headers)] = Field(
@@ -180,7 +180,9 @@ class WebConfiguration(_WebConfigSection):
 
 
 def _protection_gone(content: Mapping[str, object], before: WebConfiguration, after: WebConfiguration) -> list[str]:
-    """Protection of `before` that a file does not mention any more, one line each: a half-written file looks like this."""
+    """Return a line for each protection of `before` that a file no longer mentions, because a half-written file looks
+    alike.
+    """
     given = after.tls_server_config.model_fields_set
     # A key without a value may be the end of a half-written file.
     gone = {
@@ -206,15 +208,15 @@ def _protection_gone(content: Mapping[str, object], before: WebConfiguration, af
 
 
 def load(path: Path, before: WebConfiguration | None = None) -> WebConfiguration:
-    """Read the file. Paths in it become relative to where it lies.
+    """Read the file. Paths in the file are relative to the file's folder.
 
     Args:
         path: the file.
-        before: the configuration in force. To take protection away, the file has to say so: `basic_auth_users: {}`.
+        before: the present configuration. Only an explicit `basic_auth_users: {}` removes protection.
 
     Raises:
-        ConfigError: every mistake, with line and place and without any secret. An empty file is a mistake: it may be half
-            written.
+        ConfigError: every mistake, with line and place and without any secret. An empty file is a mistake, because the file
+            may be half written.
     """
     document = read_document(path)
     if document.is_empty:

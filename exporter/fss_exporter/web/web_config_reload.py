@@ -1,7 +1,7 @@
-"""The web configuration in force: TLS for new connections. Users, rate limit and headers for requests.
+"""The present web configuration: TLS for new connections, and users, rate limit and headers for requests.
 
-A background loop looks at the file and the certificates it names every second and reads them again when one of them
-changed. A file that is wrong, empty or half written changes nothing: what was in force stays, and the log says what is wrong.
+A background loop checks the file and the certificates every second and reads changed files again. A wrong, empty or half
+written file changes nothing: the present configuration stays, and the log names the mistake.
 """
 
 import logging
@@ -32,7 +32,7 @@ class _InForce:
 
 
 class WebConfigReload:
-    """What a web configuration file asks for, kept up to date.
+    """The configuration of a web configuration file, kept up to date.
 
     Args:
         path: the file.
@@ -72,17 +72,17 @@ class WebConfigReload:
         """Read the file again, changed or not.
 
         Raises:
-            ConfigError: it is wrong. What was in force stays.
+            ConfigError: the file is wrong. The present configuration stays.
         """
         with self._lock:
             self._in_force = self._read(self._in_force)
             self._mistake = None
 
     def refresh(self) -> None:
-        """Read the file again if it, or a certificate it names, has changed and then stayed as it is for one round of `loop`.
+        """Read the file again if the file or a certificate has changed and then stayed unchanged for one round of `loop`.
 
         Raises:
-            ConfigError: the file is wrong. What was in force stays.
+            ConfigError: the file is wrong. The present configuration stays.
         """
         with self._lock:
             now, last = tuple(map(_state, self._watched)), self._last_look
@@ -124,7 +124,7 @@ class WebConfigReload:
     def _carried_over(
         self, configuration: WebConfiguration, before: _InForce | None
     ) -> tuple[Passwords | None, RateLimiter]:
-        """What has been hashed and what has been used up stays, unless its own part of the file changed."""
+        """Keep hash results and used tokens, unless their part of the file changed."""
         users, rate = configuration.basic_auth_users, configuration.rate_limit
         passwords = Passwords(users) if users else None
         limiter = RateLimiter(rate.interval, rate.burst, self._clock)
@@ -139,7 +139,7 @@ _State = tuple[int, int, int] | None
 
 
 def _state(path: Path) -> _State:
-    """Changes when the file does. A link that points elsewhere counts as a change."""
+    """Return a value that changes with the file. A link to another place counts as a change."""
     try:
         status = path.stat()
     except OSError:
@@ -148,7 +148,7 @@ def _state(path: Path) -> _State:
 
 
 async def _refusal(request: Request, in_force: _InForce) -> Response | None:
-    """Why a request gets no answer. Only a request with a right password counts, so that guesses use up no share."""
+    """Return the reason for a refusal. Only a request with a right password uses a token, so that guesses use none."""
     verdict = Verdict.KNOWN
     if in_force.passwords is not None:
         verdict = await in_force.passwords.check(request.headers.get("authorization", ""), request.peer)

@@ -179,7 +179,7 @@ def test_a_week_without_metrics_is_a_failure(week: processes.Prometheus) -> None
         busiest(asked(week), of_shape, "10.9.9.9", NOW)
     answer = ask("plan", "--prometheus", week.url)
     assert answer.code == 1
-    assert "are the clients, or is a poller, scraped?" in answer.err
+    assert "Are the clients, or is a poller, scraped?" in answer.err
 
 
 def test_an_address_cannot_leave_its_quotes(week: processes.Prometheus) -> None:
@@ -242,7 +242,7 @@ def test_what_a_poller_sees_is_planned_by_its_shape(
 ) -> None:
     answer = at_prompt(week, monkeypatch)
     assert answer.code == 0, answer.err
-    assert "IOPS as OCI measured them; no split by operation is published" in answer.out
+    assert "IOPS as OCI measured them. No split by operation is published" in answer.out
     assert "Against one mount target of shape hpmt-20" in answer.out
     assert "binds first: read bandwidth, at 80.0 % of it" in answer.out
     assert "operations/s" not in answer.out

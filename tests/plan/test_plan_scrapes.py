@@ -76,7 +76,7 @@ def test_the_sizes_are_said(saved: tuple[Path, Path]) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda before, after: (after, before), "or is the later one given first"),
+        (lambda before, after: (after, before), "Or is the later one given first"),
         (lambda before, _: (before, before), "give --seconds"),
         (lambda before, after: (before, after.parent / "none"), "cannot be read"),
         (lambda before, _: (before, Path("/dev/null")), "no fss_client_ metrics"),

@@ -75,6 +75,7 @@ def url_of(running: subprocess.Popen[bytes], log: Path) -> str:
         (["--nfs.tick=0s"], "'--nfs.tick': must be longer than nothing"),
         (["--nfs.tick=fast"], "'--nfs.tick': 'fast' is not a length of time"),
         (["--log.level=chatty"], "'--log.level': 'chatty' is not one of"),
+        (["--nfs.exact.rtt"], "--nfs.exact.rtt: the kernel counts in exact mode only; give --nfs.exact=auto as well"),
         (["--nfs.exact=maybe"], "'--nfs.exact': 'maybe' is not one of"),
         (["--no-collector.nfs", "--collector.oci", "--nfs.exact=on"], "--nfs.exact=on: there is nothing to count"),
         (

@@ -9,8 +9,10 @@ from tests.nfs.exact.host import Mount
 from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.exact.latency_host import CALLS, HERE, Call, LatencyHost, ready
 
+from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.exact.request_families import EXPONENTS, edge_seconds
 from fss_exporter.nfs.exact.tracefs import OF_LATENCY
+from fss_exporter.nfs.ticker import Ticker
 
 THERE = "10.0.0.4"
 DURATION = "fss_client_request_duration_seconds"
@@ -371,3 +373,24 @@ def test_totals_of_an_address_go_after_the_retention(tmp_path: Path) -> None:
     host.tick()
 
     assert {address for address, _ in host.reader.totals.requests} == {THERE}
+
+
+def test_a_new_address_shows_zeros_in_the_first_answer_and_its_counts_in_the_second(tmp_path: Path) -> None:
+    mount = Mount(40)
+    host = ready(tmp_path, mount)
+    host.call(Call(40, mount))
+    host.tick()
+    ticker = Ticker(host._read, 1.0, lambda: host.now)
+    ticker.tick()
+    collector = NfsCollector(ticker, about_requests=host.reader.families)
+    counts = [
+        sum(
+            sample.value
+            for family in collector.collect()
+            for sample in family.samples
+            if sample.name == f"{DURATION}_count"
+        )
+        for _ in range(2)
+    ]
+
+    assert counts == [0, 1]

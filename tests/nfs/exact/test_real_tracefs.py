@@ -13,9 +13,11 @@ import pytest
 
 from fss_exporter.doctor.exact import look
 from fss_exporter.nfs.exact.hist_tables import HistParser
+from fss_exporter.nfs.exact.latency_session import LatencySession
 from fss_exporter.nfs.exact.tracefs import (
     OF_IOSTAT,
     OF_IOSTAT_WRITERS,
+    OF_LATENCY,
     OF_SIZES,
     PLACES,
     Instance,
@@ -225,3 +227,22 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
         session.look()
         session.end()
     assert not (tracefs / "instances" / OF_SIZES).exists()
+
+
+def test_durations_of_requests_are_counted_or_waited_for_or_the_reason_is_told(tracefs: Path | None) -> None:
+    if tracefs is None:
+        with pytest.raises(Unavailable):
+            LatencySession(find(), 2048)
+        return
+    if not _counts(tracefs):
+        with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
+            LatencySession(tracefs, 2048)
+    elif not (tracefs / "events" / "sunrpc").exists():
+        with pytest.raises(NotYet, match="ounting begins with the first NFS mount"):
+            LatencySession(tracefs, 2048)
+    else:
+        session = LatencySession(tracefs, 2048, rtt=True)
+        assert len(session.tables) == 4
+        session.look()
+        session.end()
+    assert not (tracefs / "instances" / OF_LATENCY).exists()

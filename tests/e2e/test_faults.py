@@ -128,7 +128,7 @@ def test_ten_thousand_connections_opened_and_left_do_not_keep_a_scrape_out(tmp_p
 
             assert took < PROMPT_S
             assert descriptors is not None
-            assert descriptors < 300
+            assert descriptors < 350, "256 connections, 32 just accepted, 32 about to be closed, and files"
             assert memory is not None
             assert memory < 64 * 1024 * 1024
             assert running.logged("closing the one that has waited longest")

@@ -1,8 +1,8 @@
-"""Recorded NFS clients on a private procfs tree, for a reader that cannot tell it from the kernel's.
+"""Play recorded NFS clients on a private procfs tree that looks like the kernel's.
 
-A recording holds what mountstats of a real Linux 6.1 client said about once a second while it worked against a real
-server. Playing adds the differences between its looks to running totals, second by second and over again, so the
-counters grow for as long as the demo runs and show only what a kernel has really counted.
+A recording holds the mountstats of a real Linux 6.1 client at work against a real server, about once a second. Playing adds
+the differences between two readings to running totals, second by second and from the start again. So the counters grow
+while the demo runs and show only counts of a real kernel.
 """
 
 import gzip
@@ -31,12 +31,12 @@ class ClientMount:
 
     @property
     def device(self) -> str:
-        """As the kernel names it."""
+        """The device name of the kernel."""
         return f"{self.server or self.address}:{self.export}"
 
     @property
     def mount_point(self) -> str:
-        """Where the demo's client has it."""
+        """The mount point of the demo's client."""
         return f"/mnt/{self.address.replace('.', '-')}{self.export.replace('/', '-')}"
 
 
@@ -48,12 +48,13 @@ CLIENT_MOUNTS = (
     ClientMount("d6_randwrite_mix", "10.80.3.30", "/export/a"),
     ClientMount("c_randread_1m", "10.90.0.5", "/share", "0a1b2c-demo.cn-hangzhou.nas.aliyuncs.com"),
 )
-"""What the demo's client has mounted: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes. The last
-mount is one of Apsara NAS."""
+"""Mounts of the demo's client: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes. The last mount
+belongs to Apsara NAS.
+"""
 
 
 class _Playback:
-    """One mount: the running totals of its recording."""
+    """One mount with the running totals of the recording."""
 
     def __init__(self, mount: ClientMount) -> None:
         packed = files("fss_exporter.demo").joinpath("recordings", f"{mount.recording}.txt.gz").read_bytes()
@@ -82,8 +83,8 @@ class Clients:
 
     Args:
         root: an empty directory that becomes the procfs tree.
-        mounts: what to play.
-        interval_s: seconds between two looks. The recordings were made at 1.
+        mounts: recordings to play.
+        interval_s: seconds between two readings. The recordings have an interval of 1 s.
     """
 
     def __init__(self, root: Path, mounts: tuple[ClientMount, ...] = CLIENT_MOUNTS, interval_s: float = 1.0) -> None:
@@ -108,7 +109,7 @@ class Clients:
             self._thread.join(timeout=1.0)
 
     def advance(self) -> None:
-        """Play one look of every mount."""
+        """Play one reading of every mount."""
         for playback in self._playbacks:
             playback.advance()
         self._write()

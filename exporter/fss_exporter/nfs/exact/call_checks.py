@@ -1,8 +1,8 @@
-"""Checks of counted calls against mountstats. Both count a call at the same moment, so counts at rest are equal.
+"""Check counted calls against mountstats. Both count a call at the same moment, so counts at rest are equal.
 
-A table is read between two readings of mountstats. So the calls of mountstats less those of the table lie between two
-numbers at each look, and the difference never changes: the ranges of all looks must have a number in common. A look without
-traffic around it has a range of one number.
+A table is read between two readings of mountstats. So the calls of mountstats minus the calls of the table lie between two
+numbers at each look. The true difference never changes, so the ranges of all looks must share a number. A look without
+traffic gives a range of a single number.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ ByProcedure = Mapping[str, int]
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of the calls of an owner."""
+    """The known calls of an owner."""
 
     clients: frozenset[str]  # numbers of the RPC clients
     superblocks: frozenset[str]  # `major:minor`
@@ -29,7 +29,7 @@ class _Known:
     ranges: dict[str, tuple[int, int]] | None = None
 
     def holds(self, before: ByProcedure, after: ByProcedure) -> bool:
-        """Narrow the ranges by one look. False where one becomes empty."""
+        """Narrow the ranges by one look. Return False if a range becomes empty."""
         fits, ranges = True, {}
         for procedure in before.keys() | after.keys() | self.counted.keys():
             table = self.counted[procedure]
@@ -43,7 +43,7 @@ class _Known:
 
 
 class CallAgreement:
-    """What was seen of every owner up to the last look."""
+    """The counts of every owner up to the last look."""
 
     def __init__(self) -> None:
         self._known: dict[Owner, _Known] = {}
@@ -55,16 +55,16 @@ class CallAgreement:
         counted: Mapping[Owner, ByProcedure],
         readings: tuple[Reading, Reading],
     ) -> frozenset[Owner]:
-        """Check one interval. An owner whose mounts or clients have changed begins anew: its earlier calls are gone from mountstats.
+        """Check one interval. An owner with changed mounts or clients starts again, because mountstats lost the earlier calls.
 
         Args:
-            superblocks: `major:minor` by owner, as they are now.
-            clients: client numbers by owner, as they are now.
-            counted: calls of the interval by owner and procedure, as the tables have them.
-            readings: of mountstats, just before and just after the tables were read.
+            superblocks: present `major:minor` by owner.
+            clients: present client numbers by owner.
+            counted: calls of the interval by owner and procedure, from the tables.
+            readings: readings of mountstats just before and just after the tables.
 
         Returns:
-            Those for which tables and mountstats disagree.
+            owners for which tables and mountstats disagree.
         """
         numbered = tuple({one.number: one.record for one in reading.superblocks} for reading in readings)
         known, failed = {}, set()

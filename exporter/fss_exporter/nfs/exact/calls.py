@@ -1,4 +1,4 @@
-"""Network Lock Manager and NFSACL calls, which mountstats does not show at all: by server address and procedure."""
+"""Network Lock Manager and NFSACL calls by server address and procedure. mountstats does not show these calls at all."""
 
 from collections import Counter
 
@@ -28,7 +28,7 @@ def birth_triggers(rows: int) -> dict[str, str]:
 
 
 def by_address(rows: Grown, addresses: ClientAddresses) -> ByAddressAndProcedure:
-    """Calls that cost the server something, by its address and the procedure."""
+    """Return calls with a cost, by server address and procedure."""
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:
         if len(key) == 2 and key[1] not in _NOT_OURS:

@@ -1,8 +1,8 @@
-"""Checks of the kernel's tables against mountstats, for each superblock: both count the same calls.
+"""Check the kernel's tables against mountstats for each superblock. Both count the same calls.
 
 Mountstats is read first and the tables a moment later. So the tables are ahead by the calls in between, at most by the
 calls of this interval. The lead of the first look is unknown. The calls of the next interval bound this lead, and an
-interval without calls shows it exactly.
+interval without calls shows the lead exactly.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ class Gap:
     owed: int | None = None
 
     def holds(self, tables: int, mountstats: int) -> bool:
-        """Take in one interval. False where timing does not explain the gap. The gap then begins at zero."""
+        """Add one interval. Return False if timing does not explain the gap. The gap then begins at zero."""
         if self.owed is None:
             self.owed = mountstats
         self.ahead += tables - mountstats
@@ -46,7 +46,7 @@ class _Seen:
 
 
 class Agreement:
-    """What was seen of every superblock at the last look."""
+    """The counts of every superblock at the last look."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
@@ -61,11 +61,11 @@ class Agreement:
         """Check one interval.
 
         Args:
-            superblocks: by `major:minor`, as mountstats has them now.
-            transfers: by operation and `major:minor`, as the tables have them.
+            superblocks: present superblocks in mountstats, by `major:minor`.
+            transfers: transfers in the tables, by operation and `major:minor`.
 
         Returns:
-            by `major:minor`, the check that did not hold. Those that hold are left out.
+            the failed check by `major:minor`.
         """
         failed: dict[str, str] = {}
         seen: dict[str, _Seen] = {}

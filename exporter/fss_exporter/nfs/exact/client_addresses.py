@@ -1,4 +1,4 @@
-"""Which server an RPC client of the kernel calls: from sysfs (5.14 and later), or from its birth as tracefs saw it."""
+"""Find the server of an RPC client of the kernel: from sysfs (5.14 and later), or from the client's birth in tracefs."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -25,10 +25,10 @@ class ClientAddresses:
         self._births: dict[Key, int] = {}
 
     def learn(self, births: Table) -> Mapping[str, frozenset[str]]:
-        """Take in the table of new RPC clients, keys (number, address).
+        """Read the table of new RPC clients, with keys (number, address).
 
         Returns:
-            The clients born since the last call, with every address that one of this number was born for.
+            the clients born since the last call, each with every address of the number.
         """
         born: dict[str, set[str]] = defaultdict(set)
         for key, row in births.rows.items():
@@ -42,17 +42,17 @@ class ClientAddresses:
         return {client: frozenset(addresses) for client, addresses in born.items()}
 
     def learn_all(self) -> None:
-        """Begin with new tables, and take in the clients of this moment: those older than the tables are in sysfs only."""
+        """Begin with new tables, and read the present clients from sysfs, because the tables miss older clients."""
         self._births = {}
         for client in self.alive():
             self.of(client)
 
     def alive(self) -> frozenset[str]:
-        """The clients of this moment. Empty where sysfs does not have them."""
+        """Return the present clients. Empty if sysfs lacks the clients."""
         return frozenset(folder.name.removeprefix("clnt-") for folder in self._clients.glob("clnt-*"))
 
     def of(self, client: str) -> str:
-        """Address of the server. Empty if it is not known."""
+        """Return the address of the server. Empty if unknown."""
         if client not in self._known:
             address = self._looked_up(client)
             if not address:

@@ -1,7 +1,7 @@
-"""Whose calls an RPC client of the kernel makes: a superblock's where sysfs says so, else those of a mount target's mounts.
+"""Find the owner of an RPC client's calls: a superblock by sysfs, else all mounts of a mount target.
 
-Newer kernels (6.12, not 6.1) link each superblock to its RPC client: `/sys/fs/nfs/<major:minor>/nfs_client -> clnt-<number>`.
-On older kernels the address of the client is all there is, so the mounts of an address are one owner.
+Newer kernels (6.12, not 6.1) link each superblock to the RPC client: `/sys/fs/nfs/<major:minor>/nfs_client -> clnt-<number>`.
+Older kernels show only the address of the client, so all mounts of an address are one owner.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,14 +21,14 @@ class Owner(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Who owns the clients at one look."""
+    """The owners of the clients at one look."""
 
     of: Mapping[str, Owner]  # owner by client number; clients of nobody are left out
     superblocks: Mapping[Owner, frozenset[str]]  # `major:minor` of every owner's superblocks
 
 
 def superblock_clients(sysfs: Path) -> dict[str, str]:
-    """`major:minor` of a superblock by the number of its RPC client. Empty on kernels without these links."""
+    """Return the `major:minor` of a superblock by the number of the RPC client. Empty on kernels without these links."""
     found = {}
     for link in (sysfs / "fs" / "nfs").glob("*:*/nfs_client"):
         try:
@@ -43,13 +43,13 @@ def superblock_clients(sysfs: Path) -> dict[str, str]:
 def owners(
     reading: Reading, clients: Iterable[str], linked: Mapping[str, str], address_of: Callable[[str], str]
 ) -> Owners:
-    """Who owns each client.
+    """Return the owner of each client.
 
     Args:
-        reading: of mountstats, with the visible mounts.
-        clients: numbers that may be anybody's.
-        linked: `major:minor` by client number, as sysfs has it.
-        address_of: tells the address of a client.
+        reading: reading of mountstats, with the visible mounts.
+        clients: client numbers of unknown owner.
+        linked: `major:minor` by client number, from sysfs.
+        address_of: returns the address of a client.
     """
     addresses = {superblock.number: superblock.key.address for superblock in reading.superblocks}
     of = {client: Owner(addresses[number], number) for client, number in linked.items() if number in addresses}
@@ -68,17 +68,17 @@ def owners(
 def possible_owners(
     client: str, before: Owners, now: Owners, born: frozenset[str], *, lived: bool
 ) -> tuple[Owner | None, frozenset[str]]:
-    """Whose calls of an interval those of a client are.
+    """Return the possible owners of a client's calls in an interval.
 
     Args:
-        client: its number.
+        client: number of the client.
         before: owners at the last look.
         now: owners at this look.
-        born: addresses for which a client of this number was born in between.
+        born: addresses of clients with this number that were born in the interval.
         lived: whether a client of this number may have lived at the last look.
 
     Returns:
-        The owner, None where it is nobody known. And the addresses between which it cannot be told, empty where it can.
+        the owner, None for an unknown owner, and the addresses of an ambiguous owner, else no address.
     """
     old, new = before.of.get(client), now.of.get(client)
     addresses = born | ({new.address} if new else frozenset())

@@ -1,9 +1,9 @@
-"""The cost source of exact mode: READs and WRITEs cost what the kernel counted by size.
+"""The cost source of exact mode: the kernel's counts by size give the cost of READs and WRITEs.
 
-Counters in the kernel's tables are cumulative. A tick that could not read the tables is estimated, and the next good look
-has the counts of both ticks. By then the estimate has been charged, and a scraped counter cannot take anything back.
-So the estimate is an advance: the counts are charged less the advance, and not at all where the advance was higher. The
-totals are exact again, or as far above the truth as the estimate was.
+Counters in the kernel's tables are cumulative. If a tick cannot read the tables, the tick is estimated, and the next good
+look has the counts of both ticks. By then the estimate is charged, and a scraped counter must not fall. So the estimate is
+an advance: the counts are charged minus the advance, and not at all if the advance was higher. The totals are then exact
+again, or as far above the truth as the estimate was.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -29,7 +29,7 @@ class _Advance(NamedTuple):
     retransmissions: int = 0  # without a cost so far, because an estimate has none for them
 
     def rest(self, counted: Bounds) -> Bounds:
-        """What remains to be charged of a counted cost."""
+        """Return the uncharged part of a counted cost."""
         return Bounds(*(max(0.0, whole - paid) for whole, paid in zip(counted, self.charged, strict=True)))
 
 
@@ -37,11 +37,11 @@ _NO_ADVANCE = _Advance()
 
 
 class CountedCosts:
-    """Costs from the counts of the last reading. Estimates where a superblock could not be counted.
+    """Costs from the counts of the last reading, or estimates for a superblock without counts.
 
     Args:
-        last_counts: the counts that belong to the reading that the accounts add.
-        overrides: price lock calls. The accounts price READs and WRITEs.
+        last_counts: returns the counts of the reading that the accounts add.
+        overrides: measured costs of lock calls. The accounts apply overrides of READs and WRITEs.
     """
 
     def __init__(self, last_counts: Callable[[], Counts], overrides: CostOverrides = NO_OVERRIDES) -> None:
@@ -55,11 +55,11 @@ class CountedCosts:
 
     @property
     def is_deferred(self) -> bool:
-        """Whether a later look at the tables brings the counts of this one."""
+        """Whether a later look at the tables brings the counts of this look."""
         return self._counts.deferred
 
     def begin(self, reading: Reading) -> None:
-        """Take the counts that belong to a reading."""
+        """Take the counts of a reading."""
         self._counts = self._last_counts()
         self._changes = {}
         self._unread = reading.present - {superblock.number for superblock in reading.superblocks}
@@ -68,7 +68,7 @@ class CountedCosts:
             self._advances.clear()
 
     def cost(self, change: TransferChange) -> Bounds:
-        """The estimate. No cost where the superblock was counted, since `end` tells the counted cost."""
+        """Return the estimate, or no cost for a counted superblock, because `end` returns the counted cost."""
         transfer = (change.superblock, change.operation)
         if change.superblock in self._counts.superblocks:
             self._changes[transfer] = change
@@ -94,7 +94,9 @@ class CountedCosts:
         return counted
 
     def _counted(self, number: str, operation: str, transfers: CountedTransfers) -> Bounds:
-        """Cost of counted READs or WRITEs. Retransmissions, which no table counts by size, cost the mean of the others."""
+        """Return the cost of counted READs or WRITEs. A retransmission costs the mean, because no table counts
+        retransmissions by size.
+        """
         change = self._changes.get((number, operation))
         advance = self._advances.get((number, operation), _NO_ADVANCE)
         cost = exact_cost(operation, transfers)

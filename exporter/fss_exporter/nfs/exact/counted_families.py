@@ -1,4 +1,4 @@
-"""From counted totals to metric families: what exact mode adds to a scrape."""
+"""Convert counted totals to the metric families of exact mode."""
 
 import math
 from collections import defaultdict

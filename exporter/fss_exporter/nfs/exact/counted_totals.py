@@ -1,4 +1,4 @@
-"""Counts added up since the exporter started: what is known beside the costs of the mounts."""
+"""Counts of exact mode since the exporter started, beside the costs of the mounts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -40,8 +40,8 @@ class CountedTotals:
         """Add one interval.
 
         Args:
-            counts: what was counted.
-            mounts: key by `major:minor` of the superblocks whose cost is known.
+            counts: counts of the interval.
+            mounts: key by `major:minor` of superblocks with a known cost.
             seconds: length of the interval.
         """
         self.active = counts.active
@@ -62,7 +62,7 @@ class CountedTotals:
             spent.estimated += 0.0 if exact else seconds
 
     def forget(self, keys: Collection[SeriesKey]) -> None:
-        """Drop the totals of mounts whose series are gone, and those of addresses without any other mount."""
+        """Drop the totals of mounts without series, and the totals of addresses without a mount."""
         gone = {key.address for key in keys}
         for key in keys:
             self.seconds.pop(key, None)

@@ -35,12 +35,12 @@ NO_TRANSFERS = CountedTransfers()
 
 
 def exact_cost(operation: str, transfers: CountedTransfers, resent: float = 0.0) -> Bounds:
-    """Mount-target I/O operations of READs or WRITEs of known sizes: bounds that coincide.
+    """Return mount-target I/O operations of READs or WRITEs of known sizes, as bounds that coincide.
 
     Args:
         operation: READ or WRITE.
-        transfers: with their sizes.
-        resent: cost of those that were sent again, which no table counts by size.
+        transfers: transfers with sizes.
+        resent: cost of retransmissions, which no table counts by size.
     """
     value = float((WRITE_FACTOR if operation == WRITE else 1) * (transfers.operations + transfers.blocks)) + resent
     return Bounds(value, value, value)
@@ -51,7 +51,7 @@ ByAddressAndProcedure = Mapping[tuple[str, str], int]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was counted between two readings."""
+    """Counts between two readings."""
 
     # `major:minor` of those whose READs and WRITEs were all counted, idle ones included
     superblocks: frozenset[str] = frozenset()

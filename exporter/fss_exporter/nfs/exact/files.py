@@ -1,4 +1,4 @@
-"""Operations on files of tracefs, in one class that tests replace by a kernel in memory."""
+"""Operations on files of tracefs. Tests replace the class by a kernel in memory."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ class Files:
         return True
 
     def first(self, root: Path, pattern: str) -> Path | None:
-        """Any path below `root` that fits."""
+        """Return a path below `root` that matches the pattern."""
         return next(root.glob(pattern), None)
 
     def text(self, path: Path) -> str:
@@ -30,7 +30,7 @@ class Files:
         path.mkdir()
 
     def rmdir(self, path: Path) -> None:
-        """Remove an instance. EBUSY while any of its files is open."""
+        """Remove an instance. The kernel answers EBUSY while a file of the instance is open."""
         path.rmdir()
 
     def write(self, path: Path, text: str) -> None:
@@ -38,7 +38,7 @@ class Files:
         _write(path, text, os.O_WRONLY)
 
     def append(self, path: Path, text: str) -> None:
-        """Add a trigger. Opened with truncation, the file would lose those it has."""
+        """Add a trigger. Truncation at opening would remove the other triggers."""
         _write(path, text, os.O_WRONLY | os.O_APPEND)
 
     def clear(self, path: Path) -> None:
@@ -50,7 +50,7 @@ class Files:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
     def read(self, handle: int) -> bytes:
-        """An open file from its beginning, as it is now."""
+        """Return the present content of an open file from the beginning."""
         os.lseek(handle, 0, os.SEEK_SET)
         chunks = []
         while chunk := os.read(handle, _CHUNK):

@@ -1,7 +1,7 @@
-"""The text of a `hist` file: tables of counters, and what was added to them between two looks.
+"""Parse the text of a `hist` file: tables of counters, and the growth between two looks.
 
-Layout: Linux Documentation/trace/histogram.rst and kernel/trace/trace_events_hist.c (6.12). A file holds one table for
-each `hist` trigger of its event. The kernel never removes a row and never lowers a count. A lower count means a new table.
+Layout: Linux Documentation/trace/histogram.rst and kernel/trace/trace_events_hist.c (6.12). A file holds a table for
+each `hist` trigger of the event. The kernel never removes a row and never lowers a count. A lower count means a new table.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _LONGEST_NUMBER = 20
 
 
 class HistRow(NamedTuple):
-    """One row: how many events had this key, and the sum of the first value (0 where the table has none)."""
+    """One row: the number of events with this key, and the sum of the first value (0 in a table without values)."""
 
     hits: int
     value: int
@@ -37,19 +37,19 @@ class Table:
 
 
 class HistParser:
-    """Parses one look after another and reads only the rows that differ from the last: most keys are idle.
+    """Parse one look after another, and parse again only changed rows, because most keys are idle.
 
-    Equal lines give the very same row, so that `is` tells whether one has moved.
+    An unchanged line returns the identical row, so that `is` shows an idle key.
     """
 
     def __init__(self) -> None:
         self._lines: dict[str, tuple[Key, HistRow]] = {}
 
     def parse(self, text: str) -> tuple[Table, ...]:
-        """Every table of a `hist` file, in its order.
+        """Return every table of a `hist` file, in the order of the file.
 
         Raises:
-            RecordError: cut off, or not that layout.
+            RecordError: the text is cut off, or has another layout.
         """
         seen: dict[str, tuple[Key, HistRow]] = {}
         tables = tuple(self._table(part, seen) for part in text.split("# event histogram\n")[1:])
@@ -101,10 +101,10 @@ class TableWasReplaced(Exception):
 
 
 def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow]) -> Iterator[tuple[Key, HistRow]]:
-    """What was added to each row that has moved. Counters are 64 bits wide and begin again behind the last.
+    """Return the growth of each changed row. Counters have 64 bits and start at zero after the largest number.
 
     Raises:
-        TableWasReplaced: a row went back or is gone.
+        TableWasReplaced: a row fell or is gone.
     """
     common = 0
     for key, row in now.items():

@@ -1,4 +1,4 @@
-"""The tables of one tracefs instance: the triggers that were set, and looks at what they have counted."""
+"""The tables of one tracefs instance: set triggers, and read the counts."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -16,11 +16,11 @@ UNREADABLE = "unreadable"
 
 
 class Lost(Exception):
-    """The tables cannot be trusted since the last look.
+    """The tables are not reliable since the last look.
 
     Args:
-        check: what did not hold: `triggers`, `dropped` or `unreadable`.
-        detail: for the log.
+        check: the failed check: `triggers`, `dropped` or `unreadable`.
+        detail: text for the log.
     """
 
     def __init__(self, check: str, detail: str) -> None:
@@ -38,10 +38,10 @@ class TablesLook:
     tables: Mapping[TableName, Table]
 
     def since(self, before: "TablesLook", place: TableName) -> list[tuple[Key, HistRow]]:
-        """What was added to a table since another look.
+        """Return the growth of a table since another look.
 
         Raises:
-            Lost: the table was replaced, or events found no room in it.
+            Lost: the table was replaced, or events found no room in the table.
         """
         old, new = before.tables[place], self.tables[place]
         if new.dropped != old.dropped:
@@ -53,10 +53,10 @@ class TablesLook:
 
 
 class InstanceTables:
-    """Triggers in place, with their tables.
+    """Set triggers, with their tables.
 
     Args:
-        instance: without triggers so far.
+        instance: an instance without triggers.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -69,18 +69,18 @@ class InstanceTables:
 
         Args:
             event: `system/event`.
-            condition: the text behind `if` of the trigger. It tells the tables of an event apart.
-            trigger: as written to the file `trigger`.
+            condition: text behind `if` of the trigger. The condition identifies a table of the event.
+            trigger: text for the file `trigger`.
 
         Raises:
-            OSError: the kernel refuses it (EINVAL: it does not understand it).
+            OSError: the kernel refuses the trigger (EINVAL: unknown form).
         """
         self._instance.add_trigger(event, trigger)
         self._parsers.setdefault(event, HistParser())
         self._expected.append((event, condition))
 
     def try_to_add(self, event: str, triggers: Mapping[str, str], otherwise: str) -> bool:
-        """Set triggers of an event by condition that the others can do without. `otherwise` goes to the log."""
+        """Set optional triggers of an event by condition. `otherwise` goes to the log after a refusal."""
         try:
             for condition, trigger in triggers.items():
                 self.add(event, condition, trigger)
@@ -90,10 +90,10 @@ class InstanceTables:
         return True
 
     def look(self) -> TablesLook:
-        """Every table as it is now.
+        """Return every table with the present counts.
 
         Raises:
-            Lost: a trigger is gone or its table cannot be read.
+            Lost: a trigger is gone, or a table is unreadable.
         """
         try:
             tables = dict(self._tables())

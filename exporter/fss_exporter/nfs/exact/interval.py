@@ -1,4 +1,4 @@
-"""What the tables counted between two looks: transfers by superblock, calls by server."""
+"""Counts of the tables between two looks: transfers by superblock, calls by server."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ def none_yet() -> ByOperation:
 
 @dataclass(slots=True)
 class Sorted:
-    """CountedTransfers of one interval, by what mountstats says of their superblock."""
+    """Transfers of one interval, sorted by the state of the superblock in mountstats."""
 
     # of superblocks whose cost is known, just unmounted superblocks included
     told: ByOperation = field(default_factory=none_yet)
@@ -41,10 +41,10 @@ class TablesInterval:
     now: TablesLook
 
     def transfers(self) -> dict[str, dict[int, CountedTransfers]]:
-        """By operation and device number as the kernel encodes it.
+        """Return transfers by operation and device number in the kernel's encoding.
 
         Raises:
-            Lost: a table was replaced, had no room, or has keys of another layout.
+            Lost: a table was replaced, was full, or has keys of another layout.
         """
         session = self.session
         found = {}
@@ -59,10 +59,10 @@ class TablesInterval:
         return found
 
     def calls(self, addresses: ClientAddresses) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
-        """Lock calls and NFSACL calls. None where they are not counted.
+        """Return lock calls and NFSACL calls. None if the calls are not counted.
 
         Raises:
-            Lost: a table was replaced, or had no room.
+            Lost: a table was replaced, or was full.
         """
         if not self.session.counts_calls:
             return None, None
@@ -86,13 +86,13 @@ def sort(
     known: Callable[[str], bool],
     carried: ByOperation,
 ) -> Sorted:
-    """Sort what was counted by whose it is.
+    """Sort the counts by superblock.
 
     Args:
-        transfers: by operation and device number.
-        reading: of mountstats, taken just before.
-        known: whether a `major:minor` was that of a priced superblock at the last look.
-        carried: what an earlier look could not tell of, because the record was unread. It is taken in.
+        transfers: transfers by operation and device number.
+        reading: reading of mountstats just before the look.
+        known: whether a `major:minor` was a priced superblock at the last look.
+        carried: counts of earlier looks whose record was unreadable. The function adds these counts.
     """
     numbers = {device_of(number): number for number in reading.present}
     mine = priced(reading)
@@ -115,7 +115,7 @@ def _add(sums: dict[str, CountedTransfers], key: str, added: CountedTransfers) -
 
 
 def device_of(number: str) -> int:
-    """`major:minor` as the kernel encodes it in trace events (include/linux/kdev_t.h)."""
+    """Return `major:minor` of a device number in trace events (include/linux/kdev_t.h)."""
     major, _, minor = number.partition(":")
     return int(major) << 20 | int(minor) if major.isdecimal() and minor.isdecimal() else -1
 

@@ -1,4 +1,4 @@
-"""What the tables counted between two looks: requests by owner, and the owners for which the count does not hold."""
+"""Counts of the tables between two looks: requests by owner, and the owners with a failed check."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ ByClient = Mapping[tuple[str, str], Requests]  # Requests by RPC client and proc
 
 
 def requests_between(session: LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
-    """What the tables counted between two looks.
+    """Return the counts of the tables between two looks.
 
     Raises:
-        Lost: a table was replaced, had no room, or has keys of another layout.
+        Lost: a table was replaced, was full, or has keys of another layout.
     """
     try:
         finished = durations(now.since(before, FINISHED))
@@ -56,13 +56,13 @@ def attributed(
     born: Mapping[str, frozenset[str]],
     alive: frozenset[str] | None,
 ) -> Attributed:
-    """Give the requests of an interval to their owners.
+    """Assign the requests of an interval to owners.
 
     Args:
-        requests: of the interval.
-        owners: at the last look and at this one.
-        born: addresses of the clients born in between, by number.
-        alive: numbers of the clients that lived at the last look. None where that is not known.
+        requests: requests of the interval.
+        owners: owners at the last look and at this look.
+        born: addresses of the clients born in the interval, by number.
+        alive: numbers of the clients that lived at the last look. None if unknown.
     """
     before, now = owners
     result = Attributed()

@@ -1,4 +1,4 @@
-"""Looks at the tables of durations, each between two readings of mountstats that it is checked against."""
+"""Look at the tables of durations, each time between two readings of mountstats that check the counts."""
 
 import logging
 import time
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS: Final = 10.0
 LARGEST_CPU_SHARE: Final = 0.01
-"""What the looks may take of one core. On a host with very many mounts the looks get fewer instead."""
+"""Highest share of one core for the looks. On a host with very many mounts the agent looks less often."""
 
 REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
 _RETRY_SECONDS: Final = 60.0
@@ -38,22 +38,22 @@ _ROWS_OF_A_MOUNT: Final = 160
 
 
 class LatencyReader:
-    """Counts how long requests take, in a loop of its own.
+    """Count the durations of requests, in a separate loop.
 
     Attributes:
-        totals: everything counted so far.
-        loop: the background loop, with its heartbeat.
+        totals: counts so far.
+        loop: the background loop, with the heartbeat.
 
     Args:
-        read: one look at mountstats. Raises SourceError.
-        places: where tracefs may be mounted.
-        sysfs: where sysfs is mounted.
+        read: reads mountstats once. Raises SourceError.
+        places: possible mount points of tracefs.
+        sysfs: mount point of sysfs.
         address_map: mount-target address by TLS forwarder address.
         rtt: whether round-trip times are counted too.
-        retention_s: seconds that the totals of an address are kept after its last umount.
+        retention_s: seconds that the totals of an address are kept after the last umount.
         clock: a monotonic clock, seconds.
         cpu_clock: CPU time of the calling thread, seconds.
-        files: how the kernel's files are reached.
+        files: access to the kernel's files.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class LatencyReader:
         self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
 
     def close(self) -> None:
-        """Take everything down, for good: a round that is under way sets nothing up again."""
+        """Remove everything for good. A round in progress sets nothing up again."""
         self._closed.set()
         self._end()
 
     def families(self, addresses: Collection[str], at_zero: Collection[str] = ()) -> Iterable[Family]:
-        """Return the metric families of what was counted so far, as `request_families` does."""
+        """Return the metric families of the counts so far, like `request_families`."""
         return request_families(self.totals, addresses, at_zero)
 
     def _interval_s(self) -> float:
@@ -178,10 +178,10 @@ class LatencyReader:
             self._lose(lost)
 
     def _set_up(self, reading: Reading) -> None:
-        """Set the triggers, and take the look that the next one is compared with.
+        """Set the triggers, and take the first look for the next comparison.
 
         Raises:
-            Lost: that look fails.
+            Lost: the look fails.
         """
         mounts = len(reading.superblocks)
         if self._closed.is_set() or not mounts or self._clock() < self._next_try:
@@ -211,7 +211,7 @@ class LatencyReader:
             self._end()
 
     def _begin(self) -> bool:
-        """Set the triggers. False where that cannot be done now."""
+        """Set the triggers. Return False if the triggers cannot be set now."""
         try:
             with signals_held():
                 root = find(self._places, self._files)
@@ -229,7 +229,7 @@ class LatencyReader:
         return True
 
     def _forget(self, reading: Reading) -> None:
-        """Drop the totals of addresses that no mount has had for longer than the retention."""
+        """Drop the totals of addresses without a mount for longer than the retention."""
         now = self._clock()
         for superblock in reading.superblocks:
             self._last_seen[superblock.key.address] = now

@@ -1,4 +1,4 @@
-"""One set-up of the triggers that count how long calls take."""
+"""The triggers that count durations of calls, from set-up to removal."""
 
 import errno
 from pathlib import Path
@@ -67,15 +67,15 @@ class LatencySession:
         )
 
     def look(self) -> TablesLook:
-        """Every table as it is now.
+        """Return every table with the present counts.
 
         Raises:
-            Lost: a trigger is gone or its table cannot be read.
+            Lost: a trigger is gone, or a table is unreadable.
         """
         return self._tables.look()
 
     def is_nearly_full(self, look: TablesLook) -> bool:
-        """Whether a table has so many rows that it should be set up again, since the kernel never removes one."""
+        """Whether a table has so many rows that a new set-up is due. The kernel never removes a row."""
         return any(len(look.tables[place].rows) >= _FULL_SHARE * self._sizes[place] for place in self.tables)
 
     def end(self) -> None:

@@ -1,7 +1,7 @@
-"""How long calls took: rows of `rpc_stats_latency` by RPC client, procedure and power of two of microseconds.
+"""Durations of calls: rows of `rpc_stats_latency` by RPC client, procedure and power of two of microseconds.
 
 The kernel keeps the time of a call in whole microseconds. Class n of `.log2` holds the times above 2^(n-1) up to and with
-2^n, and class 0 holds 0 and 1. So the upper edge of a class belongs to the class, as the `le` of a Prometheus bucket does.
+2^n, and class 0 holds 0 and 1. So the upper edge belongs to the class, like the `le` of a Prometheus bucket.
 Source: kernel/trace/trace_events_hist.c (6.1, 6.12), compared with raw values on both kernels.
 """
 
@@ -27,34 +27,35 @@ OF_THE_STATE_CLIENT: Final = frozenset(
     "NULL RENEW SETCLIENTID SETCLIENTID_CONFIRM EXCHANGE_ID CREATE_SESSION DESTROY_SESSION DESTROY_CLIENTID SEQUENCE "
     "GET_LEASE_TIME RECLAIM_COMPLETE SECINFO_NO_NAME BIND_CONN_TO_SESSION".split()
 )
-"""Procedures that keep a connection or a lease. All mounts of a server share the RPC client that calls them, and mountstats
-repeats them for each mount. They are no work of a mount and are left out."""
+"""Procedures that keep a connection or a lease. All mounts of a server share the RPC client of these procedures, and mountstats
+repeats the counts for each mount. The procedures are no work of a mount and are left out.
+"""
 
 _CLASS = re.compile(r"~ 2\^([0-9]{1,2})")
 
 
 def finished_trigger(rows: int) -> str:
-    """What is written to `trigger` to count every call."""
+    """Return the trigger that counts every call."""
     return f"hist:keys=client_id,procname,execute.log2:vals=execute:size={rows} if {FINISHED}"
 
 
 def answered_trigger(rows: int) -> str:
-    """What is written to `trigger` to count answered calls by their round-trip time."""
+    """Return the trigger that counts answered calls by round-trip time."""
     return f"hist:keys=client_id,procname,rtt.log2:vals=rtt:size={rows} if {ANSWERED}"
 
 
 def unanswered_trigger(rows: int) -> str:
-    """What is written to `trigger` to count calls without a reply."""
+    """Return the trigger that counts calls without a reply."""
     return f"hist:keys=client_id,procname:size={rows} if {UNANSWERED}"
 
 
 def birth_trigger(rows: int) -> str:
-    """What is written to `trigger` of new RPC clients."""
+    """Return the trigger that counts new RPC clients."""
     return f"hist:keys=client_id,addr:size={rows} if {BORN}"
 
 
 class Durations(NamedTuple):
-    """Calls by the time they took."""
+    """Calls by duration."""
 
     by_exponent: Mapping[int, int]  # calls by class n, in which a call took at most 2^n microseconds
     microseconds: int  # of all calls together
@@ -65,7 +66,7 @@ class Durations(NamedTuple):
         return sum(self.by_exponent.values())
 
     def at_most(self, exponent: int) -> int:
-        """Calls that took at most 2^exponent microseconds."""
+        """Return the calls with at most 2^exponent microseconds."""
         return sum(count for one, count in self.by_exponent.items() if one <= exponent)
 
     def plus(self, other: "Durations") -> "Durations":
@@ -79,10 +80,10 @@ ByClient = Mapping[tuple[str, str], Durations]  # Durations by RPC client and pr
 
 
 def durations(rows: Iterable[tuple[Key, HistRow]]) -> ByClient:
-    """What was added to a table of durations, without the procedures of state clients.
+    """Return the growth of a table of durations, without the procedures of state clients.
 
     Raises:
-        RecordError: a key is none of such a table.
+        RecordError: a key has another layout.
     """
     sums: dict[tuple[str, str], list[tuple[int, HistRow]]] = defaultdict(list)
     for client, procedure, text, row in _keyed(rows):
@@ -106,10 +107,10 @@ def _keyed(rows: Iterable[tuple[Key, HistRow]]) -> Iterator[tuple[str, str, str,
 
 
 def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], int]:
-    """Calls by RPC client and procedure that were added to the table of calls without a reply.
+    """Return the growth of the table of calls without a reply, by RPC client and procedure.
 
     Raises:
-        RecordError: a key is none of such a table.
+        RecordError: a key has another layout.
     """
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:

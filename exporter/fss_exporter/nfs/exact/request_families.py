@@ -1,4 +1,4 @@
-"""From counted durations to metric families: what exact mode tells about the time of requests."""
+"""Convert counted durations to metric families."""
 
 import math
 from collections.abc import Collection, Iterator
@@ -24,11 +24,11 @@ def edge_seconds(exponent: int) -> float:
 def request_families(
     totals: RequestTotals, addresses: Collection[str], at_zero: Collection[str] = ()
 ) -> Iterator[Family]:
-    """Families of the durations of requests.
+    """Return families of the durations of requests.
 
     Args:
-        totals: what was counted.
-        addresses: with mounts that have series. Each has every class and edge, from zero on.
+        totals: counts so far.
+        addresses: addresses of mounts with series. Each address has every class and edge, from zero on.
         at_zero: addresses that show zeros in this answer.
     """
     finished = family(CATALOGUE["fss_client_request_duration_seconds"])

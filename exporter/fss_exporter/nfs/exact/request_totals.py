@@ -31,7 +31,7 @@ NO_REQUESTS = Requests()
 
 @dataclass(frozen=True, slots=True)
 class RequestTotals:
-    """Everything counted. Safe to read from any thread: each look makes a new one."""
+    """Counts so far. Any thread may read the totals, because each look makes a new record."""
 
     requests: Mapping[AddressClass, Requests] = field(default_factory=dict)  # by address and class
     active: bool = False  # whether the triggers are in place and a first look is taken
@@ -44,11 +44,11 @@ class RequestTotals:
     def plus(
         self, added: Mapping[AddressClass, Requests], paused: frozenset[str], failed: Iterable[str]
     ) -> "RequestTotals":
-        """With one interval more.
+        """Return the totals with a further interval.
 
         Args:
-            added: of the interval.
-            paused: addresses that the interval could not be counted for. What was added of them is left out.
+            added: requests of the interval.
+            paused: addresses without a valid count in the interval. Their requests are left out.
             failed: a check for each failure.
         """
         requests = dict(self.requests)
@@ -58,10 +58,10 @@ class RequestTotals:
         return replace(self, requests=requests, paused=paused, failed=Counter(self.failed) + Counter(failed))
 
     def lost(self, check: str) -> "RequestTotals":
-        """With an interval more that could not be counted for anybody."""
+        """Return the totals with a further interval without any valid count."""
         return replace(self, failed=Counter(self.failed) + Counter((check,)))
 
     def without(self, addresses: Iterable[str]) -> "RequestTotals":
-        """Without the requests to addresses that are no longer known."""
+        """Return the totals without addresses that are no longer known."""
         gone = frozenset(addresses)
         return replace(self, requests={place: one for place, one in self.requests.items() if place[0] not in gone})

@@ -1,4 +1,4 @@
-"""Readings of mountstats in exact mode, with the counts of the kernel's tables beside them."""
+"""Read mountstats in exact mode, together with the counts of the kernel's tables."""
 
 import logging
 import time
@@ -31,23 +31,23 @@ _CLASSES = 34
 
 
 class ExactReader:
-    """Reads as mountstats does, and adds what was counted since the last reading.
+    """Read mountstats, and add the counts since the last reading.
 
-    If the tables cannot be read, a later look is compared with the last good look: the tables are cumulative, so no count
-    is lost. If the tables were replaced or had no room, the calls since the last look are lost, and the triggers are set again.
+    If the tables are unreadable, a later look is compared with the last good look. No count is lost, because the tables are
+    cumulative. If the tables were replaced or full, the calls since the last look are lost, and the reader sets new triggers.
 
     Attributes:
-        counts: what the tables counted between the last two readings.
-        interval_s: asked for the seconds between two readings.
-        loop: guards the looks at the tables, which run in the loop that reads mountstats, and has their heartbeat.
+        counts: counts of the tables between the last two readings.
+        interval_s: returns the seconds between two readings.
+        loop: guard and heartbeat of the looks at the tables. The looks run in the loop that reads mountstats.
 
     Args:
-        read: one look at mountstats. Raises SourceError.
-        places: where tracefs may be mounted.
-        sysfs: where sysfs is mounted.
+        read: reads mountstats once. Raises SourceError.
+        places: possible mount points of tracefs.
+        sysfs: mount point of sysfs.
         address_map: mount-target address by TLS forwarder address.
         clock: a monotonic clock, seconds.
-        files: how the kernel's files are reached.
+        files: access to the kernel's files.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class ExactReader:
         self.loop = Worker("nfs_exact", self._round, interval=self._seconds_to_next)
 
     def open(self) -> None:
-        """Set up what can be set up now.
+        """Set up as much as possible now.
 
         Raises:
-            Unavailable: it cannot be done here. A client that has not mounted anything yet is no reason.
+            Unavailable: exact mode is impossible here. A client without a first mount is no reason.
         """
         try:
             self._begin()
@@ -95,7 +95,7 @@ class ExactReader:
             raise
 
     def close(self) -> None:
-        """Take everything down, for good: a look that is under way sets nothing up again."""
+        """Remove everything for good. A look in progress sets nothing up again."""
         self._closed.set()
         self._end()
 
@@ -106,10 +106,10 @@ class ExactReader:
                 self._session = None
 
     def read(self) -> Reading:
-        """One look at mountstats and the tables. `counts` has what the tables counted since the last one.
+        """Read mountstats and the tables once. `counts` has the counts since the last call.
 
         Raises:
-            SourceError: mountstats cannot be read.
+            SourceError: mountstats is unreadable.
         """
         self._reading = self._read()
         self.counts = Counts()  # if the round breaks off: this interval is estimated
@@ -120,7 +120,9 @@ class ExactReader:
         return self.interval_s()
 
     def _round(self) -> None:
-        """TablesLook at the tables. After an unexpected error the next look is a first one, so that nothing is counted twice."""
+        """Look at the tables. After an unexpected error the next look is a first look, so that nothing is counted
+        twice.
+        """
         before, self._look = self._look, None
         failed: tuple[str, ...] = ()
         if self._session is not None and before is not None:
@@ -144,7 +146,7 @@ class ExactReader:
         self.counts = Counts(failed=failed, active=active)
 
     def _say(self, lost: Lost) -> None:
-        """Log it. Of looks that cannot be read one after another, the first."""
+        """Log a failure. Of several unreadable looks in a row, log the first."""
         self._unreadable = self._unreadable + 1 if lost.check == UNREADABLE else 0
         if self._unreadable <= 1:
             log.warning("this interval is estimated, not counted: %s", lost)
@@ -188,7 +190,7 @@ class ExactReader:
         log.info("READ and WRITE are counted by size, in tables of %d rows", self._rows)
 
     def _base(self, reading: Reading) -> None:
-        """Take the look that the next one is compared with."""
+        """Take the first look for the next comparison."""
         if self._session is None:
             return
         self._agreement = Agreement()

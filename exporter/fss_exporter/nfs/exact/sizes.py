@@ -1,8 +1,8 @@
-"""Which triggers tell the sizes of READs and WRITEs, and how their rows become transfers.
+"""Triggers that count READs and WRITEs by size, and the conversion of rows to transfers.
 
-Two forms. *Buckets*: two tables split the requests into whole multiples of 32 KiB and all others, each by 32 KiB class, so
-every request lands in exactly one row and its blocks are known. *Ladder*, for kernels without `.buckets` (before 5.15): one
-table for each bit of the size above 32 KiB, whose counts add up to the blocks. The distribution stays unknown.
+There are two forms. *Buckets* uses two tables: whole multiples of 32 KiB, and all other sizes, each by 32 KiB class. So
+every request is in exactly one row with a known number of blocks. *Ladder* is for kernels without `.buckets` (before 5.15):
+a table for each bit of the size above 32 KiB, whose counts add up to the blocks. The distribution stays unknown.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ _LADDER_BITS = range(6)
 
 @dataclass(frozen=True, slots=True)
 class SizeEvents:
-    """The trace events that tell sizes."""
+    """The trace events with sizes."""
 
     events: Mapping[str, str]  # by operation, as `system/event`
     size: str  # field with the bytes asked for
@@ -42,11 +42,11 @@ Grown = Iterable[tuple[Key, HistRow]]
 
 
 def blocks_started(lower: int, *, whole: bool) -> int:
-    """Blocks of 32 KiB that a transfer starts.
+    """Return the blocks of 32 KiB that a transfer starts.
 
     Args:
-        lower: edge of its class of sizes, in bytes.
-        whole: whether its size is a whole multiple of 32 KiB.
+        lower: lower edge of the size class, in bytes.
+        whole: whether the size is a whole multiple of 32 KiB.
     """
     return max(1, lower // BLOCK_BYTES) if whole else lower // BLOCK_BYTES + 1
 
@@ -65,14 +65,14 @@ class Buckets:
         self._values = "" if source.payload == size else f":vals={source.payload}"
 
     def triggers(self, rows: int) -> tuple[str, ...]:
-        """What is written to `trigger`, for tables of that many rows."""
+        """Return the triggers for tables with this number of rows."""
         return tuple(f"hist:keys={self._keys}{self._values}:size={rows} if {one}" for one in self.conditions)
 
     def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
-        """CountedTransfers by device number, from what was added to each table (by condition).
+        """Return transfers by device number, from the growth of each table (by condition).
 
         Raises:
-            RecordError: a key that is none of these tables'.
+            RecordError: a key has another layout.
         """
         blocks: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
         payload: dict[int, int] = defaultdict(int)
@@ -93,7 +93,7 @@ class Buckets:
 
 
 class Ladder:
-    """One table for each bit of the size."""
+    """A table for each bit of the size."""
 
     tells_sizes = False
 
@@ -106,12 +106,12 @@ class Ladder:
         self.conditions = ("", *self._weights)
 
     def triggers(self, rows: int) -> tuple[str, ...]:
-        """What is written to `trigger`, for tables of that many rows."""
+        """Return the triggers for tables with this number of rows."""
         by_condition = (f"hist:keys=dev:size={rows} if {one}" for one in self._weights)
         return (f"hist:keys=dev:vals={self._payload}:size={rows}", *by_condition)
 
     def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
-        """CountedTransfers by device number, from what was added to each table (by condition)."""
+        """Return transfers by device number, from the growth of each table (by condition)."""
         sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for condition, rows in tables.items():
             for key, row in rows:

@@ -1,6 +1,6 @@
-"""The kernel's tracefs: a private instance, its triggers and its tables. Set up by trying, never by kernel version.
+"""The kernel's tracefs: a private instance with triggers and tables. The set-up tries, and never asks for the kernel's version.
 
-The kernel refuses to remove an instance while one of its `hist` files is open. So an agent notices a second agent.
+The kernel refuses to remove an instance while a `hist` file of the instance is open. So an agent notices a second agent.
 """
 
 import errno
@@ -20,7 +20,7 @@ OF_WRITERS: Final = "fss-exporter-writers"
 OF_IOSTAT: Final = "fss-exporter-iostat"
 OF_IOSTAT_WRITERS: Final = "fss-exporter-iostat-writers"
 INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_WRITERS, OF_IOSTAT)
-"""Names of the instances. Each is fixed, so that one left behind by a killed program is found."""
+"""Names of the instances. The names are fixed, so that an instance of a killed program is found."""
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 """Where tracefs is, today and on older distributions."""
@@ -32,11 +32,11 @@ _SMALLEST_BUFFER_KIB = "4"
 
 
 class Unavailable(SourceError):
-    """Exact mode cannot be set up here. The message says why and what to do."""
+    """Exact mode cannot be set up here. The message contains the reason and the fix."""
 
 
 class NotYet(Unavailable):
-    """The NFS client has not been loaded: there is nothing to count before the first mount."""
+    """The NFS client is not loaded, because there was no mount yet."""
 
 
 _REMEDIES: Mapping[int, str] = {
@@ -50,20 +50,20 @@ _REMEDIES: Mapping[int, str] = {
 
 
 def advice(error: OSError, root: Path) -> Unavailable:
-    """What an operation on tracefs failed with, as a reason with a remedy."""
+    """Return the failure of an operation on tracefs, with a remedy."""
     remedy = _REMEDIES.get(error.errno or 0, "see docs/cost-model.md for what exact mode needs")
     return Unavailable(f"{error.filename or root}: {error.strerror}; {remedy.format(root=root)}")
 
 
 def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
-    """Where tracefs is mounted.
+    """Return the mount point of tracefs.
 
     Args:
-        places: to look at.
-        files: how the kernel's files are reached.
+        places: possible mount points.
+        files: access to the kernel's files.
 
     Raises:
-        Unavailable: in none of these places, or not for this process.
+        Unavailable: no place has tracefs, or this process may not read tracefs.
     """
     for place in places:
         try:
@@ -76,15 +76,15 @@ def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
 
 
 def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
-    """Size in bytes of each field of an event. Empty where the kernel has no such event.
+    """Return the size in bytes of each field of an event. Empty if the kernel lacks the event.
 
     Args:
-        root: where tracefs is mounted.
+        root: mount point of tracefs.
         event: `system/event`.
-        files: how the kernel's files are reached.
+        files: access to the kernel's files.
 
     Raises:
-        Unavailable: it cannot be read.
+        Unavailable: the event is unreadable.
     """
     try:
         text = files.text(root / "events" / event / "format")
@@ -102,14 +102,14 @@ def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
 
 
 def check_hist(root: Path, files: Files = FILES) -> None:
-    """Whether events of this kernel have `hist` beside `trigger`.
+    """Check that events of this kernel have `hist` beside `trigger`.
 
     Args:
-        root: where tracefs is mounted.
-        files: how the kernel's files are reached.
+        root: mount point of tracefs.
+        files: access to the kernel's files.
 
     Raises:
-        Unavailable: they do not.
+        Unavailable: the kernel has no `hist`.
     """
     try:
         trigger = files.first(root, "events/*/*/trigger")
@@ -124,17 +124,17 @@ def check_hist(root: Path, files: Files = FILES) -> None:
 
 
 def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:
-    """Check, by looking only, that this kernel can count events of a client.
+    """Check, without setting a trigger, that this kernel can count events of a client.
 
     Args:
-        root: where tracefs is mounted.
+        root: mount point of tracefs.
         events: the client's folder of events.
-        name: of the client, for the message.
-        files: how the kernel's files are reached.
+        name: name of the client, for the message.
+        files: access to the kernel's files.
 
     Raises:
         NotYet: the client is not loaded.
-        Unavailable: this kernel cannot, or this process may not.
+        Unavailable: the kernel cannot count, or this process may not.
     """
     check_hist(root, files)
     try:
@@ -147,7 +147,7 @@ def check_client(root: Path, events: str = "nfs", name: str = "NFS client", file
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Hold back signals that end a program while triggers are set or removed: half of them must not stay behind."""
+    """Hold back signals that end a program while triggers are set or removed, so that no half set-up stays behind."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         yield
@@ -156,15 +156,15 @@ def signals_held() -> Iterator[None]:
 
 
 class Instance:
-    """An instance of our own. It counts from its first trigger until it is removed.
+    """A private instance, which counts from the first trigger until the removal.
 
     Args:
-        root: where tracefs is mounted.
-        name: of the instance, one of `INSTANCES`.
-        files: how the kernel's files are reached.
+        root: mount point of tracefs.
+        name: name of the instance, from `INSTANCES`.
+        files: access to the kernel's files.
 
     Raises:
-        Unavailable: it cannot be made. One that a dead agent left behind is removed first, a living one's is not.
+        Unavailable: the instance cannot be made. An instance of a dead agent is removed first, an instance in use is not.
     """
 
     def __init__(self, root: Path, name: str, files: Files = FILES) -> None:
@@ -185,10 +185,10 @@ class Instance:
             raise advice(error, root) from error
 
     def add_trigger(self, event: str, trigger: str) -> None:
-        """Set a trigger and hold its table open.
+        """Set a trigger and keep the table open.
 
         Raises:
-            OSError: the kernel does not take it (EINVAL: it does not understand it).
+            OSError: the kernel refuses the trigger (EINVAL: unknown form).
         """
         folder = self.path / "events" / event
         self._files.append(folder / "trigger", trigger)
@@ -196,7 +196,7 @@ class Instance:
             self._open[event] = self._files.open(folder / "hist")
 
     def read(self, event: str) -> str:
-        """The tables of an event as text, one look.
+        """Return the present tables of an event as text.
 
         Raises:
             OSError: the event is gone.
@@ -204,7 +204,7 @@ class Instance:
         return self.raw(event).decode("utf-8", "replace")
 
     def raw(self, event: str) -> bytes:
-        """The tables of an event as the kernel prints them: names of threads are any bytes.
+        """Return the present tables of an event as bytes, because names of threads can be any bytes.
 
         Raises:
             OSError: the event is gone.
@@ -217,7 +217,7 @@ class Instance:
             self._files.clear(self.path / "events" / event / "trigger")
 
     def remove(self) -> None:
-        """Close everything and remove the instance with its triggers. Nothing happens if it is gone."""
+        """Close everything and remove the instance with the triggers. A missing instance is no error."""
         for handle in self._open.values():
             self._files.close(handle)
         self._open.clear()

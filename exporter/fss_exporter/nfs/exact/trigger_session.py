@@ -1,4 +1,4 @@
-"""One set-up of the triggers that count sizes and lock calls."""
+"""The triggers that count sizes and lock calls, from set-up to removal."""
 
 import errno
 from pathlib import Path
@@ -45,10 +45,10 @@ class TriggerSession:
         )
 
     def look(self) -> TablesLook:
-        """Every table as it is now.
+        """Return every table with the present counts.
 
         Raises:
-            Lost: a trigger is gone or its table cannot be read.
+            Lost: a trigger is gone, or a table is unreadable.
         """
         return self._tables.look()
 
@@ -62,15 +62,15 @@ class _NotUnderstood(Exception):
 
 
 def source_of(root: Path, files: Files = FILES) -> SizeEvents:
-    """The events of this kernel that tell sizes, found by looking only.
+    """Return this kernel's events with sizes, without setting a trigger.
 
     Args:
-        root: where tracefs is mounted.
-        files: how the kernel's files are reached.
+        root: mount point of tracefs.
+        files: access to the kernel's files.
 
     Raises:
         NotYet: the NFS client is not loaded.
-        Unavailable: this kernel cannot, or this process may not.
+        Unavailable: the kernel cannot count sizes, or this process may not.
     """
     check_client(root, files=files)
     for source in SIZE_EVENTS:

@@ -145,15 +145,24 @@ class LatencyRecording:
         readings = iter((before, before, after, after))
         kernel, sysfs = _Refusing(), tempfile.TemporaryDirectory()
         with sysfs as directory:
-            for client, (_, address) in json.loads(self.text("setup.json"))["clients"].items():
+            for client, (_, address, *_) in json.loads(self.text("setup.json"))["clients"].items():
                 place = Path(directory) / "kernel/sunrpc/rpc-clients" / client / "switch/xprt-1-tcp"
                 place.mkdir(parents=True)
                 (place / "dstaddr").write_text(f"{address}\n")
+            for number, client in self.links():
+                link = Path(directory) / "fs/nfs" / number / "nfs_client"
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(Path(directory) / "kernel/sunrpc/rpc-clients" / client)
             reader = LatencyReader(lambda: next(readings), (ROOT,), Path(directory), files=kernel)
             for when in ("before", "after"):
                 kernel.now = {CALLS: self.text(f"h-{when}-{EXECUTE}.txt"), BIRTHS: self.text(f"h-{when}-clnt.txt")}
                 reader.loop.run_once()
             return reader.totals
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """The links of newer kernels from a superblock to its RPC client, from a listing of /sys/fs/nfs."""
+        listing = self.folder / "sysfs-nfs.txt"
+        return superblock_links(listing.read_text()) if listing.exists() else iter(())
 
     def by_class(self) -> dict[tuple[str, str], tuple[int, int, int]]:
         """Requests, milliseconds and number of sums by address and class, as mountstats has them."""
@@ -165,6 +174,17 @@ class LatencyRecording:
                 one[1] += milliseconds
                 one[2] += 1
         return {place: (one[0], one[1], one[2]) for place, one in sums.items()}
+
+
+def superblock_links(listing: str) -> Iterator[tuple[str, str]]:
+    """Superblock and RPC client of every link in a listing, whatever command made it."""
+    number, known = "", set[str]()
+    for line in listing.splitlines():
+        if found := re.search(r"(?<![\d:])0:\d+(?![\d:]\d)", line):
+            number = found[0]
+        if (link := re.search(r"\bnfs_client\b.*\b(clnt-\d+)", line)) and number and number not in known:
+            known.add(number)
+            yield number, link[1]
 
 
 def load_all(root: Path = RECORDINGS) -> list[LatencyRecording]:

@@ -24,6 +24,21 @@ def test_the_histograms_of_the_agent_have_every_request_that_mountstats_has() ->
     assert list(latency_accuracy.misses()) == []
 
 
+@pytest.mark.parametrize(
+    "listing",
+    [
+        (
+            "/sys/fs/nfs/0:38:\nlrwxrwxrwx 1 root root 0 Nov 22 00:00 nfs_client -> ../../kernel/sunrpc/rpc-clients/clnt-6\n"
+            "lrwxrwxrwx 1 root root 0 Nov 22 10:05 nfs_state_client -> ../../kernel/sunrpc/rpc-clients/clnt-2\n"
+        ),
+        "/sys/fs/nfs/0:38/nfs_client -> ../../../kernel/sunrpc/rpc-clients/clnt-6\n",
+        "0:38 nfs_client /sys/kernel/sunrpc/rpc-clients/clnt-6\n0:38 lockd_client /sys/kernel/sunrpc/rpc-clients/clnt-5\n",
+    ],
+)
+def test_a_listing_of_newer_kernels_tells_the_client_of_a_superblock(listing: str) -> None:
+    assert list(latency_accuracy.superblock_links(listing)) == [("0:38", "clnt-6")]
+
+
 def test_an_altered_table_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
     text = LatencyRecording.text
 

@@ -18,8 +18,11 @@ demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI 
 test: .venv/dev tools-present ## all tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
 	@$(BIN)/python -m pytest -n 4 --dist loadfile $(ARGS)
 
+UNIT := tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py
+LONGER := $(addprefix --deselect ,tests/nfs/test_churn_memory.py tests/nfs/test_fuzz.py tests/test_services_as_documented.py)
+
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
-	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)
 
 test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders and phases (an hour)
 	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)

@@ -18,6 +18,10 @@ _SUCCESS = "fss_collector_success"
 _LAST = "fss_collector_last_success_timestamp_seconds"
 _ERRORS = "fss_collector_errors_total"
 _PART, _PART_FAILURES = "fss_nfs_process_part_active", "fss_nfs_process_part_failures_total"
+_EXACT = {
+    "sizes in exact mode": ("fss_nfs_exact_active", "fss_nfs_exact_checks_failed_total"),
+    "durations in exact mode": ("fss_nfs_latency_active", "fss_nfs_latency_checks_failed_total"),
+}
 _CHECK = "exporter"
 
 
@@ -29,7 +33,7 @@ def check_running(url: str) -> Iterator[Finding]:
         yield _silent(url, error)
         return
     try:
-        collectors, parts = _collectors(text), list(_parts(text))
+        collectors, parts = _collectors(text), [*_parts(text), *_exact_mode(text)]
     except ValueError:
         fix = "give the URL of an exporter with --exporter-url, or an empty one to leave this out"
         yield Finding(_CHECK, Severity.WARNING, url, "the answer is not in the Prometheus format", fix)
@@ -79,8 +83,27 @@ def _parts(text: str) -> Iterator[Finding]:
                 reasons.setdefault(part, []).append(sample.labels.get("reason", ""))
     for part in idle:
         why = ", ".join(reasons.get(part, [])) or "no reason yet"
-        fix = "read the log of the exporter; docs/cost-model.md, Load by process, has the requirements"
+        fix = "read the log of the exporter. docs/cost-model.md, Load by process, has the requirements"
         yield Finding(_CHECK, Severity.ADVICE, part, f"this part of the load by process counts nothing: {why}", fix)
+
+
+def _exact_mode(text: str) -> Iterator[Finding]:
+    """Yield a finding for each table of exact mode that counts nothing or has left out intervals."""
+    active: dict[str, float] = {}
+    failed: dict[str, dict[str, float]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if "check" in sample.labels and sample.value:
+                failed.setdefault(sample.name, {})[sample.labels["check"]] = sample.value
+            active.setdefault(sample.name, sample.value)
+    fix = "read the log of the exporter. docs/cost-model.md, Exact mode, explains each check"
+    for subject, (metric, failures) in _EXACT.items():
+        checks = ", ".join(f"{check} {count:.0f}" for check, count in sorted(failed.get(failures, {}).items()))
+        if active.get(metric) == 0:
+            message = f"the kernel counts nothing: {checks or 'no check has failed, and no NFS mount may be there yet'}"
+            yield Finding(_CHECK, Severity.ADVICE, subject, message, fix)
+        elif metric in active and checks:
+            yield Finding(_CHECK, Severity.ADVICE, subject, f"intervals without counts since the start: {checks}", fix)
 
 
 def _loop(name: str, figures: dict[str, float]) -> Finding:

@@ -127,6 +127,14 @@ def metrics(reads: int) -> str:
     return f"# TYPE fss_client_operations_total counter\nfss_client_operations_total{{{labels}}} {reads}\n"
 
 
+def test_the_network_of_an_agents_host_is_judged_by_what_the_agent_exports(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = "# TYPE fss_client_network_bytes_per_second_limit gauge\nfss_client_network_bytes_per_second_limit 5e8\n"
+    scrapes(monkeypatch, metrics(10) + network, metrics(13) + network)
+    answer = ask("iostat", "--url", "http://host/metrics", "--output", "json")
+    assert answer.document["client_network"]["limit"] == 5e8
+    assert answer.document["client_network"]["ratio"] == 0
+
+
 def test_an_exporter_restarted_between_scrapes_is_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     scrapes(monkeypatch, metrics(10), metrics(3))
     answer = ask("iostat", "--url", "http://host/metrics")

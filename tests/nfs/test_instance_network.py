@@ -10,7 +10,7 @@ import pytest
 
 from fss_exporter.cli.nfs_agent import NfsAgent, metadata_url
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
+from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance, own_bandwidth
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_services import BY_NAME
 
@@ -92,3 +92,12 @@ def test_a_stated_bandwidth_needs_no_metadata(tmp_path: Path) -> None:
     agent = NfsAgent(flags, {}, BY_NAME)
     (found,) = [one for one in agent.collector.collect() if one.name == NAME]
     assert found.samples[0].value == 1.25e9
+
+
+def test_a_command_learns_the_bandwidth_on_an_instance_of_oci_only(tmp_path: Path) -> None:
+    with metadata(b'{"shapeConfig": {"networkingBandwidthInGbps": 4.0}}') as url:
+        assert own_bandwidth(tmp_path, url) is None
+        tag = tmp_path / "class/dmi/id/chassis_asset_tag"
+        tag.parent.mkdir(parents=True)
+        tag.write_text("OracleCloud.com\n")
+        assert own_bandwidth(tmp_path, url) == 0.5e9

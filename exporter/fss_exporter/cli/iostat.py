@@ -21,6 +21,7 @@ from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
 from fss_exporter.cli.take_down import take_down_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
+from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
@@ -123,6 +124,8 @@ def iostat(
             else:
                 iostat_processes.show(tables.console(), load, sort, limit)
         return
+    if client_bandwidth is None and options.after is None and options.url is None:
+        client_bandwidth = own_bandwidth(options.sysfs)
     order = ReportOrder(by, sort, limit, client_bandwidth)
     for report in _reports(options, ceilings):
         for line in report.notes:
@@ -292,6 +295,7 @@ def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
                 (),
                 counted=new.estimated_seconds == old.estimated_seconds,
                 durations=new.durations.since(old.durations),
+                network_bytes_per_second=new.network_bytes_per_second,
             )
             done += 1
         old, last = new, now

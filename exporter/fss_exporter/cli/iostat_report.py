@@ -43,6 +43,7 @@ class Report:
     durations: Mapping[str, CallsByEdge] = field(
         default_factory=dict
     )  # requests by address and class; empty if unknown
+    network_bytes_per_second: float | None = None  # bandwidth of the host as the agent knows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +138,11 @@ _COLUMNS = (
 
 def _network(report: Report, order: ReportOrder) -> Use | None:
     """Return the share of the host's network that the mounts use. The busier direction counts."""
-    if order.client_bandwidth is None:
+    limit = order.client_bandwidth or report.network_bytes_per_second
+    if limit is None:
         return None
     every = together(report.traffic.values())
-    return Use(CLIENT_NETWORK, "B/s", max(every.read_bytes, every.written_bytes), order.client_bandwidth)
+    return Use(CLIENT_NETWORK, "B/s", max(every.read_bytes, every.written_bytes), limit)
 
 
 def _bounds(iops: Bounds | None) -> str:

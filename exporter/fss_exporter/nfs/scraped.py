@@ -45,6 +45,7 @@ COUNTERS: Final = frozenset(
 _INFO: Final = "fss_client_mount_info"
 _SECONDS: Final = "fss_client_cost_seconds_total"
 COST_MODEL: Final = "fss_cost_model_info"
+_NETWORK: Final = "fss_client_network_bytes_per_second_limit"
 
 _Counter = tuple[str, str, str]
 # Metric, class and operation; the last two are empty where the metric has no such label.
@@ -59,6 +60,7 @@ class Scraped:
     estimated_seconds: float  # seconds with estimated sizes of READs and WRITEs. Not a number if exact mode is off
     overrides: CostOverrides = NO_OVERRIDES  # measured costs that the agent counts by
     durations: ScrapedDurations = field(default_factory=ScrapedDurations)  # histograms of requests
+    network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
 
 
 def read_scrape(source: str, text: str) -> Scraped:
@@ -77,6 +79,7 @@ def read_scrape(source: str, text: str) -> Scraped:
     estimated: list[float] = []
     durations = ScrapedDurations()
     overrides = []
+    network = None
     try:
         for family in text_string_to_metric_families(text):
             names.add(family.name)
@@ -87,12 +90,14 @@ def read_scrape(source: str, text: str) -> Scraped:
                     estimated.append(sample.value)
                 if sample.name == COST_MODEL:
                     overrides.append(override_of(sample.labels))
+                if sample.name == _NETWORK:
+                    network = sample.value
     except (ValueError, KeyError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not any(name.startswith("fss_client_") for name in names):
         raise SourceError(f"{source}: no fss_client_ metrics. Give the URL of an agent, with its path")
     seconds = sum(estimated) if estimated else math.nan
-    return Scraped(dict(counters), points, seconds, CostOverrides(tuple(overrides)), durations)
+    return Scraped(dict(counters), points, seconds, CostOverrides(tuple(overrides)), durations, network)
 
 
 def _take(

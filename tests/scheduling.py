@@ -10,6 +10,7 @@ SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/artefacts/test_comma
 
 LONG = """
 tests/deploy/test_packages.py
+tests/calibrate/test_command.py
 tests/oci/test_poll_faults.py
 tests/demo/test_command.py
 tests/e2e/test_status_page.py

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.calibrate.fake_procfs import procfs_with_mount
-from tests.cli.prompt import Answer, ask
+from tests.cli.prompt import Answer, ask, call_without_pause
 from tests.region import Region
 
 from fss_exporter.calibrate.calibration_steps import STEPS
@@ -23,6 +23,11 @@ def region() -> Iterator[Region]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    call_without_pause(monkeypatch)
+
+
 def arguments(region: Region, folder: Path, address: str) -> tuple[str, ...]:
     """The mount, the account and the counters."""
     keys = folder / "keys"
@@ -31,8 +36,10 @@ def arguments(region: Region, folder: Path, address: str) -> tuple[str, ...]:
     mount.mkdir()
     procfs = procfs_with_mount(folder / "proc", mount, address)
     credentials = region.account.write_config(keys, region.tenancy.region)
+    config = folder / "fss-exporter.yml"
+    config.write_text("oci: {calls_per_second: 9.9}\n")  # the most that OCI allows, for commands in their own process
     where = ("--oci.endpoint", region.url, "--oci.config-file", str(credentials), "--path.procfs", str(procfs))
-    return ("calibrate", str(mount), *where)
+    return ("calibrate", str(mount), *where, "--config.file", str(config))
 
 
 def calibrate(region: Region, folder: Path, address: str, *flags: str) -> Answer:

@@ -5,19 +5,16 @@ from pathlib import Path
 
 import pytest
 from tests.cli.alarms_operator import Operator
+from tests.cli.prompt import call_without_pause
 from tests.region import Region, shared_account, small
 
 from fss_exporter.doctor import network
-from fss_exporter.oci import call_budget
-from fss_exporter.oci.call_budget import CallBudget
 
 
 @pytest.fixture
 def region(monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
-    """Commands in this process do not wait for their turn at it: the budget is specified elsewhere."""
-    monkeypatch.setattr(
-        call_budget, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False)
-    )
+    """A region that commands in this process call without a pause."""
+    call_without_pause(monkeypatch)
     with Region(account=shared_account(), calls_per_second={}) as running:
         yield running
 

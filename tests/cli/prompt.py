@@ -9,7 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fss_exporter.cli.main import run
+from fss_exporter.oci import call_budget
+from fss_exporter.oci.call_budget import CallBudget
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "tests/fixtures/recordings/kernel-6.1"
@@ -27,6 +31,13 @@ class Answer:
     def document(self) -> Any:
         """Its output as JSON."""
         return json.loads(self.out)
+
+
+def call_without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands in this process call OCI without a pause, because other tests specify the budget of calls."""
+    monkeypatch.setattr(
+        call_budget, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False)
+    )
 
 
 def ask(*arguments: object) -> Answer:

@@ -88,7 +88,7 @@ def _() -> World:
     return region(silent=("MountTargetReadThroughput",))
 
 
-@incident("false", "nobody writes at night, and OCI publishes no writes", quiet=True)
+@incident("false", "no client writes at night, and OCI publishes no writes", quiet=True)
 def _() -> World:
     world = region({"write_bytes": after(0, 1e8)}, silent=("FileSystemWriteRequestsbySize",), minutes=START + 60)
     return without(world, "fss_file_system_write", start=START)

@@ -1,6 +1,7 @@
 """Loads by process on a kernel in memory: what is counted, and what one broken part costs."""
 
 import errno
+import logging
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,22 @@ def test_a_table_that_cannot_be_read_is_made_good_by_a_later_look(host: BusyHost
 
     assert host.look() == {"dd": Amount(1, 2, 4 * KIB)}
     assert "reads" in host.counting.active
+
+
+def test_a_part_that_fails_at_each_look_is_logged_once_and_once_more_when_it_works(
+    host: BusyHost, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    host.process(7, "dd")
+    host.kernel.printed = lambda text: text[:-40]
+    for _ in range(3):
+        host.read(7, "dd", 4 * KIB)
+        host.look()
+    host.kernel.printed = str
+    host.look()
+
+    about_reads = [record.getMessage() for record in caplog.records if "reads" in record.getMessage()]
+    assert about_reads == ["load by process: reads is unreadable", "load by process: reads works again"]
 
 
 def test_a_nearly_full_table_is_made_anew_and_no_call_before_is_lost(host: BusyHost) -> None:

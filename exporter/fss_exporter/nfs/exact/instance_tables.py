@@ -3,12 +3,16 @@
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Key, Table, TableWasReplaced, grown
 from fss_exporter.nfs.exact.tracefs import Instance, advice
 
 log = logging.getLogger(__name__)
+
+MOST_ROWS: Final = 131072  # most rows of a table, a limit of the kernel
+RETRY_SECONDS: Final = 60.0  # time between two tries to set triggers
 
 TRIGGERS = "triggers"
 DROPPED = "dropped"

@@ -36,7 +36,7 @@ def requests_between(session: LatencySession, before: TablesLook, now: TablesLoo
 
 
 def _with_reply(rtt: Durations) -> Durations:
-    """Without class 0: a call without a reply has the round-trip time 0, and no reply comes within a microsecond."""
+    """Leave out class 0. A call without a reply has the round-trip time 0, and no reply comes within a microsecond."""
     return rtt._replace(by_exponent={exponent: calls for exponent, calls in rtt.by_exponent.items() if exponent})
 
 

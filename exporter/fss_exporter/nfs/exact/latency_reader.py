@@ -15,7 +15,7 @@ from fss_exporter.nfs.exact.call_checks import CallAgreement
 from fss_exporter.nfs.exact.client_addresses import ClientAddresses
 from fss_exporter.nfs.exact.client_owners import Owner, Owners, owners, superblock_clients
 from fss_exporter.nfs.exact.files import FILES, Files
-from fss_exporter.nfs.exact.instance_tables import DROPPED, UNREADABLE, Lost, TablesLook
+from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, RETRY_SECONDS, UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.latency_interval import attributed, requests_between
 from fss_exporter.nfs.exact.latency_session import ANSWERED, BORN, FINISHED, UNANSWERED, LatencySession
 from fss_exporter.nfs.exact.request_families import request_families
@@ -30,11 +30,10 @@ LARGEST_CPU_SHARE: Final = 0.01
 """Highest share of one core for the looks. On a host with very many mounts the agent looks less often."""
 
 REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
-_RETRY_SECONDS: Final = 60.0
 _MOST_UNREADABLE: Final = 30
-_FEWEST_ROWS, _MOST_ROWS = 2048, 131072
+_FEWEST_ROWS: Final = 2048
 _ROWS_OF_A_MOUNT: Final = 160
-# A busy superblock has 80 to 120 rows; 131072 is the most the kernel allows.
+# A busy superblock has 80 to 120 rows.
 
 
 class LatencyReader:
@@ -149,7 +148,7 @@ class LatencyReader:
             self._replace_full_tables(after)
 
     def _replace_full_tables(self, reading: Reading) -> None:
-        self._rows = min(2 * self._rows, _MOST_ROWS)
+        self._rows = min(2 * self._rows, MOST_ROWS)
         self.totals = self.totals.lost(FULL)
         self._end()
         self._set_up(reading)
@@ -167,7 +166,7 @@ class LatencyReader:
         if self._unreadable <= 1:
             log.warning("durations of requests are not counted in this interval: %s", lost)
         if lost.check == DROPPED:
-            self._rows = min(2 * self._rows, _MOST_ROWS)
+            self._rows = min(2 * self._rows, MOST_ROWS)
         if not 0 < self._unreadable <= _MOST_UNREADABLE:
             self._end()
 
@@ -186,7 +185,7 @@ class LatencyReader:
         mounts = len(reading.superblocks)
         if self._closed.is_set() or not mounts or self._clock() < self._next_try:
             return
-        while self._rows < min(mounts * _ROWS_OF_A_MOUNT, _MOST_ROWS):
+        while self._rows < min(mounts * _ROWS_OF_A_MOUNT, MOST_ROWS):
             self._rows *= 2
         if self._session is None and not self._begin():
             return
@@ -217,7 +216,7 @@ class LatencyReader:
                 root = find(self._places, self._files)
                 self._session = LatencySession(root, self._rows, rtt=self._rtt, files=self._files)
         except Unavailable as reason:
-            self._next_try = self._clock() + _RETRY_SECONDS
+            self._next_try = self._clock() + RETRY_SECONDS
             if not isinstance(reason, NotYet):
                 self.totals = self.totals.lost(REFUSED)
             if str(reason) != self._reason:

@@ -14,11 +14,11 @@ class Requests(NamedTuple):
     """Requests of one class to one address."""
 
     finished: Durations = NO_DURATIONS  # by the time from start to end, those without a reply included
-    answered: Durations = NO_DURATIONS  # by the time from transmission to reply; empty where that is not counted
-    unanswered: int = 0  # that ended without a reply; None where these are not counted
+    answered: Durations = NO_DURATIONS  # by the time from transmission to reply. Empty if not counted
+    unanswered: int = 0  # ended without a reply. 0 if the kernel does not count these requests
 
     def plus(self, other: "Requests") -> "Requests":
-        """Both together."""
+        """Add two records."""
         return Requests(
             self.finished.plus(other.finished),
             self.answered.plus(other.answered),

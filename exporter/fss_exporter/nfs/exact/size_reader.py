@@ -11,7 +11,7 @@ from fss_exporter.nfs.exact.checks import Agreement
 from fss_exporter.nfs.exact.client_addresses import ClientAddresses
 from fss_exporter.nfs.exact.counts import Counts
 from fss_exporter.nfs.exact.files import FILES, Files
-from fss_exporter.nfs.exact.instance_tables import DROPPED, UNREADABLE, Lost, TablesLook
+from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, RETRY_SECONDS, UNREADABLE, Lost, TablesLook
 from fss_exporter.nfs.exact.interval import TablesInterval, none_yet, priced, sort
 from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find, signals_held
 from fss_exporter.nfs.exact.trigger_session import TriggerSession
@@ -19,9 +19,7 @@ from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
 
 log = logging.getLogger(__name__)
 
-_RETRY_SECONDS = 60.0
-_FEWEST_ROWS, _MOST_ROWS = 2048, 131072
-# 2048 serve 60 superblocks; 131072 is the most the kernel allows.
+_FEWEST_ROWS = 2048  # serve 60 superblocks
 
 _MOST_UNREADABLE = 60
 # Looks in a row that a later one may make good. What is kept for it should not pile up where none ever can be read.
@@ -91,7 +89,7 @@ class ExactReader:
             log.info("exact mode waits: %s", reason)
         except Unavailable as reason:
             self._reason = str(reason)
-            self._next_try = self._clock() + _RETRY_SECONDS
+            self._next_try = self._clock() + RETRY_SECONDS
             raise
 
     def close(self) -> None:
@@ -155,7 +153,7 @@ class ExactReader:
         self._say(lost)
         self._look = None
         if lost.check == DROPPED:
-            self._rows = min(2 * self._rows, _MOST_ROWS)
+            self._rows = min(2 * self._rows, MOST_ROWS)
         if lost.check != UNREADABLE:
             self._end()
             self._next_try = 0.0
@@ -167,12 +165,12 @@ class ExactReader:
         mounts = len(priced(reading))
         if not mounts or self._closed.is_set() or self._clock() < self._next_try:
             return False
-        while self._rows < min(mounts * _CLASSES, _MOST_ROWS):
+        while self._rows < min(mounts * _CLASSES, MOST_ROWS):
             self._rows *= 2
         try:
             self._begin()
         except Unavailable as reason:
-            self._next_try = self._clock() + _RETRY_SECONDS
+            self._next_try = self._clock() + RETRY_SECONDS
             if str(reason) != self._reason:
                 self._reason = str(reason)
                 log.warning("READ and WRITE are estimated, not counted: %s", reason)

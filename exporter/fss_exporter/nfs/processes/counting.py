@@ -6,12 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from fss_exporter.log_once import LogOnce
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.exact.client_addresses import ClientAddresses
 from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.instance_tables import RETRY_SECONDS
 from fss_exporter.nfs.exact.tracefs import PLACES, NotYet, Unavailable, find, signals_held
 from fss_exporter.nfs.processes.attribution import Attribution
 from fss_exporter.nfs.processes.event_tables import FULL
@@ -23,8 +24,6 @@ from fss_exporter.nfs.processes.top import NO_AMOUNT, Amount
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 
 _LOG = logging.getLogger(__name__)
-
-RETRY_SECONDS: Final = 60.0  # Time between two tries to set the triggers
 
 INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"  # Parts beside those of the session
 
@@ -172,6 +171,11 @@ class ProcessCounting:
         if not self._pods.is_readable:
             failed[POD_NAMES] = UNREADABLE_PROC
         self.failures.update(failed.items())
+        for part in self.parts:
+            if part in failed:
+                self._log_once.failed(part, f"load by process: {part} is {failed[part]}")
+            elif part in session.active or part in (IDENTITIES, POD_NAMES):
+                self._log_once.works(part, f"load by process: {part} works again")
         self.active = frozenset({INSTANCE, IDENTITIES, POD_NAMES} | session.active) - failed.keys()
 
     def _amount(self, place: Place, load: ThreadLoad) -> Amount:

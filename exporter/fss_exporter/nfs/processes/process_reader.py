@@ -68,10 +68,10 @@ class ProcessReader:
             self._top.add(by_address(loads), Places(reading.superblocks).priced, self._clock())
 
     def families(self, *, is_answer: bool) -> Iterator[Family]:
-        """The families.
+        """Return the metric families.
 
         Args:
-            is_answer: whether a server gets them. A new process shows zeros in its first answers.
+            is_answer: whether a server gets the families. A new process shows zeros in its first answers.
         """
         operations, costs, carried = (
             family(CATALOGUE[f"fss_client_process_{name}_total"]) for name in ("operations", "io_operations", "bytes")

@@ -153,7 +153,7 @@ class ProcessSession:
             found = read(tables)
         except (Trouble, RecordError) as error:
             self.troubles[part] = error.reason if isinstance(error, Trouble) else UNREADABLE
-            _LOG.warning("load by process: %s: %s", part, error)
+            _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
             return None
         if tables.dropped:
             self.troubles[part] = FULL

@@ -36,7 +36,7 @@ class Amount(NamedTuple):
     written_bytes: int = 0  # sent by WRITEs
 
     def plus(self, other: "Amount") -> "Amount":
-        """Both together."""
+        """Add two amounts."""
         return Amount(
             self.operations + other.operations,
             self.io_operations + other.io_operations,

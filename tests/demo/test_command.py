@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -48,12 +49,12 @@ class Demo:
 
 
 @contextmanager
-def running(tmp_path: Path, *flags: str) -> Iterator[Demo]:
+def running(tmp_path: Path, *flags: str, program: str = "fss-exporter", **more: str) -> Iterator[Demo]:
     out, err, temporary = tmp_path / "out", tmp_path / "err", tmp_path / "temporary"
     temporary.mkdir()
     with out.open("w") as to_out, err.open("w") as to_err:
-        command = ["fss-exporter", "demo", *flags]
-        environment = os.environ | {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
+        command = [program, "demo", *flags]
+        environment = os.environ | {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"} | more
         with subprocess.Popen(command, stdout=to_out, stderr=to_err, text=True, env=environment) as process:
             try:
                 yield Demo(process, out, err, temporary)
@@ -164,6 +165,15 @@ def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
         assert demo.stop(number) == 0
         assert demo.err.read_text() == ""
         assert list(demo.temporary.iterdir()) == []
+
+
+def test_its_commands_run_as_printed_where_the_program_is_not_on_the_path(tmp_path: Path) -> None:
+    program = shutil.which("fss-exporter")
+    assert program is not None
+    with running(tmp_path, "--region-only", program=program, PATH="/usr/bin:/bin") as demo:
+        printed = demo.found(r"(?m)^    (\S+) serve ")
+        assert demo.stop(signal.SIGTERM) == 0
+    assert printed == program
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`fss-exporter demo`: the exporter on recorded clients and a loopback OCI region. No account, nothing left behind."""
 
+import shutil
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -142,6 +143,8 @@ def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> st
     """Return a text of `demo/texts`, with the addresses and credentials of this demo."""
     text = files("fss_exporter.demo").joinpath("texts", f"{name}.txt").read_text(encoding="utf-8")
     return Template(text.rstrip("\n")).substitute(
+        # `make demo` runs a command that is not on the PATH of a new clone.
+        program="fss-exporter" if shutil.which("fss-exporter") else sys.argv[0],
         region_url=region.url,
         region=region.tenancy.region,
         mount_targets=len(region.tenancy.mount_targets),

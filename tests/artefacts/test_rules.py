@@ -24,6 +24,8 @@ from fss_exporter.model.thresholds import (
     SUCCESS_WARNING_RATIO,
     WARNING_RATIO,
 )
+from fss_exporter.model.transfers import write_io_operations
+from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
 
 PACK = [rule for path in RULE_FILES for rule in rules_of(path)]
 ALERTS = [rule for rule in PACK if rule.is_alert]
@@ -280,3 +282,10 @@ def test_the_table_of_alerts_in_the_readme_is_the_pack() -> None:
         name: ", ".join(sorted(severities, key=["warning", "critical", "info"].index))
         for name, severities in real.items()
     }
+
+
+def test_the_fewest_requests_behind_measured_iops_follow_from_the_most_expensive_request() -> None:
+    """A WRITE of 1 MiB costs most of all requests, so that IOPS prove at least that share of requests."""
+    (rule,) = [rule for rule in PACK if rule.name == "mount_target:fss_requests:rate"]
+    divisors = re.findall(r"\(fss_mount_target_iops\) / (\d+)", rule.expr)
+    assert divisors == [str(write_io_operations(LARGEST_TRANSFER_BYTES))]

@@ -41,7 +41,6 @@ def jump(urls):
             now = scrape()
             return now if float(now[name]) > before else None
         for offset in jumps:
-            time.sleep(0.2)
             ticks = float(scrape()["fss_nfs_ticks_total"])
             until = time.monotonic() + 100
             while not (lines := moved("fss_nfs_ticks_total", ticks)) and time.monotonic() < until:

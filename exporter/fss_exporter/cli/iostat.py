@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from fss_exporter.cli.ceilings import Judge, judge, shape_option
 from fss_exporter.cli.exact_mode import Exact, exact, places
 from fss_exporter.cli.flags import HostFlags, config_option, exact_options, flag, flags_of, procfs_options
 from fss_exporter.cli.iostat_durations import with_durations
+from fss_exporter.cli.iostat_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.iostat_processes import ProcessReport
 from fss_exporter.cli.iostat_report import Report, ReportOrder, mount_points
-from fss_exporter.cli.saved_files import saved_interval, seconds_option, text_of
+from fss_exporter.cli.saved_files import seconds_option
 from fss_exporter.cli.take_down import take_down_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
@@ -27,12 +28,10 @@ from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
-from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
-from fss_exporter.nfs.saved_readings import read_saved, since_mount
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.units import bandwidth, interval as interval_type
@@ -139,7 +138,7 @@ def iostat(
 def _reports(options: IostatFlags, ceilings: Judge) -> Iterator[Report]:
     before, after, interval = options.before, options.after, options.interval
     if before is not None and after is None:
-        raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
+        raise UsageError(ALONE)
     if after is not None and (options.url is not None or interval is not None):
         raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
     if before is None and (options.mountinfo or options.seconds is not None):
@@ -147,7 +146,9 @@ def _reports(options: IostatFlags, ceilings: Judge) -> Iterator[Report]:
     if options.exact != "off" and (after is not None or options.url is not None):
         raise UsageError("--nfs.exact counts on this host: leave it out with --from, --to and --url")
     if after is not None:
-        return iter((_one_file(after, ceilings) if before is None else _files(before, after, options, ceilings),))
+        if before is None:
+            return iter((one_file(after, ceilings),))
+        return iter((two_files(before, after, options.mountinfo, options.seconds, ceilings),))
     if options.url is not None:
         url = check_url("--url", options.url)
         return _scrapes(url, interval or _SCRAPE_INTERVAL_S, options.count if interval else 1)
@@ -188,27 +189,6 @@ def _by_process(options: IostatFlags, ceilings: Judge, by: str, *, writers: bool
     return iostat_processes.reports(counting, source.read, by, options.interval, options.count)
 
 
-def _one_file(path: Path, ceilings: Judge) -> Report:
-    """Return a report of one saved output of nfs-utils: nfsiostat has rates, mountstats has means since each mount."""
-    text = text_of(path)
-    if is_mountstats_output(text):
-        saved = read_saved(str(path), text, None, ceilings.address_map, ceilings.services)
-        means = _since_mount(saved.reading, ceilings.overrides)
-        return replace(means, source=f"{path} (mountstats)", time=None, notes=(*saved.notes, *means.notes))
-    if not is_nfsiostat_output(text):
-        raise UsageError("--from and --to belong together: give an earlier and a later mountstats file")
-    report = parse_nfsiostat_output(str(path), text)
-    rates = {key: ceilings.overrides.priced(one) for key, one in report.traffic.items()}
-    return Report(f"{path} (nfsiostat)", None, None, rates, report.mount_points, report.notes)
-
-
-def _files(before: Path, after: Path, options: IostatFlags, ceilings: Judge) -> Report:
-    between = saved_interval(before, after, options.mountinfo, options.seconds, ceilings)
-    rates = traffic({}, between.accounts.mounts, between.seconds)
-    source = f"{before} to {after}"
-    return Report(source, None, between.seconds, rates, mount_points(between.accounts.superblocks), between.notes)
-
-
 def _local(
     read: Callable[[], Reading],
     interval: float | None,
@@ -218,7 +198,7 @@ def _local(
 ) -> Iterator[Report]:
     reading = read()
     if interval is None:
-        yield _since_mount(reading, overrides)
+        yield since_mount_report(reading, overrides)
         return
     accounts = Accounts(counted, overrides=overrides)
     began = time.monotonic()
@@ -263,16 +243,6 @@ def _ticks(start: float, interval: float) -> Iterator[float]:
         yield start + tick * _TICK_S
     if not whole or interval - whole * _TICK_S > 0.01:
         yield start + interval
-
-
-def _since_mount(reading: Reading, overrides: CostOverrides) -> Report:
-    accounts = since_mount(reading, overrides)
-    ages = {superblock.key: max(superblock.record.age_s, 1) for superblock in reading.superblocks}
-    rates = {key: traffic({}, {key: accounts.mounts[key]}, age)[key] for key, age in ages.items()}
-    notes = (
-        ("means since each mount, whose estimate is coarse: give an INTERVAL for what happens now",) if rates else ()
-    )
-    return Report("this host since mount", datetime.now(UTC), None, rates, mount_points(reading.superblocks), notes)
 
 
 def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:

@@ -152,7 +152,29 @@ class TestLustre:
 
 
 class TestBlockVolumes:
-    """Balanced: 60 IOPS/GB to 25,000, 480 KB/s per GB to 480 MB/s. Ultra high: 225 to 300,000, 1,800 to 2,680."""
+    """The tables of Oracle's pages on Lower Cost, Balanced, Higher and Ultra High Performance."""
+
+    @pytest.mark.parametrize(
+        ("level", "per_gb", "most", "kb_per_gb", "most_mb"),
+        [
+            ("vpu-0", 2, 3_000, 240, 480),
+            ("vpu-10", 60, 25_000, 480, 480),
+            ("vpu-20", 75, 50_000, 600, 680),
+            ("vpu-30", 90, 75_000, 720, 880),
+            ("vpu-40", 105, 100_000, 840, 1_080),
+            ("vpu-50", 120, 125_000, 960, 1_280),
+            ("vpu-60", 135, 150_000, 1_080, 1_480),
+            ("vpu-70", 150, 175_000, 1_200, 1_680),
+            ("vpu-80", 165, 200_000, 1_320, 1_880),
+            ("vpu-90", 180, 225_000, 1_440, 2_080),
+            ("vpu-100", 195, 250_000, 1_560, 2_280),
+            ("vpu-110", 210, 275_000, 1_680, 2_480),
+            ("vpu-120", 225, 300_000, 1_800, 2_680),
+        ],
+    )
+    def test_documented_level(self, level: str, per_gb: float, most: float, kb_per_gb: float, most_mb: float) -> None:
+        assert BLOCK_VOLUME.ceilings(level, GB) == Ceilings(per_gb, bytes_per_second=kb_per_gb * 1e3)
+        assert BLOCK_VOLUME.ceilings(level, 32 * TB) == Ceilings(most, bytes_per_second=most_mb * 1e6)
 
     def test_ceiling(self) -> None:
         assert BLOCK_VOLUME.ceilings("vpu-10", 100 * GB) == Ceilings(6_000, bytes_per_second=48e6)

@@ -34,7 +34,7 @@ CAPACITIES = st.floats(min_value=GB, max_value=1e18)
         ("block-volume", "vpu-20", 400 * GB, Ceilings(iops=30_000, bytes_per_second=240e6)),
         ("block-volume", "vpu-120", 100 * GB, Ceilings(iops=22_500, bytes_per_second=180e6)),
         ("block-volume", "vpu-120", 2000 * GB, Ceilings(iops=300_000, bytes_per_second=2_680e6)),
-        ("block-volume", "vpu-0", 100 * GB, Ceilings(iops=200)),
+        ("block-volume", "vpu-0", 100 * GB, Ceilings(200, bytes_per_second=24e6)),
         ("oci-fss", "standard", None, Ceilings(50_000, 1e9, 1e9)),
         ("oci-fss", "hpmt-20", None, Ceilings(read_bytes_per_second=2.5e9)),
         ("lustre", "mbps-per-tb-125", None, Ceilings()),

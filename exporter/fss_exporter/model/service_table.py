@@ -25,9 +25,10 @@ _WHITE_PAPER: Final = Citation("OCI File Storage Performance Characteristics 2.0
 _MOUNT_TARGETS: Final = Citation("Managing Mount Targets, OCI documentation", "2026-09-05")
 _APSARA: Final = Citation("Apsara File Storage NAS Performance, version 20210922", "2021-09-22")
 _LUSTRE: Final = Citation("Managing Lustre file systems, OCI documentation", "2026-09-05")
-_BLOCK_ENDS: Final = Citation("Balanced Performance and Ultra High Performance, OCI documentation", "2026-09-05")
-_BLOCK_BETWEEN: Final = Citation("our line through the documented figures of 10 and 120 VPU/GB", "2026-11")
-_BLOCK_LOW: Final = Citation("commonly quoted for lower cost volumes, found in no document read", "2026-11")
+_LOWER_COST: Final = Citation("Lower Cost, OCI Block Volume documentation", "2023-09-26")
+_BALANCED: Final = Citation("Balanced Performance, OCI Block Volume documentation", "2026-09-05")
+_HIGHER: Final = Citation("Higher Performance, OCI Block Volume documentation", "2024-05-30")
+_ULTRA_HIGH: Final = Citation("Ultra High Performance, OCI Block Volume documentation", "2024-06-04")
 
 
 _EARLIER: Final = {
@@ -69,8 +70,8 @@ def _lustre(mb_per_second_per_tb: int) -> ServiceType:
 
 
 def _volume(vpus: int) -> ServiceType:
-    """A volume by performance units per GB. Figures of 10 and 120 are documented, the levels between lie on a line."""
-    source = _BLOCK_ENDS if vpus in (10, 120) else _BLOCK_BETWEEN
+    """Return a volume with performance units per GB. The documented figures of 10 to 120 units lie on a line."""
+    source = {10: _BALANCED, 20: _HIGHER}.get(vpus, _ULTRA_HIGH)
     iops = CapacityCeiling(source, 45 + 1.5 * vpus, GB, 2_500.0 * vpus)
     throughput = CapacityCeiling(source, (360 + 12 * vpus) * _KB, GB, (280 + 20 * vpus) * _MB)
     return ServiceType(f"vpu-{vpus}", iops=iops, both=throughput, remark=_EARLIER.get(vpus, ""))
@@ -107,7 +108,11 @@ BLOCK_VOLUME: Final = Service(
     "plain",
     _kinds(
         (
-            ServiceType("vpu-0", iops=CapacityCeiling(_BLOCK_LOW, 2, GB, 3_000)),
+            ServiceType(
+                "vpu-0",
+                iops=CapacityCeiling(_LOWER_COST, 2, GB, 3_000),
+                both=CapacityCeiling(_LOWER_COST, 240 * _KB, GB, 480 * _MB),
+            ),
             *(_volume(vpus) for vpus in range(10, 121, 10)),
         )
     ),

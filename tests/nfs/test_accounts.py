@@ -172,7 +172,7 @@ lives = st.lists(
 def every_number(mounts: dict[SeriesKey, MountTotals]) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for mount in mounts.values():
-        numbers |= {"read": mount.read_bytes, "sent": mount.sent_bytes}
+        numbers |= {"read": mount.read_bytes}
         for name, totals in mount.operations.items():
             numbers |= {f"{name} operations": totals.operations, f"{name} queue": totals.queue_ms}
             numbers |= {f"{name} cost {place}": cost for place, cost in enumerate(totals.cost or ())}

@@ -126,6 +126,12 @@ def _mean_size(kind: str, done: str) -> Query:
     )
 
 
+def _on_the_wire(direction: str) -> Query:
+    """The counter is of a host, and not of an address."""
+    chosen = f"and on (job, instance) fss_client_mount_info{{{CHOSEN}}}"
+    return Query(f"sum(rate(fss_nfs_{direction}_bytes_total[$__rate_interval]) {chosen})", direction)
+
+
 def _locks(at: str) -> str:
     return f"sum by (address) (rate(fss_client_estimated_lock_io_operations_total{{{CHOSEN}}}[$__rate_interval]{at}))"
 
@@ -161,10 +167,10 @@ _WHAT = Section(
         ),
         graph(
             "Bytes on the wire",
-            "Bytes that the chosen clients send and receive for NFS, headers and retransmissions included. Near the network bandwidth of a client: "
-            "the client is the limit, not the mount target.",
-            Query(f"sum(rate(fss_client_sent_bytes_total{{{CHOSEN}}}[$__rate_interval]))", "sent"),
-            Query(f"sum(rate(fss_client_received_bytes_total{{{CHOSEN}}}[$__rate_interval]))", "received"),
+            "Bytes that the chosen clients send to all addresses and receive for NFS, headers and retransmissions included. Near the network bandwidth "
+            "of a client: the client is the limit, not the mount target.",
+            _on_the_wire("sent"),
+            _on_the_wire("received"),
             unit="Bps",
             width=8,
         ),

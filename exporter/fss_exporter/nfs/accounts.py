@@ -151,10 +151,8 @@ class Accounts:
         now = record.operations[name]
         operations = target.add(old, now)
         if (sent := now.sent_bytes - old.sent_bytes) > 0:
-            totals.sent_bytes += sent
             self.network.sent_bytes += sent
         if (received := now.received_bytes - old.received_bytes) > 0:
-            totals.received_bytes += received
             self.network.received_bytes += received
         if target.weight is not None:
             return operations, operations * target.weight

@@ -13,7 +13,7 @@ from fss_exporter.nfs.procfs import RawTexts
 from fss_exporter.nfs.superblocks import NO_READING, Reading, SeriesKey
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals
 
-_VERSION = 2
+_VERSION = 3
 
 
 class LastRun(NamedTuple):

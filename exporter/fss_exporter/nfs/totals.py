@@ -80,8 +80,6 @@ class MountTotals:
     has_cost: bool = False  # whether the service's cost of operations is known
     read_bytes: int = 0
     written_bytes: int = 0
-    sent_bytes: int = 0
-    received_bytes: int = 0
     lock_io_operations: float | None = None  # None if locks are local or not counted
     last_seen_at: float = 0.0  # time of the last reading with this mount, seconds of a monotonic clock
     answers: int = 0  # scrapes that have shown the series of this mount

@@ -1,16 +1,18 @@
-"""A host whose first act is `rm -rf`, as Prometheus' own increase() sees it: simulated seconds of an agent, a real prometheus."""
+"""A host whose first act is `rm -rf`, as increase() of a real prometheus sees the deletes: hours of a simulated agent, then a real agent."""
 
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.nfs.fed_accounts import reading
 from tests.nfs.records import mountinfo, mountstats
-from tests.processes import Prometheus, prometheus, require, wait_for
+from tests.processes import Prometheus, exporter, prometheus, require, wait_for
+from tools.bench import free_port
 
 from fss_exporter.catalogue.text import number
 from fss_exporter.nfs.collector import NfsCollector
@@ -120,3 +122,82 @@ def test_without_the_zeros_of_a_new_mount_prometheus_misses_its_first_deletes(tm
         found = value(server, query)
 
     assert found < 0.75 * TRUTH["REMOVE"]
+
+
+SCRAPES = """
+scrape_configs:
+  - job_name: fss
+    scrape_interval: 1s
+    static_configs:
+      - targets: ["127.0.0.1:{port}"]
+"""
+
+REMOVES = 'fss_client_operations_total{operation="REMOVE"}'
+
+
+class Live:
+    """An agent and two servers as processes, each of which a test can restart. Each server scrapes once a second."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder, self._stack, self._port = folder, stack, free_port()
+        self._running: dict[str, ExitStack] = {}
+        self._servers: dict[str, Prometheus] = {}
+        self._counted = 0
+        (folder / "proc" / "1").mkdir(parents=True)
+        self.host("", "")
+
+    def host(self, stats: str, info: str) -> None:
+        """The files of the kernel from now on."""
+        (self._folder / "proc" / "1" / "mountstats").write_text(stats)
+        (self._folder / "proc" / "1" / "mountinfo").write_text(info)
+
+    def start(self, name: str) -> None:
+        """Start `agent` or a server, and before end the process of that name."""
+        if name in self._running:
+            self._running[name].close()
+        self._running[name] = self._stack.enter_context(ExitStack())
+        if name == "agent":
+            flags = (f"--web.listen-address=127.0.0.1:{self._port}", f"--path.procfs={self._folder / 'proc'}")
+            running = exporter(self._folder / name, *flags, "--nfs.scrapers=2", "--nfs.exact=off")
+            self._running[name].enter_context(running)
+        else:
+            configuration = SCRAPES.format(port=self._port)
+            self._servers[name] = self._running[name].enter_context(prometheus(configuration, self._folder / name))
+
+    def delete(self, files: int, *, age: int) -> None:
+        """Delete files on the mount, which was mounted `age` seconds ago."""
+        self._counted += files
+        self.host(mountstats({"REMOVE": self._counted}, age=age), mountinfo())
+
+    def wait_for(self, expression: str, value: float) -> None:
+        """Wait until the expression has the value in both servers."""
+        for name, server in self._servers.items():
+            wait_for(partial(_has, server, expression, value), f"{expression} to be {value} in {name}")
+
+    def increases(self) -> list[float]:
+        """Deletes as each server computes the number."""
+        return [server.value(f"increase({REMOVES}[10m])") or 0.0 for server in self._servers.values()]
+
+
+def _has(server: Prometheus, expression: str, value: float) -> bool:
+    return server.value(expression) == value
+
+
+def test_two_servers_see_every_delete_of_a_new_mount_across_restarts_of_agent_and_server(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        live = Live(tmp_path, stack)
+        for name in ("agent", "server a", "server b"):
+            live.start(name)
+        live.wait_for("up", 1)
+        live.delete(5000, age=0)
+        live.wait_for(REMOVES, 5000)
+        assert live.increases() == pytest.approx([5000, 5000], rel=0.2)
+
+        live.start("agent")  # counters begin at zero
+        live.wait_for(REMOVES, 0)
+        live.delete(3000, age=600)
+        live.wait_for(REMOVES, 3000)
+        live.start("server a")
+        live.delete(2000, age=700)
+        live.wait_for(REMOVES, 5000)
+        assert live.increases() == pytest.approx([10_000, 10_000], rel=0.2)

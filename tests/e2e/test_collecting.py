@@ -1,37 +1,92 @@
-"""The configuration for Prometheus in agent mode, as docs/collecting.md gives it, sends everything on."""
+"""Prometheus in agent mode, with the configuration of docs/collecting.md, sends on what a direct scrape has."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.processes import exporter, process, prometheus, require, wait_for
-
-from fss_exporter.demo.recorded_clients import Clients
+from tests.nfs.records import mountinfo, mountstats
+from tests.processes import Prometheus, exporter, process, prometheus, require, wait_for
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "collecting.md"
 
+DIRECT = """
+scrape_configs:
+  - job_name: direct
+    scrape_interval: 1s
+    static_configs:
+      - targets: ["{target}"]
+"""
 
-def documented() -> str:
-    """The YAML of the document's section."""
-    section = DOCUMENT.read_text().partition("## Prometheus in agent mode")[2]
-    return section.partition("```yaml\n")[2].partition("```")[0]
+OF_MOUNTS = '__name__=~"fss_client_.+", __name__!="fss_client_peak_estimated_iops"'
+"""Series whose values rest while the counters of the kernel rest."""
+
+
+def documented(section: str) -> str:
+    """The first code of a section."""
+    text = DOCUMENT.read_text().partition(f"## {section}\n")[2]
+    return text.partition("```")[2].partition("\n")[2].partition("```")[0]
+
+
+def replaced(text: str, agent: str, server: str) -> str:
+    """A documented text with the addresses of a test and an interval of a second."""
+    text = text.replace("127.0.0.1:10949", agent.removeprefix("http://")).replace("60s", "1s")
+    return text.replace("http://prometheus.example.com:9090", server)
+
+
+def host(root: Path, count: int) -> Path:
+    """A procfs with a mount: so many READs, LOOKUPs and REMOVEs."""
+    operations = dict.fromkeys(("READ", "LOOKUP", "REMOVE"), count)
+    (root / "1").mkdir(parents=True, exist_ok=True)
+    (root / "1" / "mountinfo").write_text(mountinfo())
+    (root / "1" / "mountstats").write_text(mountstats(operations, age=1000 + count, read_bytes=count * 4096))
+    return root
+
+
+def series(server: Prometheus, job: str, selector: str = OF_MOUNTS) -> dict[frozenset[tuple[str, str]], str]:
+    """Values of the series of a job, by all labels except the job."""
+    found = server.query(f'{{job="{job}", {selector}}}')
+    return {frozenset({**one["metric"], "job": ""}.items()): one["value"][1] for one in found}
+
+
+def names(server: Prometheus, job: str) -> set[str]:
+    """Names of the metrics of the exporter that a job has."""
+    return {
+        one["metric"]["__name__"] for one in server.query(f'count by (__name__) ({{job="{job}", __name__=~"fss_.+"}})')
+    }
+
+
+@contextmanager
+def agent_and_server(folder: Path) -> Iterator[tuple[str, Prometheus]]:
+    """An agent, and a server that scrapes the agent and takes remote writes. The agent ends with the inner block."""
+    root = host(folder / "proc", 100)
+    with exporter(folder / "agent", f"--path.procfs={root}", "--nfs.scrapers=2", "--nfs.exact=off") as url:
+        direct = DIRECT.format(target=url.removeprefix("http://"))
+        with prometheus(direct, folder / "server", "--web.enable-remote-write-receiver") as server:
+            yield url, server
+
+
+def assert_sends_what_a_direct_scrape_has(command: list[str], folder: Path, server: Prometheus) -> None:
+    """Names, labels and values of the job `fss` are those of the job `direct`, also after the counters moved."""
+    with process(command, folder / "sender.log"):
+        wait_for(lambda: series(server, "fss"), f"the sent samples, see {folder / 'sender.log'}")
+        host(folder / "proc", 350)
+        moved = 'fss_client_operations_total{job="direct", operation="REMOVE"}'
+        wait_for(lambda: server.value(moved) == 250, "the counters to move")
+        wait_for(lambda: series(server, "fss") == series(server, "direct"), "the same values on both ways")
+        assert names(server, "fss") == names(server, "direct")
+        assert series(server, "fss", '__name__="up"') == series(server, "direct", '__name__="up"')
+        assert server.value('up{job="fss"}') == 1
 
 
 def test_prometheus_in_agent_mode_sends_the_metrics_on(tmp_path: Path) -> None:
-    clients = Clients(tmp_path / "proc")
-    with (
-        exporter(tmp_path / "exporter", f"--path.procfs={clients.root}") as url,
-        prometheus("scrape_configs: []\n", tmp_path / "server", "--web.enable-remote-write-receiver") as server,
-    ):
+    with agent_and_server(tmp_path) as (agent, server):
         configuration = tmp_path / "agent.yml"
-        text = documented().replace("127.0.0.1:10949", url.removeprefix("http://")).replace("60s", "1s")
-        configuration.write_text(text.replace("http://prometheus.example.com:9090", server.url))
+        configuration.write_text(replaced(documented("Prometheus in agent mode"), agent, server.url))
         command = [
             require("prometheus", "prometheus"),
             "--enable-feature=agent",
             f"--config.file={configuration}",
-            f"--storage.agent.path={tmp_path / 'agent'}",
+            f"--storage.agent.path={tmp_path / 'data'}",
             "--web.listen-address=127.0.0.1:0",
         ]
-        with process(command, tmp_path / "agent.log"):
-            wait_for(lambda: server.query('fss_client_operations_total{job="fss",class="read"}'), "the sent samples")
-            assert server.query('fss_client_mount_info{job="fss"}')
-            assert server.value('fss_collector_success{collector="nfs"}') == 1
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, server)

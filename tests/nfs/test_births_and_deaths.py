@@ -1,5 +1,6 @@
 """New mounts show zeros before their counts, unmounted ones vanish after the retention, and there is an end to how many are kept."""
 
+import time
 from collections.abc import Iterable
 
 import pytest
@@ -8,7 +9,7 @@ from tests.nfs.records import Names, mountinfo, mountstats
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.mountinfo import MountFilter, parse_mountinfo
+from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import Ticker
@@ -18,7 +19,7 @@ def names(number: int) -> Names:
     return {"device": f"10.0.0.{3 + number % 2}:/{number}", "mount_point": f"/mnt/{number}"}
 
 
-def look(*mounts: tuple[int, int, int], wanted: MountFilter | None = None) -> Reading:
+def look(*mounts: tuple[int, int, int], wanted: MountFilter = EVERY_MOUNT) -> Reading:
     """A reading of mounts: number, age, READs (and as many REMOVEs)."""
     stats = "".join(
         mountstats({"READ": reads, "REMOVE": reads}, age=age, **names(number)) for number, age, reads in mounts
@@ -27,7 +28,7 @@ def look(*mounts: tuple[int, int, int], wanted: MountFilter | None = None) -> Re
         mountinfo(superblock=f"0:{40 + number}", address=f"10.0.0.{3 + number % 2}", **names(number))
         for number, _, _ in mounts
     )
-    return join(parse_mountstats(stats), parse_mountinfo(info, wanted or MountFilter()))
+    return join(parse_mountstats(stats), parse_mountinfo(info, wanted))
 
 
 class Agent:
@@ -36,13 +37,14 @@ class Agent:
     def __init__(self, retention_s: float = 3600.0, most_mounts: int | None = None, zero_answers: int = 1) -> None:
         self.now = 0.0
         self.next = look()
+        self.wanted = EVERY_MOUNT
         accounts = Accounts(retention_s=retention_s, most_mounts=most_mounts)
         self.ticker = Ticker(lambda: self.next, 1.0, lambda: self.now, accounts=accounts)
         self.collector = NfsCollector(self.ticker, zero_answers=zero_answers)
 
     def tick(self, *mounts: tuple[int, int, int], seconds: float = 1.0) -> None:
         self.now += seconds
-        self.next = look(*mounts)
+        self.next = look(*mounts, wanted=self.wanted)
         self.ticker.tick()
         assert self.ticker.loop.heartbeat.success
 
@@ -192,6 +194,69 @@ def test_mounts_are_filtered_by_expressions_that_fit_a_whole_name(
     assert [superblock.key.export for superblock in reading.superblocks] == left
     assert reading.filtered == 3 - len(left)
     assert reading.skipped == ()
+
+
+def test_a_filter_that_leaves_out_every_mount_leaves_an_answer_that_counts_the_mounts() -> None:
+    agent = Agent()
+    agent.wanted = MountFilter(exclude=".*")
+    agent.tick((1, 1000, 5), (2, 1000, 5))
+    told = {family.name: family.samples for family in agent.collector.collect()}
+
+    assert [sample.value for sample in told["fss_nfs_mounts_filtered"]] == [2]
+    assert not any("address" in sample.labels for samples in told.values() for sample in samples)
+
+
+def test_mounts_that_come_and_go_behind_a_filter_count_only_where_the_filter_wants_them() -> None:
+    agent = Agent(zero_answers=0)
+    agent.wanted = MountFilter(include="/mnt/[12]")
+    agent.tick((1, 1000, 5), (3, 1000, 5))
+    agent.tick((2, 0, 40), (3, 1001, 50))
+    agent.tick((1, 0, 7), (2, 1, 41))
+
+    assert agent.removes() == {"/1": 7, "/2": 41}
+
+
+LONG_NAME = f"/{'a' * 4000}/b"
+SHORT_S = 1.0
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(a+)+",
+        "(/[^/]*)*",
+        "(a|aa)+",
+        "/mnt/((a*)*|b)",
+        "(a?){100}",
+        "(a{1,3}){0,90}",
+        "(((a+)b)+)?",
+    ],
+)
+def test_an_expression_that_takes_hours_on_a_long_name_is_refused(expression: str) -> None:
+    with pytest.raises(ValueError, match="a group of varying length repeats"):
+        MountFilter(expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        r"(\d{1,3}\.){3}\d{1,3}",
+        "/mnt/(data|home)(/.*)?",
+        "(foo|bar)*",
+        "[^/]*(/a)*",
+        ".*/pvc-[0-9a-f-]{36}/.*",
+        "|".join(f"/export/{number}" for number in range(1000)),
+        "a" * 10_000,
+        "(a|" * 50 + "b" + ")" * 50,
+    ],
+)
+def test_other_expressions_are_quick_on_a_long_name(expression: str) -> None:
+    began = time.process_time()
+    wanted = MountFilter(expression, expression)
+    for _ in range(100):
+        parse_mountinfo(mountinfo(device=f"10.0.0.3:{LONG_NAME}", mount_point=LONG_NAME), wanted)
+
+    assert time.process_time() - began < SHORT_S
 
 
 def test_without_names_of_operations_there_are_classes_and_45_series_for_a_mount_and_its_address() -> None:

@@ -1,6 +1,5 @@
 """The flags of the agent, for `serve` and `once`."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from fss_exporter import units
 from fss_exporter.cli.flags import HostFlags, duration, flag, flags_of
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url
+from fss_exporter.nfs.mountinfo import name_expression
 
 MAX_MOUNTS: Final = 2000
 MOST_PROCESSES: Final = 100
@@ -109,9 +109,9 @@ class NfsFlags(HostFlags):
             raise UsageError(f"--path.pid={self.pid}: give a process number or self")
         for which, text in (("include", self.mounts_include), ("exclude", self.mounts_exclude)):
             try:
-                re.compile(text or "")
-            except re.error as wrong:
-                raise UsageError(f"--nfs.mounts-{which}={text}: not a regular expression: {wrong}") from wrong
+                name_expression(text or "")
+            except ValueError as wrong:
+                raise UsageError(f"--nfs.mounts-{which}={(text or '')[:80]}: {wrong}") from wrong
         if self.processes and self.exact == "off":
             raise UsageError(
                 f"--nfs.exact.processes={self.processes}: the kernel counts in exact mode only; add --nfs.exact=auto"

@@ -4,7 +4,9 @@ Layout: proc_pid_mountinfo(5). A lone `-` ends the optional fields.
 """
 
 import re
-from typing import Final
+from collections.abc import Iterable
+from re import _parser  # type: ignore[attr-defined]  # the standard library has no public parser of expressions
+from typing import Any, Final
 
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.records import Mountinfo, NfsMount, options, unescape
@@ -14,6 +16,41 @@ _DEVICE_NUMBER = re.compile(r"[0-9]{1,10}:[0-9]{1,10}")
 _LONGEST_LINE = 32_768
 
 
+_FEW_REPEATS: Final = 4  # as of the numbers of an IPv4 address
+
+
+def name_expression(text: str) -> re.Pattern[str]:
+    """Compile a regular expression for names.
+
+    Raises:
+        ValueError: the text is no regular expression, or takes hours on a long name.
+    """
+    try:
+        found, tree = re.compile(text), _parser.parse(text)
+    except (re.error, OverflowError, RecursionError) as wrong:
+        raise ValueError(f"not a regular expression: {wrong}") from wrong
+    if _repeats_a_varying_length(tree):
+        raise ValueError("a group of varying length repeats, which takes hours on a long name. Write .* for the group")
+    return found
+
+
+def _repeats_a_varying_length(tree: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether a group such as `(a+)+` repeats: each further character of a name doubles the time."""
+    parts: list[Any] = []
+    for kind, content in tree:
+        if kind in (_parser.MAX_REPEAT, _parser.MIN_REPEAT):
+            _, most, group = content
+            shortest, longest = group.getwidth()
+            if most > _FEW_REPEATS and shortest != longest:
+                return True
+            parts.append(group)
+        elif kind is _parser.SUBPATTERN:
+            parts.append(content[-1])
+        elif kind is _parser.BRANCH:
+            parts.extend(content[1])
+    return any(map(_repeats_a_varying_length, parts))
+
+
 class MountFilter:
     """Select mounts by regular expressions over a whole mount point, export, server or `server:export`.
 
@@ -21,11 +58,14 @@ class MountFilter:
         include: select only matching mounts. None selects all.
         exclude: leave out matching mounts.
         most: most superblocks of the selected mounts. The filter leaves out the rest.
+
+    Raises:
+        ValueError: as `name_expression`.
     """
 
     def __init__(self, include: str | None = None, exclude: str | None = None, most: int | None = None) -> None:
-        self._include = None if include is None else re.compile(include)
-        self._exclude = None if exclude is None else re.compile(exclude)
+        self._include = None if include is None else name_expression(include)
+        self._exclude = None if exclude is None else name_expression(exclude)
         self.most = most
 
     def wants(self, mount: NfsMount) -> bool:

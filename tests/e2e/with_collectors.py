@@ -1,0 +1,35 @@
+"""vmagent and the OpenTelemetry Collector, with the texts of docs/collecting.md, send on what a direct scrape has.
+
+`make test-collectors` runs the tests. The distribution has vmagent, and Go builds the collector in some minutes.
+"""
+
+import shlex
+from pathlib import Path
+
+from tests.e2e.test_collecting import (
+    agent_and_server,
+    assert_sends_what_a_direct_scrape_has,
+    documented,
+    replaced,
+)
+from tests.processes import require
+
+
+def test_vmagent_sends_the_metrics_on(tmp_path: Path) -> None:
+    with agent_and_server(tmp_path) as (agent, server):
+        scraping = replaced(documented("Prometheus in agent mode"), agent, server.url).partition("remote_write:")[0]
+        (tmp_path / "prometheus.yml").write_text(scraping)
+        shown = shlex.split(replaced(documented("vmagent"), agent, server.url).replace("\\\n", " "))
+        flags = [flag.replace("=prometheus.yml", f"={tmp_path / 'prometheus.yml'}") for flag in shown[1:]]
+        own = ["-httpListenAddr=127.0.0.1:0", f"-remoteWrite.tmpDataPath={tmp_path / 'data'}"]
+        command = [require("vmagent", "victoria-metrics"), *flags, *own]
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, server)
+
+
+def test_the_opentelemetry_collector_sends_the_metrics_on(tmp_path: Path) -> None:
+    with agent_and_server(tmp_path) as (agent, server):
+        configuration = tmp_path / "otelcol.yml"
+        configuration.write_text(replaced(documented("OpenTelemetry Collector"), agent, server.url))
+        quiet = "--set=service::telemetry::metrics::level=none"  # else the collector listens on a fixed port
+        command = [require("otelcol", "the collector: tools/otelcol"), f"--config={configuration}", quiet]
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, server)

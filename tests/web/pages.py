@@ -50,11 +50,15 @@ def mount(
     identity = {"address": address, "server": "mt-home.sub.vcn.oraclevcn.com", "export": export}
     done = identity | {"class": class_of(operation)}
     cost = NFS3_OPERATIONS[operation].io_operations or 2
+    bounds = [
+        (f"fss_client_estimated_io_operations_{side}_bound_total", done, io * factor)
+        for side, factor in (("lower", 0.9), ("upper", 1.2))
+        if done["class"] in {"read", "write"}  # the cost of all other classes is exact
+    ]
     return [
+        *bounds,
         ("fss_client_mount_info", identity | {"mount_point": "/mnt/a"}, 1),
         ("fss_client_estimated_io_operations_total", done, io),
-        ("fss_client_estimated_io_operations_lower_bound_total", done, io * 0.9),
-        ("fss_client_estimated_io_operations_upper_bound_total", done, io * 1.2),
         ("fss_client_requests_total", done, io / cost),
         ("fss_client_operations_total", done | {"operation": operation}, io / cost),
         ("fss_client_rtt_seconds_total", done, io / cost * 0.002),

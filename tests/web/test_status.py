@@ -68,7 +68,7 @@ def test_the_three_sources_of_iops_stand_apart() -> None:
     cloud = mount_target(
         iops=40_000, estimated_iops=35_000, estimated_iops_lower_bound=30_000, estimated_iops_upper_bound=38_000
     )
-    row = only_row(page_of(*cloud, *mount(90_000), earlier=mount(60_000)))
+    row = only_row(page_of(*cloud, *mount(90_000, operation="READ"), earlier=mount(60_000, operation="READ")))
 
     assert [(usage.source, usage.value, usage.bounds) for usage in row.of(Quantity.IOPS)] == [
         (MEASURED, 40_000, None),
@@ -156,7 +156,8 @@ def test_mount_targets_are_counted_while_they_are_discovered() -> None:
 
 
 def test_rates_are_over_the_time_since_the_earlier_look() -> None:
-    page = page_of(*mount(3_000), *mount(500, export="/export/b"), earlier=mount(1_000), after=20)
+    reads, later = (mount(io, operation="READ") for io in (1_000, 3_000))
+    page = page_of(*later, *mount(500, export="/export/b"), earlier=reads, after=20)
 
     first, second = page.mounts
     assert (first.export, first.iops.value, first.iops.bounds) == ("/export/a", 100, (90, 120))
@@ -165,6 +166,14 @@ def test_rates_are_over_the_time_since_the_earlier_look() -> None:
     assert first.rtt_seconds == pytest.approx(0.002)
     assert first.queue_seconds == pytest.approx(0.0005)
     assert second.iops.value == 25, "a mount that was not there before counts from zero"
+
+
+def test_bounds_of_a_mount_hold_the_exact_cost_of_metadata_too() -> None:
+    earlier = [*mount(0, operation="READ"), *mount(0, operation="RENAME")]
+    page = page_of(*mount(1_000, operation="READ"), *mount(9_000, operation="RENAME"), earlier=earlier)
+
+    assert page.mounts[0].iops.value == 1_000
+    assert page.mounts[0].iops.bounds == (990, 1_020)
 
 
 def test_the_operation_that_costs_most_is_named_not_the_one_that_cost_most_before() -> None:

@@ -34,7 +34,7 @@ from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
 from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.cli.account_flags import account_options, account_settings, credentials_of, sessions_of
 from fss_exporter.cli.exact_mode import Exact, exact
-from fss_exporter.cli.flags import kernel_options
+from fss_exporter.cli.flags import FiniteRange, kernel_options
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
@@ -69,11 +69,11 @@ class SystemClock:
 )
 @click.option("--step", "steps", multiple=True, metavar="NAME", help="Only this step. Repeatable.")
 @click.option("--minutes", type=click.IntRange(1, 60), default=3, show_default=True, help="Whole minutes of each step.")
-@click.option("--max-iops", type=click.FloatRange(1), help="Most IOPS to cause.  [default: a tenth of the ceiling]")
+@click.option("--max-iops", type=FiniteRange(1), help="Most IOPS to cause.  [default: a tenth of the ceiling]")
 @click.option(
     "--wait",
     "patience_s",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     default=900.0,
     show_default=True,
     help="Seconds to wait for OCI's last minute.",

@@ -1,5 +1,6 @@
 """Flags that several commands share, and flags that are declared as fields of a dataclass."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import reduce
@@ -22,6 +23,17 @@ config_option = click.option(
     type=CONFIGURATION,
     help="Settings: credentials, tags, ceilings, addresses, services.",
 )
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers without NaN and infinity, which every comparison of click lets through."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number in the range {self._describe_range()}", param, ctx)
+        return number
 
 
 class CommandGroup(click.Group):

@@ -66,6 +66,8 @@ def plan(
         return
     if inputs.volumes is not None:
         raise UsageError("--volumes and --server-network go with --service block-volume")
+    if inputs.concurrency and not inputs.latency and not any(one.startswith("latency=") for one in inputs.changes):
+        raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
     ceilings = judge(shape, inputs.config_file)
     of_shape = _of_shapes(ceilings, inputs.config_file)
     loads = _loads(inputs, ceilings, of_shape)

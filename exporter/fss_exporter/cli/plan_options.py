@@ -6,7 +6,7 @@ import click
 from click import option
 
 from fss_exporter import units
-from fss_exporter.cli.flags import Command, with_options
+from fss_exporter.cli.flags import Command, FiniteRange, with_options
 from fss_exporter.cli.saved_files import seconds_option
 from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES
 from fss_exporter.model.thresholds import WARNING_RATIO
@@ -76,9 +76,7 @@ _RECORDED = (
     option("--address", help="Of a recorded load: one mount target, or one file system or volume of --service."),
 )
 _CLIENTS = (
-    option(
-        "--concurrency", type=click.FloatRange(0, MOST_REQUESTS, min_open=True), help="Requests in flight, all clients."
-    ),
+    option("--concurrency", type=FiniteRange(0, MOST_REQUESTS, min_open=True), help="Requests in flight, all clients."),
     option("--latency", type=units.latency, metavar="TIME", help="Mean time of a request, e.g. 2ms."),
     option("--clients", type=click.IntRange(1, MOST_CLIENTS), help="Hosts that mount the mount target."),
     option("--nconnect", type=click.IntRange(1, 16), default=1, show_default=True, help="Connections of each host."),
@@ -102,7 +100,7 @@ _SERVER = (
     ),
     option(
         "--target",
-        type=click.FloatRange(0, 1, min_open=True),
+        type=FiniteRange(0, 1, min_open=True),
         default=WARNING_RATIO,
         show_default=True,
         help="Share of every ceiling to stay at or below.",

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fss_exporter.cli.ceilings import Judge
+from fss_exporter.cli.flags import FiniteRange
 from fss_exporter.errors import UsageError
 from fss_exporter.nfs.records import decode
 from fss_exporter.nfs.saved_readings import SavedInterval, between, read_saved
@@ -13,7 +14,7 @@ _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
 
 seconds_option = click.option(
     "--seconds",
-    type=click.FloatRange(0.001, 1e9),
+    type=FiniteRange(0.001, 1e9),
     help="Time between the two saved readings. Without it the ages of the mounts give the time, to the second.",
 )
 

@@ -45,7 +45,9 @@ def sentences(scenario: Scenario) -> Iterator[str]:
 
 def _rate(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
     if answer.binds is None:
-        yield "binds first: no ceiling of this shape is published or given, so nothing is judged"
+        idle = not any(use.demand for use in answer.mount_target)
+        why = "the load is 0" if idle else "no ceiling of this shape is published or given, so nothing is judged"
+        yield f"binds first: nothing, because {why}"
     else:
         yield f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)} of it"
     if answer.best is not None:

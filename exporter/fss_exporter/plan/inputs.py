@@ -49,8 +49,12 @@ class PlanInputs:
     @property
     def has_rates(self) -> bool:
         """Whether a rate is stated."""
-        rates = (self.reads, self.read_bandwidth, self.writes, self.write_bandwidth)
-        return bool(self.operations) or any(rate is not None for rate in rates)
+        return bool(self.operations) or any(rate is not None for rate in self.transfer_rates)
+
+    @property
+    def transfer_rates(self) -> tuple[float | None, ...]:
+        """Return the rates of reads and writes."""
+        return self.reads, self.read_bandwidth, self.writes, self.write_bandwidth
 
     @property
     def is_stated(self) -> bool:
@@ -95,6 +99,10 @@ def _conflicts(inputs: PlanInputs) -> tuple[tuple[bool, str], ...]:
         (
             not inputs.is_stated and not recorded,
             f"no workload: give rates such as --reads 5000 --read-size 32k, {_RECORDED}",
+        ),
+        (
+            inputs.has_rates and not any((*inputs.transfer_rates, *inputs.operations.values())),
+            "no workload: every rate is 0",
         ),
         (inputs.is_stated + recorded > 1, f"more than one workload: give rates, {_RECORDED}"),
         (inputs.mountstats is None and bool(inputs.mountinfo), "--mountinfo goes with --mountstats"),

@@ -61,12 +61,24 @@ class Look:
 
 def look(samples: Samples, at: float) -> Look:
     """Return the present counters."""
+    io_by_class = samples.by(_COUNTERS[0], *_MOUNT, "class")
     columns = [samples.by(name, *_MOUNT) for name in _COUNTERS]
+    columns[1:3] = (_with_exact_classes(samples.by(name, *_MOUNT, "class"), io_by_class) for name in _COUNTERS[1:3])
     mounts = {mount for column in columns for mount in column}
     totals = {mount: Totals(*(column.get(mount, 0.0) for column in columns)) for mount in mounts}
     operations = samples.by("fss_client_operations_total", *_MOUNT, "operation")
     durations = samples.by("fss_client_request_duration_seconds_bucket", "address", "le")
-    return Look(at, totals, operations, samples.by(_COUNTERS[0], *_MOUNT, "class"), durations)
+    return Look(at, totals, operations, io_by_class, durations)
+
+
+def _with_exact_classes(
+    bounds: Mapping[tuple[str, ...], float], estimates: Mapping[tuple[str, ...], float]
+) -> dict[Mount, float]:
+    """Return a bound of each mount. Only classes of READ and WRITE have bounds, the cost of the rest is exact."""
+    found: dict[Mount, float] = defaultdict(float)
+    for (*mount, name), estimate in estimates.items():
+        found[tuple(mount)] += bounds.get((*mount, name), estimate)
+    return dict(found)
 
 
 def iops_by_address(now: Look, earlier: Look) -> dict[str, Usage]:
@@ -150,7 +162,7 @@ def _mount_row(
 
 
 class KnownAddress(NamedTuple):
-    """The mount target of an address: display name, IOPS ceiling if published, and a note on the ceiling."""
+    """The mount target or service of an address: display name, IOPS ceiling if known, and a note on the ceiling."""
 
     name: str
     iops_limit: float | None

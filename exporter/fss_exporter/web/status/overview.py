@@ -44,7 +44,7 @@ def status_page(
 def _known_addresses(samples: Samples) -> dict[str, KnownAddress]:
     """Return the known facts about the mounted addresses of this host. The best source comes last."""
     known = {
-        labels["address"]: KnownAddress(labels["service"], None, "a ceiling that its configuration does not state")
+        labels["address"]: KnownAddress(labels["service"], None)
         for labels, _ in samples.all("fss_client_mount_info")
         if labels.get("service", OCI_FSS.name) != OCI_FSS.name
     }

@@ -15,6 +15,8 @@ from itertools import count
 from pathlib import Path
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"
+USERS = 100
+"""Users of a server with users."""
 PATIENCE_S = 10.0
 """A connection or a scrape that takes longer than this is lost: the scrape timeout of Prometheus."""
 
@@ -234,7 +236,7 @@ def _guess_from(target: Target, connections: int, address: str) -> None:
 
 
 def _names(user: str) -> Iterator[str]:
-    return (user.format(number % 100) for number in count())
+    return (user.format(number % USERS) for number in count())
 
 
 def guesses(target: Target) -> None:
@@ -245,6 +247,30 @@ def guesses(target: Target) -> None:
 def guesses_elsewhere(target: Target) -> None:
     """200 connections that guess passwords, from another address."""
     _guess_from(target, 200, "127.0.0.2")
+
+
+def _hello(context: ssl.SSLContext) -> bytes:
+    """The first message of a TLS client."""
+    to_server = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), to_server, server_hostname="localhost").do_handshake()
+    return to_server.read()
+
+
+def broken_handshakes(target: Target) -> None:
+    """One TLS handshake after another that breaks off, and each second client speaks plain HTTP."""
+    context = target.context
+    said = (_hello(context) if context else GET, GET)
+    for number in count():
+        with suppress(OSError), closing(target.connect(shake_hands=False)) as opened:
+            opened.sendall(said[number % 2])
+
+
+def held_handshakes(target: Target) -> None:
+    """200 connections that stop in the middle of a TLS handshake."""
+    context = target.context
+    said = _hello(context) if context else GET
+    _hold(200, lambda: target.connect(shake_hands=False), lambda opened: opened.send(said))
 
 
 ATTACKS: tuple[Attacker, ...] = (
@@ -262,5 +288,6 @@ ATTACKS: tuple[Attacker, ...] = (
 )
 LARGE_ATTACKS: tuple[Attacker, ...] = (non_readers, gzip_non_readers, resets, filters, pages, pipelining)
 """Against servers with large answers: agents with many mounts, and pollers."""
-TLS_ATTACKS: tuple[Attacker, ...] = (silent, resets, non_readers, guesses, guesses_elsewhere)
-"""Against a server with TLS and users; the guesses are no attack on any other."""
+GUESSES: tuple[Attacker, ...] = (guesses, guesses_elsewhere)
+TLS_ATTACKS: tuple[Attacker, ...] = (silent, resets, non_readers, broken_handshakes, held_handshakes, *GUESSES)
+"""Against a server with TLS and users; the last four are no attack on any other."""

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import bcrypt
 from tests.web.certificates import Authority
-from tools.attackers import Target
+from tools.attackers import USERS, Target
 
-USERS = 100
 PASSWORD = "the right one"  # noqa: S105  # of a test
 
 

@@ -85,6 +85,20 @@ def test_of_newcomers_the_one_that_has_waited_longest_is_closed(monkeypatch: pyt
     with_clock(run, monkeypatch)
 
 
+def test_a_crowd_of_silent_clients_does_not_close_a_scraper_in_its_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(pass_seconds: Callable[[float], None]) -> None:
+        connections = Connections(ConnectionLimits(connections=5))
+        scraper = enter(connections, WaitsFor.FIRST_BYTE)
+        connections.enter(scraper, WaitsFor.REQUEST)
+        silent = [enter(connections, WaitsFor.FIRST_BYTE) for _ in range(8)]
+        pass_seconds(0.01)
+
+        assert not scraper.closed
+        assert [client.closed for client in silent] == [True] * 4 + [False] * 4
+
+    with_clock(run, monkeypatch)
+
+
 def test_a_connection_that_is_being_answered_is_never_closed_for_a_newcomer(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(pass_seconds: Callable[[float], None]) -> None:
         connections = Connections(ConnectionLimits(connections=2))

@@ -6,7 +6,7 @@ import bcrypt
 import pytest
 
 from fss_exporter.web.passwords import Passwords, Verdict
-from fss_exporter.web.turns import WAITING, client_of
+from fss_exporter.web.turns import WAITING, FairTurns, client_of
 
 PASSWORD = "correct horse"
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
@@ -142,20 +142,23 @@ def test_one_password_is_hashed_at_a_time_and_few_wait(hashing: Hashing) -> None
     guesses, right = verdicts_of(hashing, ["::1"] * 60, "::1")
 
     assert hashing.most_at_work == 1
-    assert guesses.count(Verdict.UNKNOWN) == 1 + WAITING
-    assert guesses.count(Verdict.BUSY) == 60 - 1 - WAITING
-    assert right is Verdict.BUSY
+    assert guesses.count(Verdict.UNKNOWN) == WAITING
+    assert guesses[1 : 60 - WAITING + 1] == [Verdict.BUSY] * (60 - WAITING)
+    assert right is Verdict.KNOWN
 
 
-def test_a_scraper_that_shares_its_address_with_guessers_waits_for_its_turn(hashing: Hashing) -> None:
-    assert verdicts_of(hashing, ["10.0.0.1"] * 40, "10.0.0.1") == ([Verdict.UNKNOWN] * 40, Verdict.KNOWN)
+def test_a_scraper_that_shares_its_address_with_guessers_waits_for_one_guess(hashing: Hashing) -> None:
+    order = order_of_answers(hashing, ["10.0.0.1"] * 40, "10.0.0.1")
+
+    assert len(order) == 41
+    assert "10.0.0.1 known" in order[:3]
 
 
 def test_guesses_from_another_address_make_room_for_a_scraper(hashing: Hashing) -> None:
     guesses, right = verdicts_of(hashing, ["10.0.0.1"] * (1 + WAITING), "10.0.0.2")
 
     assert right is Verdict.KNOWN
-    assert guesses[-1] is Verdict.BUSY
+    assert guesses[1] is Verdict.BUSY
     assert guesses.count(Verdict.BUSY) == 1
 
 
@@ -187,7 +190,8 @@ def test_a_client_is_an_ipv4_address_or_an_ipv6_network(address: str, client: st
     assert client_of(address) == client
 
 
-def test_a_scraper_waits_for_one_guess_of_each_other_client_at_most(hashing: Hashing) -> None:
+def order_of_answers(hashing: Hashing, guessers: list[str], scraper: str) -> list[str]:
+    """Clients and verdicts in the order of the answers: guesses that are there first, and a right password."""
     hashing.go.clear()
     order: list[str] = []
 
@@ -198,17 +202,39 @@ def test_a_scraper_waits_for_one_guess_of_each_other_client_at_most(hashing: Has
             verdict = await checker.check(basic("me", password), client)
             order.append(f"{client} {verdict.value}")
 
-        guesses = [asyncio.create_task(ask(f"guesser{number % 2}", f"{number}")) for number in range(20)]
+        guesses = [asyncio.create_task(ask(client, f"{number}")) for number, client in enumerate(guessers)]
         while not hashing.stored:
             await asyncio.sleep(0.001)
-        scraper = asyncio.create_task(ask("scraper", PASSWORD))
+        right = asyncio.create_task(ask(scraper, PASSWORD))
         await asyncio.sleep(0)
         hashing.go.set()
-        await asyncio.gather(scraper, *guesses)
+        await asyncio.gather(right, *guesses)
 
     asyncio.run(run())
+    return order
 
-    assert "scraper known" in order[:4]
+
+def test_a_scraper_waits_for_one_guess_of_each_other_client_at_most(hashing: Hashing) -> None:
+    assert "scraper known" in order_of_answers(hashing, ["guesser0", "guesser1"] * 10, "scraper")[:4]
+
+
+def test_connections_that_have_guessed_wrong_wait_for_all_others_of_their_address() -> None:
+    order: list[str] = []
+
+    async def run() -> None:
+        turns = FairTurns()
+
+        async def work(name: str, *, has_guessed: bool) -> None:
+            await turns.acquire("10.0.0.1", has_guessed=has_guessed)
+            order.append(name)
+            await asyncio.sleep(0)
+            turns.release()
+
+        names = (("at work", False), ("guesser", True), ("scraper", False), ("other guesser", True))
+        await asyncio.gather(*(work(name, has_guessed=guessed) for name, guessed in names))
+
+    asyncio.run(run())
+    assert order == ["at work", "scraper", "guesser", "other guesser"]
 
 
 def test_no_password_is_kept_in_memory() -> None:

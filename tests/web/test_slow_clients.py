@@ -165,8 +165,9 @@ def test_a_handshake_that_does_not_end_is_given_up(tmp_path: Path, caplog: pytes
     tls, _ = https(tmp_path)
 
     limits = ConnectionLimits(request_seconds=0.2)
-    with serving(application, tls=tls, limits=limits) as served, served.connect() as silent:
-        await_close(silent)
+    with serving(application, tls=tls, limits=limits) as served, served.connect() as client:
+        client.sendall(b"\x16")
+        await_close(client)
     assert "no TLS with 127.0.0.1" in caplog.text
 
 

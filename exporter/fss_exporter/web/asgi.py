@@ -3,6 +3,7 @@
 import email.utils
 import logging
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ class Answering(Protocol):
     """The connection of a request."""
 
     held_bytes: int  # of the response's body, not yet written
+    was_refused: bool  # whether an earlier request had no right password
 
     @property
     def is_gone(self) -> bool:
@@ -54,6 +56,7 @@ class Asgi:
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", scope["method"], scope["path"])
             response = text(500, "internal error. The exporter's log says more")
+        connection.was_refused |= response.status == HTTPStatus.UNAUTHORIZED
         await send({"type": "http.response.start", "status": response.status, "headers": _headers(response)})
         body = response.body
         connection.held_bytes = len(body)
@@ -107,4 +110,6 @@ async def _whole_request(
             return text(400, "not a request target", close)
     peer = (scope["client"] or ("",))[0]
     query = scope["query_string"].decode("latin-1")
-    return Request(scope["method"], path, query, headers, peer, bytes(body), lambda: connection.is_gone)
+    return Request(
+        scope["method"], path, query, headers, peer, bytes(body), lambda: connection.is_gone, connection.was_refused
+    )

@@ -20,14 +20,19 @@ _ANY_CLIENT = 4  # Times the limit of unsent bytes. A client that takes its resp
 class WaitsFor(IntEnum):
     """The next event that a connection waits for."""
 
-    REQUEST = 0
+    FIRST_BYTE = 0
+    """The client of a new connection must send something."""
+    REQUEST = 1
     """A handshake or the rest of a request."""
-    CLIENT_READS = 1
+    CLIENT_READS = 2
     """The client must take the response."""
-    NEXT_REQUEST = 2
+    NEXT_REQUEST = 3
     """The first byte of the next request."""
-    ANSWER = 3
+    ANSWER = 4
     """The application."""
+
+
+_BUSY = (WaitsFor.FIRST_BYTE, WaitsFor.REQUEST, WaitsFor.CLIENT_READS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class ConnectionLimits:
     # most bytes of untaken responses. Above the limit, clients that take nothing for a moment are closed. Above four times the
     # limit, the clients with the largest responses are closed
     unsent_bytes: int = 8 * 1024 * 1024
-    # for a TLS handshake, and from the first byte of a request (new connection: from the start) to the end
+    # for the first byte of a connection, for a TLS handshake, and from the first byte of a request to the end
     request_seconds: float = 5.0
     idle_seconds: float = 180.0  # between two requests. Longer than the usual scrape intervals
     answer_seconds: float = 60.0  # for the application's answer
@@ -54,7 +59,8 @@ class ConnectionLimits:
 
     def seconds(self, waits_for: WaitsFor) -> float:
         """How long a connection may wait for this."""
-        return (self.request_seconds, self.send_seconds, self.idle_seconds, self.answer_seconds)[waits_for]
+        request = self.request_seconds
+        return (request, request, self.send_seconds, self.idle_seconds, self.answer_seconds)[waits_for]
 
 
 class Connection(Protocol):
@@ -122,18 +128,22 @@ class Connections:
     def _make_room(self, newcomer: Connection) -> None:
         """Close the connection with the longest wait, but never a connection whose answer is in preparation.
 
-        The order is: 1. waits for a request or for the client to read, longer than a scraper needs, 2. waits for the next request,
-        3. any other wait.
+        The order is: 1. any wait for the client that is longer than a scraper needs, 2. waits for the next request, 3. the
+        waits that most connections have, so that a crowd of silent clients does not close a scraper in its handshake.
         """
-        waits = {one: self._longest(one, newcomer) for one in WaitsFor}
-        busy = [wait for one in (WaitsFor.REQUEST, WaitsFor.CLIENT_READS) if (wait := waits[one])]
-        slowest = min(busy, key=lambda wait: wait[0], default=None)
-        idle = waits[WaitsFor.NEXT_REQUEST]
+        busy = [(one, wait) for one in _BUSY if (wait := self._longest(one, newcomer))]
+        slowest = min((wait for _, wait in busy), key=lambda wait: wait[0], default=None)
         is_slow = slowest and asyncio.get_running_loop().time() - slowest[0] > _SCRAPER_NEEDS_SECONDS
-        _, connection = (slowest if is_slow else idle or slowest) or (0.0, newcomer)
+        _, of_crowd = max(busy, key=lambda each: (self._number(each[0], newcomer), -each[1][0]), default=(None, None))
+        idle = self._longest(WaitsFor.NEXT_REQUEST, newcomer)
+        _, connection = (slowest if is_slow else idle or of_crowd) or (0.0, newcomer)
         self.close(connection)
         limit = self._limits.connections
         self._log_once.failed("crowded", f"{limit} connections are open: closing the one that has waited longest")
+
+    def _number(self, waits_for: WaitsFor, newcomer: Connection) -> int:
+        waiting = self._waiting[waits_for]
+        return len(waiting) - (newcomer in waiting)
 
     def _longest(self, waits_for: WaitsFor, newcomer: Connection) -> tuple[float, Connection] | None:
         found = self._waiting[waits_for].items()

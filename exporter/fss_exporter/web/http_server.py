@@ -85,7 +85,7 @@ class HttpServer:
             await self._close_connections()
 
     async def _close_connections(self) -> None:
-        for waiting in self.connections.among(WaitsFor.REQUEST, WaitsFor.NEXT_REQUEST):
+        for waiting in self.connections.among(WaitsFor.FIRST_BYTE, WaitsFor.REQUEST, WaitsFor.NEXT_REQUEST):
             self.connections.close(waiting)
         for busy in self.connections.among(WaitsFor.ANSWER, WaitsFor.CLIENT_READS):
             cast("HttpConnection", busy).shutdown()

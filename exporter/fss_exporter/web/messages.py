@@ -22,6 +22,7 @@ class Request:
     peer: str  # address of the client, for the log
     body: bytes = b""  # at most `asgi.BODY_BYTES`
     is_gone: Callable[[], bool] = _is_there  # whether the client has left meanwhile
+    was_refused: bool = False  # whether an earlier request of the connection had no right password
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,15 @@ class Passwords:
         self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
         self._turns = FairTurns()
 
-    async def check(self, authorization: str, client: str) -> Verdict:
-        """Whether an Authorization header names a user and their password. `client` is an address."""
+    async def check(self, authorization: str, client: str, *, has_guessed: bool = False) -> Verdict:
+        """Whether an Authorization header names a user and their password.
+
+        Args:
+            authorization: the header.
+            client: address of the client.
+            has_guessed: whether the connection brought a wrong password before. Such a request waits for all others of the
+                client.
+        """
         given = _credentials(authorization)
         if given is None:
             return Verdict.UNKNOWN
@@ -55,7 +62,7 @@ class Passwords:
         known = self._recall(proof)
         if known is None:
             try:
-                await self._turns.acquire(client_of(client))
+                await self._turns.acquire(client_of(client), has_guessed=has_guessed)
             except TooManyWait:
                 return Verdict.BUSY
             try:

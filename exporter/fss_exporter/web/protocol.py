@@ -6,6 +6,7 @@ docs/decisions/http-server.md gives the additions to uvicorn and the reasons. te
 import asyncio
 import asyncio.sslproto
 import logging
+import socket
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,6 +24,7 @@ from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor
 
 UNREAD_BYTES = 16 * 1024
 """Most bytes of a request's head, and of requests sent ahead of their answers. A client above the limit is closed."""
+_ESTABLISHED = 1  # TCP_ESTABLISHED in net/tcp_states.h of Linux
 _BAD_REQUEST = b"this is not HTTP/1.1 as the exporter reads it\n"
 
 asyncio.sslproto.SSLProtocol.max_size = 32 * 1024  # bytes read at once, a buffer of each connection; 256 KiB otherwise
@@ -77,17 +79,20 @@ class HttpConnection(H11Protocol):
 
     Attributes:
         held_bytes: bytes of the response's body that are not yet written.
+        was_refused: whether an earlier request had no right password.
     """
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared.uvicorn, shared.state, {CONNECTION: self})
         self._shared = shared
         self._socket_transport: asyncio.Transport | None = None
-        self._waits_for = WaitsFor.REQUEST
+        self._waits_for = WaitsFor.FIRST_BYTE
+        self._tls: Tls | None = None
         self._handshake: asyncio.Task[None] | None = None
         self._has_begun = False
         self._early = b""
         self.held_bytes = 0
+        self.was_refused = False
 
     def _wait_for(self, waits_for: WaitsFor) -> None:
         self._waits_for = waits_for
@@ -115,17 +120,16 @@ class HttpConnection(H11Protocol):
         if self._shared.is_stopping:
             transport.abort()
             return
-        tls = self._shared.tls()
-        if tls is None:
+        self._tls = self._shared.tls()
+        if self._tls is None:
             self._begin(transport)
         else:
-            self._wait_for(WaitsFor.REQUEST)
-            transport.pause_reading()
-            self._handshake = self.loop.create_task(self._secure(transport, tls))
+            self._wait_for(WaitsFor.FIRST_BYTE)  # TLS begins with the first byte, so that silent clients cost nothing
 
-    async def _secure(self, plain: asyncio.Transport, tls: Tls) -> None:
+    async def _secure(self, plain: asyncio.Transport, tls: Tls, hello: bytes) -> None:
         seconds = self._shared.limits.request_seconds
         try:
+            self.loop.call_soon(self.loop.call_soon, _feed, plain, hello)  # after start_tls has begun the handshake
             secured = await self.loop.start_tls(
                 plain,
                 self,
@@ -144,6 +148,9 @@ class HttpConnection(H11Protocol):
                 f"handshake {type(refused).__name__}", f"no TLS with {peer}: {refused or 'it went away'}"
             )
             self._shared.connections.close(self)
+            # These would keep the buffers of TLS until the garbage collector runs.
+            refused.__traceback__ = None
+            self.app_state.clear()
         else:
             self._begin(secured)
 
@@ -154,7 +161,7 @@ class HttpConnection(H11Protocol):
             self._socket_transport.set_write_buffer_limits(high=1, low=0)
         super().connection_made(transport)
         self._has_begun = True
-        self._wait_for(WaitsFor.REQUEST)
+        self._wait_for(WaitsFor.REQUEST if self._tls else WaitsFor.FIRST_BYTE)
         if self._early:
             self.data_received(self._early)
 
@@ -172,10 +179,18 @@ class HttpConnection(H11Protocol):
         if len(self.conn.trailing_data[0]) + len(data) > UNREAD_BYTES:
             self._shared.connections.close(self)
             return
+        if self._tls and self._socket_transport and not self._handshake:
+            if _has_left(self._socket_transport):
+                self._shared.connections.close(self)
+                return
+            self._wait_for(WaitsFor.REQUEST)
+            self._socket_transport.pause_reading()
+            self._handshake = self.loop.create_task(self._secure(self._socket_transport, self._tls, data))
+            return
         if not self._has_begun:  # the request came together with the end of the handshake
             self._early += data
             return
-        if self._waits_for is WaitsFor.NEXT_REQUEST:
+        if self._waits_for in {WaitsFor.FIRST_BYTE, WaitsFor.NEXT_REQUEST}:
             self._wait_for(WaitsFor.REQUEST)
         super().data_received(data)
 
@@ -216,3 +231,17 @@ class HttpConnection(H11Protocol):
         """Close the connection after the answer in progress."""
         with suppress(h11.LocalProtocolError):
             super().shutdown()
+
+
+def _feed(transport: asyncio.Transport, data: bytes) -> None:
+    """Give bytes that have already been read to the protocol of TLS."""
+    protocol = transport.get_protocol()
+    if isinstance(protocol, asyncio.BufferedProtocol):  # else the connection is lost
+        protocol.get_buffer(len(data))[: len(data)] = data
+        protocol.buffer_updated(len(data))
+
+
+def _has_left(transport: asyncio.Transport) -> bool:
+    """Whether the client has closed the connection, which the kernel knows first. A handshake would be in vain."""
+    state = transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+    return bool(state != _ESTABLISHED)

@@ -32,18 +32,19 @@ def client_of(address: str) -> str:
 
 class FairTurns:
     """Let one request work at a time. Waiting clients take turns, so a single request never waits for all requests of a
-    busy client.
+    busy client. Of one client the newest request is first, and requests of connections that have guessed wrong are last, so
+    that guesses do not delay a scraper with the same address.
     """
 
     def __init__(self) -> None:
         self._busy = False
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
-    async def acquire(self, client: str) -> None:
+    async def acquire(self, client: str, *, has_guessed: bool = False) -> None:
         """Wait for a turn.
 
         Raises:
-            TooManyWait: `WAITING` other requests wait, and no client has more waiting requests than this client.
+            TooManyWait: `WAITING` requests wait, and all others are before this request.
         """
         if not self._busy:
             self._busy = True
@@ -51,7 +52,8 @@ class FairTurns:
         if sum(map(len, self._waiting.values())) >= WAITING:
             self._make_room(client)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(client, deque()).append(turn)
+        queue = self._waiting.setdefault(client, deque())
+        (queue.appendleft if has_guessed else queue.append)(turn)
         await turn
 
     def release(self) -> None:
@@ -59,7 +61,7 @@ class FairTurns:
         while self._waiting:
             client = next(iter(self._waiting))
             queue = self._waiting.pop(client)
-            turn = queue.popleft()
+            turn = queue.pop()
             if queue:
                 self._waiting[client] = queue  # behind all others
             if not turn.done():
@@ -68,10 +70,12 @@ class FairTurns:
         self._busy = False
 
     def _make_room(self, client: str) -> None:
-        """Refuse the newest request of the client with the most waiting requests."""
+        """Refuse the last request in the queue of the client with the most waiting requests, this client first."""
+        own = self._waiting.get(client, deque())
         longest = max(self._waiting.values(), key=len)
-        if len(longest) <= len(self._waiting.get(client, ())) + 1:
+        queue = longest if len(longest) > len(own) + 1 else own
+        if not queue:
             raise TooManyWait
-        displaced = longest.pop()
+        displaced = queue.popleft()
         if not displaced.done():
             displaced.set_exception(TooManyWait())

@@ -151,7 +151,8 @@ async def _refusal(request: Request, in_force: _InForce) -> Response | None:
     """Return the reason for a refusal. Only a request with a right password uses a token, so that guesses use none."""
     verdict = Verdict.KNOWN
     if in_force.passwords is not None:
-        verdict = await in_force.passwords.check(request.headers.get("authorization", ""), request.peer)
+        authorization = request.headers.get("authorization", "")
+        verdict = await in_force.passwords.check(authorization, request.peer, has_guessed=request.was_refused)
     if verdict is Verdict.BUSY:
         return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
     if verdict is Verdict.UNKNOWN:

@@ -74,7 +74,8 @@ class MonitoringApi:
         """ListMetrics. Deleted resources stay listed. `groupBy` makes `dimensionFilters` void, both documented."""
         query, wanted = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
-        entries = self.store.definitions(self.minute, scope, first_only=bool(wanted.group_by))
+        named = _wildcard(wanted.name or "*")
+        entries = self.store.definitions(self.minute, scope, named, first_only=bool(wanted.group_by))
         found = [entry for entry in entries if _fits(entry, wanted)]
         bodies = _grouped(found, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in found]
         field = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resourceGroup"}.get(wanted.sort_by or "")
@@ -221,8 +222,6 @@ def epoch(moment: datetime) -> float:
 
 def _fits(entry: Definition, wanted: Any) -> bool:
     if wanted.namespace not in (None, entry.namespace) or wanted.resource_group != entry.resource_group:
-        return False
-    if wanted.name is not None and not _wildcard(wanted.name)(entry.name):
         return False
     filters = {} if wanted.group_by else wanted.dimension_filters or {}
     return all(entry.dimensions.get(name) == value for name, value in filters.items())

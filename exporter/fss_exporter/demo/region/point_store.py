@@ -107,16 +107,21 @@ class PointStore:
         with self._lock:
             return [posted for key, posted in self._posted.items() if key[:3] == (namespace, resource_group, name)]
 
-    def definitions(self, minute: int, scope: frozenset[str], *, first_only: bool = False) -> Iterator[Definition]:
+    def definitions(
+        self, minute: int, scope: frozenset[str], named: Callable[[str], object], *, first_only: bool = False
+    ) -> Iterator[Definition]:
         """Yield streams of some compartments, also of deleted resources. Documented: definitions are kept for 90 days.
 
         Args:
             minute: decides the spelling of names.
             scope: OCIDs of the compartments.
+            named: whether the name of a metric is wanted.
             first_only: one stream of each metric is enough. A large tenancy has 100,000 streams.
         """
         for metric in published_metrics():
             name = self.spelling(metric.name, minute)
+            if not named(name):
+                continue
             known = self._streams.get((metric.namespace, metric.name))
             streams = metric.streams(self._activity) if known is None else (stream for _, stream in known)
             for stream in streams:
@@ -127,7 +132,8 @@ class PointStore:
                         break
         with self._lock:
             posted = list(self._posted.values())
-        yield from (entry.definition for entry in posted if entry.definition.compartment_id in scope)
+        definitions = (entry.definition for entry in posted)
+        yield from (one for one in definitions if one.compartment_id in scope and named(one.name))
 
 
 @dataclass(frozen=True, slots=True)

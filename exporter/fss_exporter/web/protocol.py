@@ -237,7 +237,7 @@ def _feed(transport: asyncio.Transport, data: bytes) -> None:
     """Give bytes that have already been read to the protocol of TLS."""
     protocol = transport.get_protocol()
     if isinstance(protocol, asyncio.BufferedProtocol):  # else the connection is lost
-        protocol.get_buffer(len(data))[: len(data)] = data
+        memoryview(protocol.get_buffer(len(data)))[: len(data)] = data
         protocol.buffer_updated(len(data))
 
 

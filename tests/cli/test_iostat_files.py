@@ -162,11 +162,40 @@ def test_the_known_time_between_two_files_wins_over_their_ages() -> None:
     assert given["total"]["operations_per_second"] * 2 == pytest.approx(by_age["total"]["operations_per_second"])
 
 
+NFS_UTILS = RECORDINGS.parents[1] / "nfs-utils" / "k_mixed"
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize(("tool", "iops"), [("nfsiostat", 424), ("mountstats", 1261)])
-def test_one_saved_output_of_nfs_utils_is_a_report(tool: str, iops: float) -> None:
-    saved = RECORDINGS.parents[1] / "nfs-utils" / "k_mixed" / f"{tool}.txt"
+def test_one_saved_output_of_nfs_utils_is_a_report(tool: str, iops: float, line_end: str, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.txt"
+    saved.write_bytes((NFS_UTILS / f"{tool}.txt").read_text().replace("\n", line_end).encode())
     answer = ask("iostat", "--to", saved, "--output", "json")
 
     assert answer.code == 0, answer.err
     assert answer.document["total"]["estimated_iops"]["point"] == pytest.approx(iops, rel=0.05)
     assert answer.document["notes"]
+
+
+@pytest.mark.parametrize("end", ["average backlog", "SETATTR:", "WRITE:"])
+def test_output_of_mountstats_that_ends_within_the_operations_is_refused(end: str, tmp_path: Path) -> None:
+    cut = edited(NFS_UTILS / "mountstats.txt", tmp_path, lambda text: text[: text.index(end) + 60].rpartition("\n")[0])
+    assert "cut off within the operations" in refused(ask("iostat", "--to", cut))
+
+
+def test_nfsiostat_of_nfs_utils_1_3_is_read(tmp_path: Path) -> None:
+    """The old layout has `op/s`, tabs, and neither queue nor errors."""
+    old = tmp_path / "nfsiostat.txt"
+    old.write_text(
+        "10.80.1.10:/export/a mounted on /mnt/a:\n\n   op/s\t\trpc bklog\n 457.88 \t   0.00\n"
+        "read:             ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
+        "\t\t 33.738 \t2934.780 \t 86.986\t       0 (0.0%) \t 14.307 \t 15.253\n"
+        "write:            ops/s\t\t   kB/s\t\t  kB/op\t\tretrans\t\tavg RTT (ms)\tavg exe (ms)\n"
+        "\t\t 56.969 \t1610.869 \t 28.276\t       0 (0.0%) \t  7.728 \t  8.128\n"
+    )
+    answer = ask("iostat", "--to", old, "--output", "json")
+    assert answer.document["total"]["estimated_iops"]["point"] == pytest.approx(424, rel=0.05)
+
+
+def test_another_file_alone_needs_an_earlier_one() -> None:
+    assert "not the output of nfsiostat or mountstats" in refused(ask("iostat", "--to", MIXED / "after.txt"))

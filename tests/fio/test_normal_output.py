@@ -34,6 +34,13 @@ def test_a_text_without_figures_is_refused(text: str, why: str) -> None:
         read_report("r.txt", text)
 
 
+@pytest.mark.parametrize("before", ["Jobs: 2 (f=2): [r(2)][100.0%][r=1300MiB/s][r=41.6k IOPS][eta 00m:00s]", "    "])
+def test_a_progress_line_or_spaces_before_a_job_are_no_part_of_the_name(before: str) -> None:
+    text = NORMAL.replace("\nrandread: (groupid", f"\n{before}randread: (groupid")
+    assert text != NORMAL
+    assert read_report("r.txt", text) == jobs_of("normal")
+
+
 def test_terse_output_is_refused_with_its_reason() -> None:
     with pytest.raises(UsageError, match=r"its fields have no names and differ between versions of fio\. Run fio with"):
         jobs_of("terse")

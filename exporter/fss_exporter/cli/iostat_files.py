@@ -25,7 +25,7 @@ def one_file(path: Path, ceilings: Judge) -> Report:
         means = since_mount_report(saved.reading, ceilings.overrides)
         return replace(means, source=f"{path} (mountstats)", time=None, notes=(*saved.notes, *means.notes))
     if not is_nfsiostat_output(text):
-        raise UsageError(ALONE)
+        raise UsageError(f"{path}: not the output of nfsiostat or mountstats. {ALONE}")
     report = parse_nfsiostat_output(str(path), text)
     rates = {key: ceilings.overrides.priced(one) for key, one in report.traffic.items()}
     return Report(f"{path} (nfsiostat)", None, None, rates, report.mount_points, report.notes)

@@ -49,4 +49,4 @@ def text_of(path: Path) -> str:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     if len(raw) > _LARGEST_FILE:
         raise UsageError(f"{path}: larger than 256 MiB; is this the right file?")
-    return decode(raw)
+    return decode(raw).replace("\r\n", "\n")

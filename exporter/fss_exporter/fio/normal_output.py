@@ -16,9 +16,10 @@ from fss_exporter.model.benchmark import Direction, Job
 _ALL_CLIENTS: Final = "All clients"  # the sum of the other jobs
 _HOST: Final = re.compile(r"^<([^>]+)>\s?")
 _HOST_AT_END: Final = re.compile(r"<([^>]+)>\s*$")  # behind the progress line, of the line that follows
-_ANNOUNCED: Final = re.compile(r"^(?P<name>.*?): \(g=(?P<group>\d+)\): (?P<options>.*)$")
+_PROGRESS: Final = re.compile(r"^Jobs: \d+ \(f=.*?\[eta [^]]*\]")
+_ANNOUNCED: Final = re.compile(r"^\s*(?P<name>.*?): \(g=(?P<group>\d+)\): (?P<options>.*)$")
 _REPORTED: Final = re.compile(
-    r"^(?P<name>.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= ?(?P<error>-?\d+)(?:.*pid=(?P<pid>\d+))?"
+    r"^\s*(?P<name>.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= ?(?P<error>-?\d+)(?:.*pid=(?P<pid>\d+))?"
 )
 _DIRECTION: Final = re.compile(r"^\s+(?P<way>read|write|trim)\s*:\s*(?P<figures>.*(?:IOPS|iops)=.*)$")
 _IOPS: Final = re.compile(r"iops=\s*(\d+(?:\.\d+)?)([kKmM]?)", re.IGNORECASE)
@@ -118,7 +119,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
     before = ""
     for line in text.splitlines():
         host, at_end = _HOST.match(line), _HOST_AT_END.search(line)
-        yield (host[1], line[host.end() :]) if host else (before, line)
+        yield (host[1] if host else before), _PROGRESS.sub("", line[host.end() if host else 0 :])
         before = at_end[1] if at_end else ""
 
 

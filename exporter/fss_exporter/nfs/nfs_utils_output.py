@@ -2,7 +2,7 @@
 
 `mountstats` prints counts, payload bytes and means. So a record can be rebuilt, except for the bytes on the wire.
 `nfsiostat` prints rates of READ and WRITE, and with -a and -d rates of five more operations. The kilobytes contain headers.
-Layouts: nfs-utils 2.6.2, tools/mountstats/mountstats.py and tools/nfs-iostat/nfs-iostat.py.
+Layouts: nfs-utils 1.3.0 to 2.6.2, tools/mountstats/mountstats.py and tools/nfs-iostat/nfs-iostat.py.
 """
 
 import re
@@ -32,7 +32,7 @@ _OPERATION: Final = re.compile(
 _COUNTED: Final = re.compile(r"(\d{1,20}) (retrans|major timeouts|errors)")
 
 _NFSIOSTAT: Final = re.compile(r"(?m)^(?=\S+:\S* mounted on .*:\s*$)")
-_ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops/s\s+(kB|MB)/s[^\n]*\n([^\n]*)$")
+_ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n([^\n]*)$")
 _HEADERS_BYTES: Final = (200, 240, 500)
 # Least, likely and most bytes of headers around one operation, call and reply together (NFSv3 with AUTH_SYS).
 
@@ -79,6 +79,8 @@ def _record(source: str, text: str) -> NfsRecord:
         raise UsageError(f"{source}: no NFS byte counts. Run mountstats without --rpc, or {RECORD_INSTEAD}")
     if "RPC statistics" not in text:
         raise UsageError(f"{source}: no RPC statistics. Run mountstats without --nfs, or {RECORD_INSTEAD}")
+    if _is_cut_off(text):
+        raise UsageError(f"{source}: {mounted[1]}: cut off within the operations. Save the whole output of mountstats")
     known = options(found[1])
     days, hours, minutes, seconds = (int(part or 0) for part in age.groups())
     is_v3 = known.get("vers", "3").startswith("3")
@@ -97,6 +99,13 @@ def _record(source: str, text: str) -> NfsRecord:
         transports=(),
         operations=operations,
     )
+
+
+def _is_cut_off(text: str) -> bool:
+    """Whether operations are missing: the tool sent requests and names no operation, or an operation lacks lines."""
+    sent = re.search(r"(\d{1,20}) RPC requests sent", text)
+    named = len(re.findall(r"(?m)^[A-Z_0-9]{1,40}:$", text))
+    return named != len(_OPERATION.findall(text)) or (not named and sent is not None and int(sent[1]) > 0)
 
 
 def _operations(text: str) -> Iterator[tuple[str, OperationCounters]]:
@@ -150,7 +159,7 @@ def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
 def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
     """Parse one mount of a report: key, mount point, traffic, and operations per second of the server."""
     mounted = _MOUNTED.match(text.partition("\n")[0])
-    every = re.search(r"ops/s\s+rpc bklog\s*\n\s*([\d.]{1,30})", text)
+    every = re.search(r"ops?/s\s+rpc bklog\s*\n\s*([\d.]{1,30})", text)
     rows = {name.upper(): (unit, values) for name, unit, values in _ROW.findall(text)}
     if mounted is None or every is None or not {READ, WRITE} <= rows.keys():
         raise UsageError(

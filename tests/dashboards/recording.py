@@ -11,6 +11,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.dashboards import exact_mode
 from tests.processes import demo, prometheus
 from tools.dashboard_pictures.answers import Prometheus, Recorder, Recording
 from tools.dashboard_pictures.drawing import Drawing, draw
@@ -22,6 +23,9 @@ PICTURES = ROOT / "docs" / "images" / "dashboards"
 BUILT = ROOT / "build" / "dashboard-pictures"
 DATA_SOURCE_S = 15
 """What the data source of Grafana says of every scrape, true or not."""
+
+EXACT_MODE = "exact-mode"
+"""Recording of the client dashboard with agents in exact mode."""
 
 SCRAPES = {"scraped-15s": "15s", "scraped-60s": "60s"}
 """Recordings by the scrape interval of their Prometheus."""
@@ -43,7 +47,12 @@ def dashboards() -> list[Json]:
 def recorded(name: str) -> list[Json]:
     """The shipped dashboards with the recorded answers of one Prometheus."""
     recording = Recording.read(FIXTURES / f"{name}.json.xz")
-    return scenes(recording, dashboards(), start=recording.start, end=recording.end)
+    return scenes(recording, _of(name), start=recording.start, end=recording.end)
+
+
+def _of(name: str) -> list[Json]:
+    """The dashboards of a recording."""
+    return [one for one in dashboards() if name != EXACT_MODE or one["uid"] == "fss-clients"]
 
 
 def record(server: Prometheus, minutes: float) -> Recording:
@@ -71,6 +80,19 @@ def record_the_demo(minutes: float) -> None:
         time.sleep(60 * minutes)
         for name, server in servers.items():
             write(name, record(Prometheus(server.url, DATA_SOURCE_S), minutes))
+    record_exact_mode()
+
+
+def record_exact_mode(minutes: float = 35) -> None:
+    """Write a recording of the client dashboard with three agents in exact mode. The history takes seconds."""
+    end = int(time.time()) - 60
+    with tempfile.TemporaryDirectory() as folder:
+        exact_mode.write_database(Path(folder), end - int(60 * minutes), end)
+        with prometheus("", Path(folder)) as server:
+            recorder = Recorder(Prometheus(server.url, DATA_SOURCE_S))
+            start = end - 60 * minutes
+            scenes(recorder, _of(EXACT_MODE), start=start, end=end)
+    write(EXACT_MODE, Recording(start, end, DATA_SOURCE_S, recorder.kept))
 
 
 def write(name: str, recording: Recording) -> None:
@@ -83,7 +105,7 @@ def draw_all() -> None:
     """Every picture into build/, and the small ones that the pages show into docs/."""
     shutil.rmtree(BUILT, ignore_errors=True)
     every = Drawing(widths=(1600, 1280), themes=("dark", "light"), open=(False, True), pictures=True)
-    for name in SCRAPES:
+    for name in (*SCRAPES, EXACT_MODE):
         draw(recorded(name), BUILT / name, every, timeout_s=1800)
     shown = Drawing(widths=(1280,), themes=("dark", "light"), open=(False,), pictures=True, kind="webp", scale=0.75)
     with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.dashboards.drawn import RULES, Drawn
-from tests.dashboards.recording import SCRAPES, dashboards, recorded
+from tests.dashboards.recording import EXACT_MODE, SCRAPES, dashboards, recorded
 from tools.dashboard_pictures.drawing import Drawing, draw
 from tools.dashboard_pictures.scenes import panels_of
 from tools.dashboard_pictures.schema_types import VERSIONS, complaints
@@ -32,6 +32,7 @@ _EMPTY: Mapping[tuple[str, str], str] = {
     ): "no kernel counts for the clients of the demo, so there is no exact mode",
     ("fss-clients", "READ sizes"): "no kernel counts for the clients of the demo, so there is no exact mode",
     ("fss-clients", "WRITE sizes"): "no kernel counts for the clients of the demo, so there is no exact mode",
+    ("fss-clients", "Processes: ten with the highest cost"): "no kernel counts for the clients of the demo",
     ("fss-exporter", "Alerts of the monitoring"): _GOOD,
     ("fss-exporter", "Collectors that fail or stall"): _GOOD,
     ("fss-exporter", "Records skipped by reason: most frequent"): "the agents can read every record of the recordings",
@@ -41,6 +42,13 @@ _EMPTY: Mapping[tuple[str, str], str] = {
     ("fss-mount-target", "Exports that cannot be mounted"): _GOOD,
 }
 """Panels without data in the demo, and why."""
+
+_DURATION_EDGES = [
+    *("512.0 µs", "1.0 ms", "2.0 ms", "4.1 ms", "8.2 ms", "16.4 ms", "32.8 ms", "65.5 ms", "131.1 ms", "262.1 ms"),
+    *("524.3 ms", "1.0 s", "2.1 s", "4.2 s", "8.4 s", "16.8 s", "+Inf"),
+]
+_SIZE_EDGES = ["32.0 KiB", "64.0 KiB", "128.0 KiB", "256.0 KiB", "512.0 KiB", "1.0 MiB", "+Inf"]
+"""Edges of the histograms with requests in the recordings, from the bottom to the top."""
 
 _COLUMNS_WITHOUT_DATA: Mapping[tuple[str, str], str] = {
     ("fss-clients", "Top clients now"): "columns of faults, and no client of the demo has one",
@@ -95,6 +103,21 @@ def test_every_panel_of_every_dashboard_is_drawn(drawn: dict[str, list[Drawn]]) 
         }
         assert shown == every
         assert set(_EMPTY) | set(_COLUMNS_WITHOUT_DATA) <= every
+
+
+@pytest.mark.timeout(600)
+def test_every_panel_of_exact_mode_has_data_in_order_and_few_lines(tmp_path: Path) -> None:
+    draw(recorded(EXACT_MODE), tmp_path, Drawing(widths=(1280,)))
+    (path,) = tmp_path.glob("*.json")
+    exact = [panel for panel in Drawn(json.loads(path.read_text("utf-8"))).panels() if "Exact mode" in panel["row"]]
+
+    assert [panel["title"] for panel in exact if panel["empty"]] == []
+    assert {panel["title"]: panel["rows"] for panel in exact if panel["type"] == "heatmap"} == {
+        "Durations of requests": _DURATION_EDGES,
+        "READ sizes": _SIZE_EDGES,
+        "WRITE sizes": _SIZE_EDGES,
+    }
+    assert [len(panel["lines"]) for panel in exact if panel["type"] == "timeseries"] == [12, 10]
 
 
 @pytest.mark.timeout(600)

@@ -143,10 +143,10 @@ def _named_groups(pattern: str, line: str) -> tuple[str, str]:
 
 
 def busiest_mount_target(prometheus: Answers, at: float) -> str:
-    """OCID of the mount target that is nearest to its IOPS ceiling."""
+    """OCID of the mount target that is nearest to its IOPS ceiling; empty without the poller."""
     query = 'topk(1, mount_target:fss_utilisation:ratio{resource="iops"})'
-    (series,) = prometheus.ask("query", query=query, time=f"{at:.3f}")["result"]
-    return str(series["metric"]["mount_target_id"])
+    nearest = prometheus.ask("query", query=query, time=f"{at:.3f}")["result"]
+    return str(nearest[0]["metric"]["mount_target_id"]) if nearest else ""
 
 
 def scenes(prometheus: Answers, dashboards: Sequence[Json], *, start: float, end: float) -> list[Json]:

@@ -114,12 +114,33 @@ def _quantile(quantile: float) -> Query:
 _QUANTILES = graph(
     "p50, p95 and p99 of durations",
     "The duration that 50, 95 and 99 % of the requests of a class do not exceed, over the chosen clients in exact mode. A p99 far above the p50: few "
-    "requests wait long, and a mean hides them.",
+    "requests wait long, and a mean hides them. 16.8 s, the last edge, also stands for more.",
     *(_quantile(quantile) for quantile in (0.5, 0.95, 0.99)),
     unit="s",
     renames=CLASSES,
     empty=_OFF,
+    logarithmic=True,
 )
 
 
-EXACT = Section("Exact mode: distributions", [_DURATIONS, _QUANTILES, _sizes("READ"), _sizes("WRITE")])
+def _processes(at: str) -> str:
+    series = f"fss_client_process_io_operations_total{{{CHOSEN}}}"
+    return f"sum by ({_PROCESS}) (rate({series}[$__rate_interval]{at}))"
+
+
+_PROCESS = "instance, process, pod_namespace, pod_name, unit"
+_PROCESSES = graph(
+    "Processes: ten with the highest cost",
+    "I/O operations per second that a process causes, with pod or systemd unit, over the chosen mount targets. Needs serve --nfs.exact.processes=N "
+    "on the clients.",
+    Query(largest_now(_processes, _PROCESS), "{{process}} {{pod_namespace}}/{{pod_name}} {{unit}}, {{instance}}"),
+    unit="iops",
+    renames=((r" / ?", " "), (r" +,", ",")),
+    empty="The chosen clients do not count by process: serve --nfs.exact.processes=N.",
+    width=24,
+)
+
+
+EXACT = Section(
+    "Exact mode: distributions and processes", [_DURATIONS, _QUANTILES, _sizes("READ"), _sizes("WRITE"), _PROCESSES]
+)

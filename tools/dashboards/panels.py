@@ -157,12 +157,14 @@ def graph(
     width: int = 12,
     height: int = 9,
     decimals: int | None = None,
+    logarithmic: bool = False,
 ) -> Panel:
     """Lines over time, the largest first in the legend.
 
     Args:
         steps: drawn as lines across the panel.
         empty: text of a panel without data, where no data is good or has a known reason.
+        logarithmic: for values that differ by powers of ten.
         renames: a regular expression without slashes and what it is replaced with, for labels that are no words of people.
     """
     defaults = _line_defaults(unit, steps, stacked=stacked) | {
@@ -170,6 +172,9 @@ def graph(
     }
     if empty:
         defaults["noValue"] = empty
+    if logarithmic:
+        defaults["custom"] |= {"fillOpacity": 0, "scaleDistribution": {"type": "log", "log": 10}}
+        del defaults["min"]  # 0 is not on the axis
     body: Json = {
         "type": "timeseries",
         "title": title,

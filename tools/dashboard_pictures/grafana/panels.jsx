@@ -118,6 +118,7 @@ function Heatmap({ panel, data, scene, width, height }) {
     const [frame] = data.frames;
     const [times, ...rows] = frame.fields;
     const left = 70;
+    context.clearRect(0, 0, width, height); // the effect runs again at every rendering
     const most = Math.max(1e-9, ...rows.flatMap((row) => row.values));
     const step = (times.config.interval / (scene.to - scene.from)) * (width - left);
     const tall = (height - 20) / rows.length;
@@ -127,7 +128,7 @@ function Heatmap({ panel, data, scene, width, height }) {
       const top = height - 20 - (at + 1) * tall;
       context.globalAlpha = 1;
       context.fillStyle = theme.colors.text.primary;
-      if (tall > 12 || at % 3 === 0) context.fillText(heatmapEdge(panel, row.name), 2, top + tall);
+      if (tall > 12 || at % 3 === 0) context.fillText(heatmapEdge(panel, row.name), 2, top + 10); // the name is the upper edge
       row.values.forEach((value, index) => {
         context.globalAlpha = Math.sqrt(value / most);
         context.fillStyle = theme.visualization.getColorByName('orange');

@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
+export PYTHONDONTWRITEBYTECODE := # else each start of a command compiles all modules anew
 RUN := PYTHONPATH=exporter $(BIN)/python
 
 # every target that has a line in the help
@@ -23,6 +24,9 @@ LONGER := $(addprefix --deselect ,tests/nfs/test_churn_memory.py tests/nfs/test_
 
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)
+
+test-incidents: .venv/dev tools-present ## every incident of the rules once; `make test` runs one for each set of messages (minutes)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
 
 test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders and phases (an hour)
 	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)

@@ -5,7 +5,9 @@ A file runs in one worker, because its tests share servers. Files that take long
 
 from xdist.scheduler import LoadFileScheduling
 
-SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/artefacts/test_command_pages.py"})
+SPREAD = frozenset(
+    {"tests/rules/test_incidents.py", "tests/rules/with_every_incident.py", "tests/artefacts/test_command_pages.py"}
+)
 """Files that take long and share nothing: their tests run wherever a worker is free."""
 
 LONG = """

@@ -1,8 +1,10 @@
-"""Which rules can have a result where only some metrics exist.
+"""Which rules can change the alerts of a trial where only some metrics exist.
 
-A rule whose selectors find no series has no result in any minute. A trial leaves such rules out, because each evaluation costs promtool time.
+A rule whose selectors find no series has no result in any minute, and dashboards alone read some results. A trial leaves both kinds of rules
+out, because each evaluation costs promtool time.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -22,6 +24,19 @@ def with_results(groups: Sequence[Group], metrics: frozenset[str]) -> list[Group
         before = len(known)
         known |= {_written(rule) for group in groups for rule in group["rules"] if _can_have_result(rule, known)}
     kept = ({**group, "rules": [rule for rule in group["rules"] if _can_have_result(rule, known)]} for group in groups)
+    return [group for group in kept if group["rules"]]
+
+
+def read_by_alerts(groups: Sequence[Group]) -> list[Group]:
+    """The groups without the rules whose results no alert reads, also not through another rule."""
+    recorded = {rule["record"] for group in groups for rule in group["rules"] if "record" in rule}
+    read: set[str] = {"ALERTS"}
+    before: set[str] = set()
+    while read != before:
+        before = read
+        texts = [rule["expr"] for group in groups for rule in group["rules"] if _written(rule) in read]
+        read = read | {word for text in texts for word in re.findall(r"[\w:]+", text) if word in recorded}
+    kept = ({**group, "rules": [rule for rule in group["rules"] if _written(rule) in read]} for group in groups)
     return [group for group in kept if group["rules"]]
 
 

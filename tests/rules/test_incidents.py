@@ -1,27 +1,27 @@
 """The rules on incidents and non-incidents, with the documented routes and inhibition.
 
-Each incident runs once, on either generation of promtool in turn; a few run with the groups in another order too.
-`make test-rules` runs every incident on both generations and in all orders (with_every_promtool.py).
+One incident for each set of messages runs, on either generation of promtool in turn. A few run with the groups in another order too.
+`make test-incidents` runs every incident so (with_every_incident.py). `make test-rules` runs every incident on both generations and in all
+orders (with_every_promtool.py).
 """
 
-from itertools import cycle
+import re
 
 import pytest
 from tests.rules import trial
 from tests.rules.alerts_tried import tried
+from tests.rules.chosen import chosen, in_another_order, name, on_a_generation, outcomes
 from tests.rules.incidents import Incident
 from tests.rules.notifications import notifications
 from tests.rules.orders import ORDERS
 from tests.rules.simulator import START, Client, MountTarget, Poller, World, after
 from tests.rules.variants import INCIDENTS
 
-
-def _name(incident: object) -> str:
-    return incident.name if isinstance(incident, Incident) else str(incident)
+CHOSEN = list(chosen())
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("incident", "generation"), list(zip(INCIDENTS, cycle("23"), strict=False)), ids=_name)
+@pytest.mark.parametrize(("incident", "generation"), on_a_generation(CHOSEN), ids=name)
 def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident: Incident, generation: str) -> None:
     verdict = tried(incident, trial.promtool_of(generation))
 
@@ -29,13 +29,18 @@ def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("number", "order"), list(zip(range(0, len(INCIDENTS), 6), cycle(ORDERS), strict=False)))
-def test_order_and_phase_of_groups_change_messages_by_two_intervals_at_most(number: int, order: str) -> None:
-    incident = next(one for one in INCIDENTS[number:] + INCIDENTS if one.build().step == 1)  # Weeks have longer steps.
-
+@pytest.mark.parametrize(("incident", "order"), in_another_order(CHOSEN[::10]), ids=name)
+def test_order_and_phase_of_groups_change_messages_by_two_intervals_at_most(incident: Incident, order: str) -> None:
     verdict = tried(incident, trial.promtool_of("2"), ORDERS[order], slack=2)
 
-    assert not verdict.wrong, f"{incident.name}: {verdict.got}: {verdict.wrong}"
+    assert not verdict.wrong, f"{verdict.got}: {verdict.wrong}"
+
+
+def test_every_alert_that_brings_a_message_is_in_a_chosen_incident() -> None:
+    known = outcomes()
+    seen = {alert for one in CHOSEN for alert in re.findall(r"Fss\w+", known.get(one.name, ""))}
+
+    assert seen == {alert for outcome in known.values() for alert in re.findall(r"Fss\w+", outcome)}
 
 
 def test_every_incident_has_a_name_of_its_own_and_expects_something() -> None:
@@ -77,7 +82,7 @@ def test_a_constant_round_trip_is_recorded_as_it_is_whatever_the_order_and_phase
     Client(world, rtt=0.006).add()
     path = trial.promtool_of("2")
 
-    for name, order in ORDERS.items():
+    for order_name, order in ORDERS.items():
         values = trial.values(world, path, "address_class:fss_client_rtt_seconds:mean", order(trial.groups_in_order()))
-        assert values, name
-        assert all(value == pytest.approx(0.006) for value in values), name
+        assert values, order_name
+        assert all(value == pytest.approx(0.006) for value in values), order_name

@@ -3,7 +3,7 @@
 import pytest
 from tests.rules import trial
 from tests.rules.incidents import INCIDENTS
-from tests.rules.possible import Group, with_results
+from tests.rules.possible import Group, read_by_alerts, with_results
 
 
 def names(groups: list[Group]) -> list[str]:
@@ -50,6 +50,17 @@ def test_a_rule_stays_where_its_expression_can_have_a_result(expression: str, po
     ]
 
     assert ("asked" in names(with_results(groups, frozenset({"known"})))) is possible
+
+
+def test_a_rule_stays_where_an_alert_reads_its_result_also_through_another_rule() -> None:
+    groups = [
+        {"name": "a", "rules": [{"record": "deep", "expr": "known"}, {"record": "drawn", "expr": "deep + known"}]},
+        {"name": "b", "rules": [{"record": "level:deep:sum", "expr": "sum(deep)"}]},
+        {"name": "c", "rules": [{"alert": "A", "expr": "level:deep:sum > 1"}]},
+        {"name": "d", "rules": [{"record": "also_drawn", "expr": "drawn"}]},
+    ]
+
+    assert names(read_by_alerts(groups)) == ["deep", "level:deep:sum", "A"]
 
 
 def test_the_alerts_of_an_incident_are_those_of_all_rules() -> None:

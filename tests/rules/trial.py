@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.processes import require
 from tests.rules.notifications import Labels
 from tests.rules.pack import ROOT, RULES, parsed
-from tests.rules.possible import Group, with_results
+from tests.rules.possible import Group, read_by_alerts, with_results
 from tests.rules.simulator import World
 
 _SAMPLE = re.compile(r"\w*(?::\w+)*\{[^}]*\} [-+.\w]+")
@@ -55,10 +55,10 @@ def firing(
     *,
     all_rules: bool = False,
 ) -> dict[int, frozenset[Labels]]:
-    """The labels of the firing alerts, by minute. Rules that can have no result take part only with `all_rules`."""
+    """The labels of the firing alerts, by minute. Rules that cannot change them take part only with `all_rules`."""
     chosen = groups or groups_in_order()
     if not all_rules:
-        chosen = with_results(chosen, frozenset(name.partition("{")[0] for name in world.series))
+        chosen = read_by_alerts(with_results(chosen, frozenset(name.partition("{")[0] for name in world.series)))
     said = _asked(world, promtool, 'ALERTS{alertstate="firing"}', chosen, eval_minutes)
     return {minute: frozenset(map(_labels, got)) for minute, got in said.items()}
 

@@ -1,0 +1,43 @@
+"""The incidents of `make test`: one for each set of messages. `make test-incidents` runs all."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+
+from tests.rules.alerts_tried import PAGE
+from tests.rules.incidents import Incident
+from tests.rules.orders import ORDERS
+from tests.rules.variants import INCIDENTS
+
+
+def outcomes() -> dict[str, str]:
+    """By name of the incident: the messages in docs/alerts-tried.md, without their minutes."""
+    rows = [line.split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if re.match(r"\| \d+ \|", line)]
+    return {name: re.sub(r" -?\d+", "", messages) for _, name, _, messages, *_ in rows}
+
+
+def chosen() -> Iterator[Incident]:
+    """The first incident of each outcome, and of each kind where nothing is sent. Incidents that the page lacks are new and run too."""
+    known = outcomes()
+    seen: set[str] = set()
+    for one in INCIDENTS:
+        outcome = known.get(one.name, one.name)
+        part = one.kind if outcome == "quiet" else outcome
+        if part not in seen:
+            seen.add(part)
+            yield one
+
+
+def on_a_generation(incidents: Sequence[Incident]) -> list[tuple[Incident, str]]:
+    """Each incident with a generation of promtool, in turn."""
+    return list(zip(incidents, cycle("23"), strict=False))
+
+
+def in_another_order(incidents: Sequence[Incident]) -> list[tuple[Incident, str]]:
+    """Each incident with an order of the groups, in turn. Weeks are left out, because their steps are longer than an interval."""
+    return list(zip((one for one in incidents if one.build().step == 1), cycle(ORDERS), strict=False))
+
+
+def name(parameter: object) -> str:
+    """What the test is called."""
+    return parameter.name if isinstance(parameter, Incident) else str(parameter)

@@ -9,6 +9,7 @@
     │       ├── Throttled         429: too many calls per second for the tenancy
     │       ├── NotAuthorized     401, 403, 404: missing policy, wrong compartment or wrong key
     │       ├── Unreachable       no connection, time-out, name resolution, TLS
+    │       │   └── LateAnswer    a connection, and no whole answer in time
     │       ├── TooMuchData       400: more streams or points than an answer may hold
     │       └── BrokenAnswer      5xx, cut off, not JSON, undocumented shape
     └── MqlError                  an invalid Monitoring query, with the column
@@ -116,6 +117,10 @@ class Unreachable(CloudError):
     """No answer at all: name resolution, connection, TLS or time-out."""
 
     outcome = "unreachable"
+
+
+class LateAnswer(Unreachable):
+    """The server took the call and gave no whole answer in time."""
 
 
 class TooMuchData(CloudError):

@@ -146,6 +146,20 @@ def test_a_fault_of_one_metric_costs_only_itself(region: Region, account: Flags)
     assert "26 metrics answered" in str(findings(answer)["metrics"])
 
 
+def test_a_question_that_is_answered_too_late_could_not_be_asked(
+    region: Region, account: Flags, tmp_path: Path
+) -> None:
+    path = tmp_path / "hasty.yml"
+    path.write_text("oci: {read_timeout: 2s}\n")
+    region.add_fault("slow:ListMetrics,match=FileSystemUsage,times=1")
+    answer = ask("doctor", "--no-client", *account, "--config.file", path, "--output", "json")
+    assert answer.code == 1
+    (only,) = [one for one in findings(answer)["api"] if one["severity"] != "ok"]
+    assert only["subject"] == "eu-frankfurt-1 ListMetrics"
+    assert only["message"].startswith("could not be asked: ListMetrics in eu-frankfurt-1: no answer from ")
+    assert "27 metrics answered" in str(findings(answer)["metrics"])
+
+
 def test_what_the_account_has_is_written_down_without_ocids(region: Region, account: Flags, tmp_path: Path) -> None:
     region.add_fault("name-case")
     path = tmp_path / "record.json"

@@ -15,6 +15,7 @@ from fss_exporter.doctor.account_facts import (
     Tried,
 )
 from fss_exporter.doctor.findings import Finding, Severity, exit_code
+from fss_exporter.errors import LateAnswer
 
 OK = Tried(CallOutcome.OK)
 READS = MetricFacts("MountTargetReadThroughput", "MountTargetReadThroughput", 5, {}, ("bytes",), 5, 70.0, 14)
@@ -86,6 +87,21 @@ def test_no_answer_is_about_the_network() -> None:
     findings = list(check_region(RegionFacts("r", silent)))
     assert [finding.check for finding in findings] == ["api"]
     assert "route, proxy, DNS" in findings[0].fix
+
+
+def test_one_answer_that_comes_too_late_is_no_problem_of_the_account() -> None:
+    late = Tried.of(LateAnswer("ListMetrics in r: no answer from h: TimeoutError", operation="ListMetrics"))
+    facts = replace(FINE, tried={**FINE.tried, "ListMetrics": late})
+    (only,) = [one for one in check_region(facts) if one.severity is not Severity.OK]
+    assert (only.check, only.severity, only.subject) == ("api", Severity.WARNING, "r ListMetrics")
+    assert only.message.startswith("could not be asked: ")
+    assert found(facts, "metrics")
+
+
+def test_a_region_whose_answers_all_come_too_late_is_a_problem() -> None:
+    late = {"ListAvailabilityDomains": Tried.of(LateAnswer("no answer", operation="ListAvailabilityDomains"))}
+    (only,) = check_region(RegionFacts("r", late))
+    assert only.severity is Severity.PROBLEM
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,11 @@ def _operations(facts: RegionFacts) -> Iterator[Finding]:
     for name, tried in facts.tried.items():
         if tried.outcome is CallOutcome.OK:
             continue
-        severity = Severity.PROBLEM if tried.outcome is CallOutcome.SILENT else _LESSER.get(name, Severity.PROBLEM)
+        severity = _LESSER.get(name, Severity.PROBLEM)
+        if tried.outcome is CallOutcome.SILENT:
+            severity = Severity.PROBLEM
+        elif tried.outcome is CallOutcome.LATE and answered:  # the network works, and the account is not at fault
+            severity = Severity.WARNING
         yield Finding(
             "permissions" if tried.outcome is CallOutcome.REFUSED else "api",
             severity,
@@ -84,6 +88,7 @@ def _fix(tried: Tried) -> str:
         return "correct the credentials or this host's clock: without a signature that holds, every call is refused"
     return {
         CallOutcome.REFUSED: "have the statement added to a policy. The user or instance must be in the group it names",
+        CallOutcome.LATE: "run doctor again. oci.read_timeout and oci.answer_timeout set how long doctor waits",
         CallOutcome.SILENT: "check the route, proxy, DNS and firewall to OCI's endpoints (service gateway or NAT gateway)",
     }.get(tried.outcome, "try again. If it stays, give the request id to OCI's support")
 
@@ -115,7 +120,9 @@ def _resources(facts: RegionFacts) -> Iterator[Finding]:
 
 
 def _metrics(facts: RegionFacts) -> Iterator[Finding]:
-    if facts.tried.get("ListMetrics") is None or facts.tried["ListMetrics"].outcome is not CallOutcome.OK:
+    listed = facts.tried.get("ListMetrics")
+    is_whole = listed is not None and listed.outcome is CallOutcome.OK
+    if not is_whole and not facts.metrics:
         return
     if not facts.metrics:
         fix = "metrics appear minutes after a file system exists. Check that read metrics reaches its compartment"
@@ -127,7 +134,7 @@ def _metrics(facts: RegionFacts) -> Iterator[Finding]:
     active = sum(1 for metric in asked if metric.streams)
     message = f"{len(asked)} metrics answered, {active} of them with points of the last {facts.asked_minutes} minutes"
     yield Finding("metrics", Severity.OK, facts.region, message)
-    if "MountTargetIOPS" not in {metric.documented for metric in facts.metrics}:
+    if is_whole and "MountTargetIOPS" not in {metric.documented for metric in facts.metrics}:
         message = "MountTargetIOPS is not there: IOPS of mount targets are estimated from requests by size"
         fix = "nothing to do. Alarms on MountTargetIOPS would never fire here"
         yield Finding("metrics", Severity.ADVICE, facts.region, message, fix, WHITE_PAPER)

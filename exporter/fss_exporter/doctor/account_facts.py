@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
 
-from fss_exporter.errors import NotAuthorized, Unreachable
+from fss_exporter.errors import LateAnswer, NotAuthorized, Unreachable
 from fss_exporter.oci.metric_table import METRICS
 
 
@@ -15,6 +15,7 @@ class CallOutcome(Enum):
     OK = "ok"
     REFUSED = "refused"
     SILENT = "no answer"
+    LATE = "no answer in time"
     FAILED = "failed"
 
 
@@ -32,6 +33,8 @@ class Tried:
             return cls(CallOutcome.OK)
         if isinstance(error, NotAuthorized):
             return cls(CallOutcome.REFUSED, str(error))
+        if isinstance(error, LateAnswer):
+            return cls(CallOutcome.LATE, f"could not be asked: {error}")
         return cls(CallOutcome.SILENT if isinstance(error, Unreachable) else CallOutcome.FAILED, str(error))
 
 

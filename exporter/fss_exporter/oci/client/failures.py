@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 from circuitbreaker import CircuitBreakerError
 from oci.exceptions import ServiceError
 
-from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, Throttled, TooMuchData, Unreachable
+from fss_exporter.errors import BrokenAnswer, CloudError, LateAnswer, NotAuthorized, Throttled, TooMuchData, Unreachable
 
 _CLOCK_SKEW_SECONDS = 300  # OCI refuses signatures that are five minutes off
 _TOO_MUCH = re.compile(r"stream|data ?points|too many|too large|too long|length", re.IGNORECASE)
 _CUT_OFF = {"ChunkedEncodingError", "ContentDecodingError", "AnswerTooLarge"}
+_LATE = {"ReadTimeout", "ReadTimeoutError"}
 _LONGEST_DETAIL = 300  # characters
 
 
@@ -36,7 +37,8 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
         case OSError() if _was_cut_off(error):
             return BrokenAnswer(f"{where}: the answer cannot be used: {_detail(error)}", operation=operation)
         case OSError():  # the SDK's own request errors are such, too
-            return Unreachable(f"{where}: no answer{_from_host(error)}: {_detail(error)}", operation=operation)
+            kind = LateAnswer if _is_late(error) else Unreachable
+            return kind(f"{where}: no answer{_from_host(error)}: {_detail(error)}", operation=operation)
         case UnicodeDecodeError():
             return BrokenAnswer(f"{where}: the answer is not text", operation=operation)
         case _:
@@ -90,6 +92,10 @@ def _was_cut_off(error: OSError) -> bool:
     return not _CUT_OFF.isdisjoint({type(error).__name__, type(inner).__name__})
 
 
+def _is_late(error: OSError) -> bool:
+    return any(type(inner).__name__ in _LATE for inner in _wrapped(error))
+
+
 def _from_host(error: OSError) -> str:
     """Return ` from HOST:PORT` of the silent server. Empty before a server was called."""
     inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
@@ -101,10 +107,17 @@ def _detail(error: Exception) -> str:
     """Return the innermost error. The SDK wraps an error of the HTTP library, and the library wraps an error of the
     socket.
     """
-    inner: BaseException = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
-    while inner.__context__ is not None:
-        inner = inner.__context__
+    *_, inner = _wrapped(error)
     return f"{type(inner).__name__}: {_short(str(inner))}"
+
+
+def _wrapped(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error, and then each error inside it."""
+    yield error
+    inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error.__context__
+    while inner is not None:
+        yield inner
+        inner = inner.__context__
 
 
 def _short(text: str) -> str:

@@ -1,7 +1,8 @@
 """Prometheus in agent mode, with the configuration of docs/collecting.md, sends on what a direct scrape has."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.nfs.records import mountinfo, mountstats
@@ -27,12 +28,6 @@ def documented(section: str) -> str:
     return text.partition("```")[2].partition("\n")[2].partition("```")[0]
 
 
-def replaced(text: str, agent: str, server: str) -> str:
-    """A documented text with the addresses of a test and an interval of a second."""
-    text = text.replace("127.0.0.1:10949", agent.removeprefix("http://")).replace("60s", "1s")
-    return text.replace("http://prometheus.example.com:9090", server)
-
-
 def host(root: Path, count: int) -> Path:
     """A procfs with a mount: so many READs, LOOKUPs and REMOVEs."""
     operations = dict.fromkeys(("READ", "LOOKUP", "REMOVE"), count)
@@ -55,18 +50,37 @@ def names(server: Prometheus, job: str) -> set[str]:
     }
 
 
+@dataclass(frozen=True)
+class Scraped:
+    """An agent, and a server that scrapes the agent and takes remote writes."""
+
+    agent: str
+    server: Prometheus
+    stop_agent: Callable[[], None]
+
+    def replaced(self, text: str) -> str:
+        """A documented text with the addresses of the test and an interval of a second."""
+        text = text.replace("127.0.0.1:10949", self.agent.removeprefix("http://")).replace("60s", "1s")
+        return text.replace("http://prometheus.example.com:9090", self.server.url)
+
+
 @contextmanager
-def agent_and_server(folder: Path) -> Iterator[tuple[str, Prometheus]]:
-    """An agent, and a server that scrapes the agent and takes remote writes. The agent ends with the inner block."""
+def scraped(folder: Path) -> Iterator[Scraped]:
+    """A scraped agent."""
     root = host(folder / "proc", 100)
-    with exporter(folder / "agent", f"--path.procfs={root}", "--nfs.scrapers=2", "--nfs.exact=off") as url:
+    with ExitStack() as agent:
+        flags = (f"--path.procfs={root}", "--nfs.scrapers=2", "--nfs.exact=off")
+        url = agent.enter_context(exporter(folder / "agent", *flags))
         direct = DIRECT.format(target=url.removeprefix("http://"))
         with prometheus(direct, folder / "server", "--web.enable-remote-write-receiver") as server:
-            yield url, server
+            yield Scraped(url, server, agent.close)
 
 
-def assert_sends_what_a_direct_scrape_has(command: list[str], folder: Path, server: Prometheus) -> None:
-    """Names, labels and values of the job `fss` are those of the job `direct`, also after the counters moved."""
+def assert_sends_what_a_direct_scrape_has(command: list[str], folder: Path, one: Scraped) -> None:
+    """Names, labels and values of the job `fss` are those of the job `direct`: after the counters moved, and after the end of
+    the agent.
+    """
+    server = one.server
     with process(command, folder / "sender.log"):
         wait_for(lambda: series(server, "fss"), f"the sent samples, see {folder / 'sender.log'}")
         host(folder / "proc", 350)
@@ -76,12 +90,15 @@ def assert_sends_what_a_direct_scrape_has(command: list[str], folder: Path, serv
         assert names(server, "fss") == names(server, "direct")
         assert series(server, "fss", '__name__="up"') == series(server, "direct", '__name__="up"')
         assert server.value('up{job="fss"}') == 1
+        one.stop_agent()
+        wait_for(lambda: server.value('up{job="fss"}') == 0, "the end of the agent")
+        wait_for(lambda: not series(server, "fss"), "the series to end")
 
 
 def test_prometheus_in_agent_mode_sends_the_metrics_on(tmp_path: Path) -> None:
-    with agent_and_server(tmp_path) as (agent, server):
+    with scraped(tmp_path) as one:
         configuration = tmp_path / "agent.yml"
-        configuration.write_text(replaced(documented("Prometheus in agent mode"), agent, server.url))
+        configuration.write_text(one.replaced(documented("Prometheus in agent mode")))
         command = [
             require("prometheus", "prometheus"),
             "--enable-feature=agent",
@@ -89,4 +106,4 @@ def test_prometheus_in_agent_mode_sends_the_metrics_on(tmp_path: Path) -> None:
             f"--storage.agent.path={tmp_path / 'data'}",
             "--web.listen-address=127.0.0.1:0",
         ]
-        assert_sends_what_a_direct_scrape_has(command, tmp_path, server)
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, one)

@@ -7,29 +7,28 @@ import shlex
 from pathlib import Path
 
 from tests.e2e.test_collecting import (
-    agent_and_server,
     assert_sends_what_a_direct_scrape_has,
     documented,
-    replaced,
+    scraped,
 )
 from tests.processes import require
 
 
 def test_vmagent_sends_the_metrics_on(tmp_path: Path) -> None:
-    with agent_and_server(tmp_path) as (agent, server):
-        scraping = replaced(documented("Prometheus in agent mode"), agent, server.url).partition("remote_write:")[0]
+    with scraped(tmp_path) as one:
+        scraping = one.replaced(documented("Prometheus in agent mode")).partition("remote_write:")[0]
         (tmp_path / "prometheus.yml").write_text(scraping)
-        shown = shlex.split(replaced(documented("vmagent"), agent, server.url).replace("\\\n", " "))
+        shown = shlex.split(one.replaced(documented("vmagent")).replace("\\\n", " "))
         flags = [flag.replace("=prometheus.yml", f"={tmp_path / 'prometheus.yml'}") for flag in shown[1:]]
         own = ["-httpListenAddr=127.0.0.1:0", f"-remoteWrite.tmpDataPath={tmp_path / 'data'}"]
         command = [require("vmagent", "victoria-metrics"), *flags, *own]
-        assert_sends_what_a_direct_scrape_has(command, tmp_path, server)
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, one)
 
 
 def test_the_opentelemetry_collector_sends_the_metrics_on(tmp_path: Path) -> None:
-    with agent_and_server(tmp_path) as (agent, server):
+    with scraped(tmp_path) as one:
         configuration = tmp_path / "otelcol.yml"
-        configuration.write_text(replaced(documented("OpenTelemetry Collector"), agent, server.url))
+        configuration.write_text(one.replaced(documented("OpenTelemetry Collector")))
         quiet = "--set=service::telemetry::metrics::level=none"  # else the collector listens on a fixed port
         command = [require("otelcol", "the collector: tools/otelcol"), f"--config={configuration}", quiet]
-        assert_sends_what_a_direct_scrape_has(command, tmp_path, server)
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, one)

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -59,13 +60,19 @@ def calibrated(
     return rows_by_iops(minutes, idle_mount_target(region, clock).io_operations(minutes, 900)), minutes
 
 
+@cache
+def results(**hidden: float) -> tuple[list[CalibrationRow], list[CountedMinute]]:
+    """Results and minutes in a new region. Tests share an answer, because no test changes it."""
+    clock = FastClock(NOW + 17)
+    with Region(small(), account=shared_account(), now=clock, calls_per_second={}) as region:
+        return calibrated(region, clock, hidden)
+
+
 def table(hidden: Mapping[str, float]) -> str:
     """The table of the command."""
-    clock, shown = FastClock(NOW + 17), StringIO()
-    with Region(small(), account=shared_account(), now=clock, calls_per_second={}) as region:
-        rows, _ = calibrated(region, clock, hidden)
+    shown = StringIO()
     with redirect_stdout(shown):
-        show_rows(rows)
+        show_rows(results(**hidden)[0])
     return "".join(f"{line.rstrip()}\n" for line in shown.getvalue().splitlines())
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from tests.calibrate.demo_tables import PAGE, PLAN, WRONG, calibrated, idle_mount_target, with_tables
+from tests.calibrate.demo_tables import PAGE, PLAN, WRONG, calibrated, idle_mount_target, results, with_tables
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.clock import NOW
 from tests.region import Account, Region, Tenancy, small
@@ -42,8 +42,8 @@ def verdicts(rows: list[CalibrationRow]) -> dict[str, str]:
     return {row.step: row.cost.verdict for row in rows if row.step != "idle"}
 
 
-def test_the_three_rows_that_differ_are_found_and_only_those(region: Region, clock: FastClock) -> None:
-    rows, _ = calibrated(region, clock, WRONG)
+def test_the_three_rows_that_differ_are_found_and_only_those() -> None:
+    rows, _ = results(**WRONG)
     found = {row.step: row for row in rows}
     assert set(found) == {step.name for step in STEPS}
     assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == set(WRONG)
@@ -53,21 +53,19 @@ def test_the_three_rows_that_differ_are_found_and_only_those(region: Region, clo
         assert abs(found[name].cost.measured - cost) <= found[name].cost.uncertainty * 1.5
 
 
-def test_a_mount_target_that_keeps_the_table_agrees_in_every_row(region: Region, clock: FastClock) -> None:
-    rows, _ = calibrated(region, clock, {})
+def test_a_mount_target_that_keeps_the_table_agrees_in_every_row() -> None:
+    rows, _ = results()
     assert set(verdicts(rows).values()) == {"agrees"}
     assert all(row.cost.ratio is None or 0.97 < row.cost.ratio < 1.03 for row in rows)
 
 
-def test_a_wrong_cost_of_lookup_is_not_blamed_on_the_operations_that_come_with_lookups(
-    region: Region, clock: FastClock
-) -> None:
-    rows, _ = calibrated(region, clock, {"LOOKUP": 5.0})
+def test_a_wrong_cost_of_lookup_is_not_blamed_on_the_operations_that_come_with_lookups() -> None:
+    rows, _ = results(LOOKUP=5.0)
     assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == {"LOOKUP"}
 
 
-def test_a_cost_of_calls_outside_the_table_is_found(region: Region, clock: FastClock) -> None:
-    rows, _ = calibrated(region, clock, {"NFSACL": 1.0, "NLM": 6.0})
+def test_a_cost_of_calls_outside_the_table_is_found() -> None:
+    rows, _ = results(NFSACL=1.0, NLM=6.0)
     assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == {"NFSACL", "NLM"}
 
 
@@ -117,15 +115,15 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
 
 
 class TestReport:
-    def test_the_document_names_nothing_of_the_tenancy(self, region: Region, clock: FastClock) -> None:
-        rows, minutes = calibrated(region, clock, WRONG)
+    def test_the_document_names_nothing_of_the_tenancy(self) -> None:
+        rows, minutes = results(**WRONG)
         text = json.dumps(document(PLAN, rows, minutes, {"vers": "3"}))
         assert "ocid1" not in text
         assert "10.80." not in text
         assert json.loads(text)["rows"][1]["step"] == "GETATTR"
 
-    def test_overrides_hold_the_operations_that_differ(self, region: Region, clock: FastClock) -> None:
-        rows, _ = calibrated(region, clock, WRONG)
+    def test_overrides_hold_the_operations_that_differ(self) -> None:
+        rows, _ = results(**WRONG)
         operations = yaml.safe_load(overrides(rows, "2027-01-15"))["cost_model"]["operations"]
         assert set(operations) == {"LOOKUP", "RENAME", "READ"}
         assert operations["RENAME"] == {
@@ -135,19 +133,19 @@ class TestReport:
         }
         assert 0.8 < operations["READ"]["factor"] < 1
 
-    def test_a_table_that_holds_needs_no_override(self, region: Region, clock: FastClock) -> None:
-        rows, _ = calibrated(region, clock, {})
+    def test_a_table_that_holds_needs_no_override(self) -> None:
+        rows, _ = results()
         assert yaml.safe_load(overrides(rows, "2027-01-15")) is None
 
-    def test_sizes_that_no_factor_fits_are_named(self, region: Region, clock: FastClock) -> None:
+    def test_sizes_that_no_factor_fits_are_named(self) -> None:
         """mountstats has no sizes, so that an agent has one factor for all of them."""
-        rows, _ = calibrated(region, clock, WRONG)
+        rows, _ = results(**WRONG)
         text = overrides(rows, "2027-01-15")
         assert "# READ 1 MiB: 0.515 of the table. The factor of all sizes is " in text
         assert yaml.safe_load(text)
 
-    def test_locks_have_an_override_and_acl_calls_a_remark(self, region: Region, clock: FastClock) -> None:
-        rows, _ = calibrated(region, clock, {"NLM": 6.0, "NFSACL": 1.0})
+    def test_locks_have_an_override_and_acl_calls_a_remark(self) -> None:
+        rows, _ = results(NFSACL=1.0, NLM=6.0)
         text = overrides(rows, "2027-01-15")
         assert yaml.safe_load(text)["cost_model"]["operations"]["NLM"]["io_operations"] == pytest.approx(6.0, abs=0.1)
         assert "# NFSACL: 1.00 I/O operations, which no override can say" in text

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from fss_exporter.model.estimate import estimate_reads, read_wire
-from fss_exporter.model.transfers import read_io_operations
+from fss_exporter.model.operations import read_io_operations
 
 KIB, MIB = 1024, 1024 * 1024
 READS_PER_TICK = 300

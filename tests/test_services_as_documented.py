@@ -8,9 +8,8 @@ import pytest
 from tests.cli.prompt import RECORDINGS, ask
 from tests.rules.pack import RULES, groups_of, promtool
 
-from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, OCI_FSS, TB
-from fss_exporter.model.storage_service import Ceilings
-from fss_exporter.model.workload import Transfers, workload
+from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, OCI_FSS, TB, Ceilings
+from fss_exporter.model.traffic import Transfers, workload
 
 MIB = 1024**2
 MINUTE = 60

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fss_exporter.model.capacity import ClientHosts, capacity_answer
 from fss_exporter.model.limits import STANDARD
-from fss_exporter.model.workload import Transfers, workload
+from fss_exporter.model.traffic import Transfers, workload
 
 PAGE = Path(__file__).parents[1] / "docs/white-paper-measurements.md"
 KIB = 1024

@@ -14,7 +14,7 @@ from tests.rules.pack import ROOT, RULE_FILES, RULES, Rule, rules_of
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.operations import NFS3_OPERATIONS, class_of
+from fss_exporter.model.operations import FIXED_COSTS, class_of, write_io_operations
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
     DEFAULT_LATENCY_SECONDS,
@@ -24,8 +24,7 @@ from fss_exporter.model.thresholds import (
     SUCCESS_WARNING_RATIO,
     WARNING_RATIO,
 )
-from fss_exporter.model.transfers import write_io_operations
-from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
+from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 
 PACK = [rule for path in RULE_FILES for rule in rules_of(path)]
 ALERTS = [rule for rule in PACK if rule.is_alert]
@@ -172,7 +171,7 @@ def constants(name: str) -> dict[tuple[str, ...], float]:
 
 
 def test_the_costs_of_operations_are_those_of_the_model() -> None:
-    fixed = {name: row.io_operations for name, row in NFS3_OPERATIONS.items() if name not in {"READ", "WRITE"}}
+    fixed = dict(FIXED_COSTS)
 
     assert constants("fss_operation_io_operations") == {(name,): cost for name, cost in fixed.items()}
 
@@ -223,11 +222,7 @@ def test_node_exporter_rules_put_every_operation_into_its_class_at_its_cost() ->
             ):
                 costs |= {(name, rule.labels["class"]): float(factor or 1) for name in names.split("|")}
 
-    assert costs == {
-        (name, class_of(name)): row.io_operations
-        for name, row in NFS3_OPERATIONS.items()
-        if name not in {"READ", "WRITE"} and row.io_operations
-    }
+    assert costs == {(name, class_of(name)): cost for name, cost in FIXED_COSTS.items() if cost}
 
 
 def test_what_is_recorded_is_used_or_listed_as_public() -> None:

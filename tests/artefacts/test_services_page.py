@@ -8,8 +8,7 @@ import pytest
 import yaml
 from tests.rules.pack import promtool
 
-from fss_exporter.model.service_table import GB, GIB, SERVICES, TB
-from fss_exporter.model.storage_service import CapacityCeiling
+from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling
 from fss_exporter.oci.iam import NEEDS
 from fss_exporter.oci.service_metrics import BLOCK, LUSTRE, metrics_of
 from fss_exporter.settings import Settings

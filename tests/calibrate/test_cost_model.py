@@ -16,7 +16,7 @@ from fss_exporter.cli.cost_model import CostModelSource, overrides_of
 from fss_exporter.cli.serve import ServeFlags, _parts
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.operations import FIXED_COSTS
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.saved_readings import between, read_saved
 from fss_exporter.oci.mount_target_estimates import METADATA, READS, WRITES, PointsByMetric, estimate
@@ -68,7 +68,7 @@ def test_a_mistake_is_named_with_its_place(row: str, words: str, tmp_path: Path)
 
 
 def test_without_overrides_the_table_is_in_force() -> None:
-    table = {name: row.io_operations for name, row in NFS3_OPERATIONS.items() if row.io_operations is not None}
+    table = dict(FIXED_COSTS)
     assert NO_OVERRIDES.weights == table
     assert NO_OVERRIDES.factors == {}
 

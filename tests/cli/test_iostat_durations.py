@@ -13,7 +13,7 @@ from tests.nfs.exact.latency_host import HERE, Call, ready
 from fss_exporter.cli import iostat_durations, iostat_report
 from fss_exporter.cli.ceilings import judge
 from fss_exporter.cli.iostat_report import Report, ReportOrder
-from fss_exporter.model.quantiles import in_classes, quantile_edge
+from fss_exporter.model.histograms import in_classes, quantile_edge
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.scraped import read_scrape
 from fss_exporter.nfs.superblocks import SeriesKey

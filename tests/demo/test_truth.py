@@ -13,8 +13,7 @@ from tests.region import Region
 
 from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.demo.region.requests_per_second import bucket_of
-from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.transfers import read_io_operations, write_io_operations
+from fss_exporter.model.operations import FIXED_COSTS, read_io_operations, write_io_operations
 
 
 def by(streams: list[Any], *dimensions: str) -> dict[tuple[str, ...], Any]:
@@ -57,7 +56,7 @@ class TestAgreement:
         assert len(rates) > 30
         for one in rates:
             transfer = transfers.get(one.operation)
-            expected = transfer(one.size) if transfer else NFS3_OPERATIONS[one.operation].io_operations
+            expected = transfer(one.size) if transfer else FIXED_COSTS[one.operation]
             assert one.io_operations == expected, one
 
     def test_iops_are_the_written_down_costs_of_the_requests(self, sdk: Clients) -> None:

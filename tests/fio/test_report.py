@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 
 from fss_exporter.errors import UsageError
 from fss_exporter.fio.any_report import read_report
-from fss_exporter.model.benchmark import Job
-from fss_exporter.model.benchmark_verdict import Storage, judge
+from fss_exporter.model.benchmark import Job, Storage, judge
 from fss_exporter.model.limits import STANDARD
 
 REPORTS = Path(__file__).parents[1] / "fixtures/fio"

@@ -3,11 +3,9 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.benchmark import Direction, Job, job_traffic
-from fss_exporter.model.benchmark_verdict import Bottleneck, Storage, judge
-from fss_exporter.model.limits import STANDARD, Limits
-from fss_exporter.model.transfers import read_io_operations, write_io_operations
-from fss_exporter.model.utilisation import IOPS, READ_BANDWIDTH
+from fss_exporter.model.benchmark import Bottleneck, Direction, Job, Storage, job_traffic, judge
+from fss_exporter.model.limits import IOPS, READ_BANDWIDTH, STANDARD, Limits
+from fss_exporter.model.operations import read_io_operations, write_io_operations
 
 KIB = 1024
 MIB = 1024 * KIB

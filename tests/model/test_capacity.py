@@ -7,11 +7,19 @@ from hypothesis import assume, given, strategies as st
 
 from fss_exporter.model.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, ClientHosts, capacity_answer as plan
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.limits import SHAPES, STANDARD, Limits
+from fss_exporter.model.limits import (
+    CONNECTIONS,
+    IOPS,
+    READ_BANDWIDTH,
+    SHAPES,
+    STANDARD,
+    WRITE_BANDWIDTH,
+    Limits,
+    Use,
+    fullest,
+)
 from fss_exporter.model.operations import READ
-from fss_exporter.model.traffic import OperationTraffic, Traffic, scaled, together
-from fss_exporter.model.utilisation import CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use, fullest
-from fss_exporter.model.workload import Transfers, workload
+from fss_exporter.model.traffic import OperationTraffic, Traffic, Transfers, scaled, together, workload
 
 KIB = 1024
 MIB = 1024 * KIB

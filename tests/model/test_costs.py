@@ -3,8 +3,15 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE, nlm_io_operations
-from fss_exporter.model.transfers import read_io_operations, write_io_operations
+from fss_exporter.model.operations import (
+    FIXED_COSTS,
+    NFS3_OPERATIONS,
+    READ,
+    WRITE,
+    nlm_io_operations,
+    read_io_operations,
+    write_io_operations,
+)
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -26,7 +33,7 @@ def test_every_procedure_the_kernel_prints_has_a_row_and_no_other() -> None:
 
 
 def test_only_read_and_write_depend_on_their_size() -> None:
-    assert {name for name, operation in NFS3_OPERATIONS.items() if operation.io_operations is None} == {READ, WRITE}
+    assert NFS3_OPERATIONS - FIXED_COSTS.keys() == {READ, WRITE}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +50,7 @@ def test_only_read_and_write_depend_on_their_size() -> None:
     ],
 )
 def test_an_operation_costs_what_the_table_says(name: str, io_operations: int) -> None:
-    assert NFS3_OPERATIONS[name].io_operations == io_operations
+    assert FIXED_COSTS[name] == io_operations
 
 
 @pytest.mark.parametrize(("procedure", "io_operations"), [("LOCK", 4), ("UNLOCK", 4), ("FREE_ALL", 8)])

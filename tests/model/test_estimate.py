@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes, read_wire, write_wire
-from fss_exporter.model.transfers import read_io_operations, write_io_operations
+from fss_exporter.model.operations import read_io_operations, write_io_operations
 
 KIB, MIB = 1024, 1024 * 1024
 

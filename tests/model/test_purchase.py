@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.purchase import ServiceLoad, clients_needed, in_flight, offers, service_uses
-from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TB
-from fss_exporter.model.storage_service import Ceilings
+from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TB, Ceilings
 
 MIB = 1 << 20
 READS_300 = ServiceLoad(reads=300, read_bytes=300 * MIB)

@@ -6,15 +6,15 @@ from collections import Counter
 import pytest
 from hypothesis import given, strategies as st
 
+from fss_exporter.model.estimate import NO_COST
+from fss_exporter.model.operations import read_io_operations
 from fss_exporter.model.server_estimate import (
     BUCKETS,
-    NOTHING,
     estimate_metadata,
     estimate_reads_by_size,
     estimate_writes_by_size,
     total_of,
 )
-from fss_exporter.model.transfers import read_io_operations
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -36,10 +36,10 @@ def published(requests: list[int]) -> tuple[list[float], float]:
 
 
 def test_no_requests_cost_nothing() -> None:
-    assert estimate_reads_by_size([0, 0, 0], 0.0) == NOTHING
-    assert estimate_reads_by_size([0, 0, 0], 5e6) == NOTHING
-    assert estimate_metadata({}) == NOTHING
-    assert total_of([]) == NOTHING
+    assert estimate_reads_by_size([0, 0, 0], 0.0) == NO_COST
+    assert estimate_reads_by_size([0, 0, 0], 5e6) == NO_COST
+    assert estimate_metadata({}) == NO_COST
+    assert total_of([]) == NO_COST
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,15 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.concurrency import (
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.purchase import (
     Flow,
     in_flight_for,
     network_bytes_per_second,
     server_bytes_per_second,
 )
-from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, recognised
-from fss_exporter.model.storage_service import CapacityCeiling, Ceilings
+from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling, Ceilings, recognised
 
 MIB = 1 << 20
 KINDS = [(service.name, kind) for service in SERVICES.values() for kind in service.kinds.values()]

@@ -3,9 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.transfers import read_io_operations, write_io_operations
-from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES, Transfers, read_cost, workload, write_cost
+from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
+from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES, Transfers, read_cost, workload, write_cost
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -3,8 +3,7 @@
 import pytest
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.model.service_table import TB
-from fss_exporter.model.storage_service import Ceilings
+from fss_exporter.model.service_table import TB, Ceilings
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mount_services import BY_NAME, Claim, Services
 from fss_exporter.nfs.mountinfo import parse_mountinfo

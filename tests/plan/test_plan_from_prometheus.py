@@ -12,7 +12,7 @@ from tests.cli.prompt import Answer, ask
 from fss_exporter.errors import SourceError
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.purchase import ServiceLoad, service_load
-from fss_exporter.model.storage_service import Ceilings
+from fss_exporter.model.service_table import Ceilings
 from fss_exporter.plan import prometheus_api as prometheus
 from fss_exporter.plan.answer_tables import size_lines
 from fss_exporter.plan.busiest import LimitsOf

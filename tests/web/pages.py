@@ -7,7 +7,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.parser import text_string_to_metric_families
 
 from fss_exporter.catalogue import CATALOGUE
-from fss_exporter.model.operations import NFS3_OPERATIONS, class_of
+from fss_exporter.model.operations import FIXED_COSTS, class_of
 from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import (
     MountTargetRow,
@@ -49,7 +49,7 @@ def mount(
 ) -> list[Row]:
     identity = {"address": address, "server": "mt-home.sub.vcn.oraclevcn.com", "export": export}
     done = identity | {"class": class_of(operation)}
-    cost = NFS3_OPERATIONS[operation].io_operations or 2
+    cost = FIXED_COSTS.get(operation) or 2
     bounds = [
         (f"fss_client_estimated_io_operations_{side}_bound_total", done, io * factor)
         for side, factor in (("lower", 0.9), ("upper", 1.2))

@@ -4,10 +4,9 @@ from tools.dashboards.panels import Panel, Query, graph
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import CLASSES
 
-from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.transfers import read_io_operations
+from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 
-_RENAME = NFS3_OPERATIONS["RENAME"].io_operations
+_RENAME = FIXED_COSTS["RENAME"]
 _LARGE_READ = read_io_operations(1 << 20)
 
 

@@ -10,8 +10,15 @@ from typing import Final
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NLM
-from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, READ, WRITE
-from fss_exporter.model.transfers import BLOCK_BYTES, read_io_operations, write_io_operations
+from fss_exporter.model.operations import (
+    BLOCK_BYTES,
+    FIXED_COSTS,
+    NLM_IO_OPERATIONS,
+    READ,
+    WRITE,
+    read_io_operations,
+    write_io_operations,
+)
 
 WORK_SECONDS: Final = 52  # Seconds of each minute with requests. The rest keeps minutes apart.
 
@@ -58,13 +65,12 @@ def table_cost(operation: str, size: int = 0) -> float:
         return float(write_io_operations(size))
     if operation == NLM:
         return float(NLM_IO_OPERATIONS)
-    known = NFS3_OPERATIONS.get(operation)
-    return float(known.io_operations or 0) if known else 0.0
+    return float(FIXED_COSTS.get(operation, 0))
 
 
 def costs_by_kind(steps: Iterable["CalibrationStep"] = ()) -> dict[str, float]:
     """Return the table's cost of every kind that mountstats, exact mode, or a step counts."""
-    known = {name: float(one.io_operations) for name, one in NFS3_OPERATIONS.items() if one.io_operations is not None}
+    known = {name: float(cost) for name, cost in FIXED_COSTS.items()}
     sizes = {
         kind_of(operation, count * BLOCK_BYTES): table_cost(operation, count * BLOCK_BYTES)
         for operation in (READ, WRITE)

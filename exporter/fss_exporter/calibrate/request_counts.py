@@ -9,8 +9,7 @@ from typing import Final
 from fss_exporter.calibrate.calibration_steps import NFSACL, CalibrationStep, kind_of
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.cost_overrides import NLM
-from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.transfers import BLOCK_BYTES, blocks
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE, blocks
 from fss_exporter.nfs.exact.counts import NO_TRANSFERS, ByAddressAndProcedure, Counts
 from fss_exporter.nfs.superblocks import Reading, Superblock
 

@@ -37,7 +37,7 @@ from fss_exporter.cli.exact_mode import Exact, exact
 from fss_exporter.cli.flags import FiniteRange, kernel_options
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
+from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.inventory_refresh import InventoryRefresh

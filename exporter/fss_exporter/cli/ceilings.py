@@ -9,8 +9,7 @@ import click
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.service_table import OCI_FSS
-from fss_exporter.model.storage_service import Ceilings
+from fss_exporter.model.service_table import OCI_FSS, Ceilings
 from fss_exporter.nfs.mount_services import BY_NAME, Claim, MountKey, Services
 
 if TYPE_CHECKING:

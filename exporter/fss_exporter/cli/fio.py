@@ -16,11 +16,10 @@ from fss_exporter.errors import UsageError
 from fss_exporter.fio.any_report import read_report
 from fss_exporter.fio.verdict_json import verdict_document
 from fss_exporter.fio.verdict_text import Judged, show_verdicts
-from fss_exporter.model.benchmark import Job
-from fss_exporter.model.benchmark_verdict import Storage, judge
+from fss_exporter.model.benchmark import Job, Storage, judge
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.storage_service import Ceilings, ServiceChoice
-from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
+from fss_exporter.model.service_table import Ceilings, ServiceChoice
+from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 from fss_exporter.plan.scenario import MOST_CLIENTS, MOST_MOUNT_TARGETS
 from fss_exporter.plan.service_case import service_title
 

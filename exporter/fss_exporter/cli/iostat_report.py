@@ -13,14 +13,13 @@ from fss_exporter.cli import iostat_durations
 from fss_exporter.cli.ceilings import Judge
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.limits import Limits
+from fss_exporter.model.histograms import CallsByEdge
+from fss_exporter.model.limits import Limits, Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.purchase import uses_of
-from fss_exporter.model.quantiles import CallsByEdge
-from fss_exporter.model.storage_service import Ceilings
+from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
-from fss_exporter.model.utilisation import Use, fullest
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 from fss_exporter.tables import Column, Row, say, show as show_table
 

@@ -18,7 +18,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url, get
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.storage_service import Service, ServiceChoice
+from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.rates import traffic as traffic_between

@@ -5,8 +5,7 @@ import click
 from fss_exporter import units
 from fss_exporter.cli.flags import Command, with_options
 from fss_exporter.errors import UsageError
-from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES
-from fss_exporter.model.storage_service import ServiceChoice
+from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
 
 _OFFERED = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
 

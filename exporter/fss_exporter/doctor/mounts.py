@@ -17,7 +17,7 @@ from fss_exporter.doctor.findings import (
     Finding,
     Severity,
 )
-from fss_exporter.model.concurrency import Flow
+from fss_exporter.model.purchase import Flow
 from fss_exporter.model.service_table import APSARA_NAS, NONE, OCI_FSS
 from fss_exporter.nfs.superblocks import Superblock
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from fss_exporter.doctor.client_facts import ClientFacts
 from fss_exporter.doctor.findings import APSARA, KERNEL, PROJECT, WHITE_PAPER, Finding, Severity
-from fss_exporter.model.distance import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
+from fss_exporter.model.capacity import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
 from fss_exporter.model.limits import NFS_PORT, Limits
 from fss_exporter.model.service_table import OCI_FSS
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 from fss_exporter.fio.verdict_text import Judged
-from fss_exporter.model.benchmark import Direction
-from fss_exporter.model.benchmark_verdict import Storage
+from fss_exporter.model.benchmark import Direction, Storage
 
 
 def verdict_document(judged: Judged, storage: Storage) -> dict[str, Any]:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from fss_exporter import tables, units
-from fss_exporter.model.benchmark import Job
-from fss_exporter.model.benchmark_verdict import ABOVE_RATIO, CLIENT_REACH, BenchmarkVerdict, Bottleneck, Storage
-from fss_exporter.model.limits import Limits
-from fss_exporter.model.utilisation import Use
+from fss_exporter.model.benchmark import ABOVE_RATIO, CLIENT_REACH, BenchmarkVerdict, Bottleneck, Job, Storage
+from fss_exporter.model.limits import Limits, Use
 from fss_exporter.tables import Column, Row
 
 _TAILS = (50.0, 99.0, 99.9)

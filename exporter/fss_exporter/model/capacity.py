@@ -5,16 +5,17 @@ Performance Characteristics", version 2.0, August 2023). A client has three boun
 TCP connections, and latency. With c requests in flight of t seconds each, c/t requests complete in a second (Little's
 law). Several mount targets share a load evenly, but do not help a client.
 
-Formulas and worked examples: docs/cost-model.md.
+A job that needs n times a bound in one second takes n seconds. Requests complete in rounds: 250 requests with 125 in
+flight take two rounds of one latency each. Formulas and worked examples: docs/cost-model.md.
 """
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.limits import Limits
-from fss_exporter.model.traffic import Traffic, scaled, times
-from fss_exporter.model.utilisation import CONNECTIONS, IOPS, Use, fullest, uses
+from fss_exporter.model.limits import CONNECTIONS, IOPS, Limits, Use, fullest, uses
+from fss_exporter.model.traffic import Traffic, scaled
 
 LATENCY = "latency x concurrency"
 CLIENT_NETWORK = "client network"
@@ -194,7 +195,62 @@ def _best(traffic: Traffic, ratio: float | None) -> Best | None:
     return Best(
         factor=factor,
         operations=traffic.all_operations.operations * factor,
-        iops=None if traffic.iops is None else times(traffic.iops, factor),
+        iops=None if traffic.iops is None else traffic.iops.times(factor),
         read_bytes=traffic.read_bytes * factor,
         written_bytes=traffic.written_bytes * factor,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class JobTime:
+    """Time of a job."""
+
+    seconds: float  # from start to end
+    binds: Use  # the bound that sets the time
+    operations: float  # requests of the job
+
+    @property
+    def operations_per_second(self) -> float:
+        """Mean rate of the job."""
+        return self.operations / self.seconds
+
+
+def job_time(found: tuple[Use, ...], operations: float, clients: ClientHosts) -> JobTime | None:
+    """Time of a job. None where no bound is known.
+
+    Args:
+        found: all bounds against the whole job, as if the job took one second.
+        operations: requests of the job.
+        clients: concurrency and latency, where they are known.
+    """
+    times = [
+        JobTime(seconds, use, operations)
+        for use in found
+        if use.resource not in CONNECTION_BOUNDS and (seconds := _job_seconds(use, operations, clients))
+    ]
+    return max(times, key=lambda time: time.seconds, default=None)
+
+
+def _job_seconds(use: Use, operations: float, clients: ClientHosts) -> float:
+    if use.resource == LATENCY and clients.concurrency and clients.latency_seconds:
+        return math.ceil(operations / clients.concurrency - 1e-9) * clients.latency_seconds
+    return use.ratio or 0.0
+
+
+FAR_SECONDS: Final = 0.002
+"""A longer round trip means that client and mount target are in different availability domains. Assumption, November 2026."""
+
+OTHER_REGION_SECONDS: Final = 0.010
+"""A longer round trip means that client and mount target are in different regions. Assumption, November 2026."""
+
+
+def distance_advice(round_trip_seconds: float) -> str:
+    """Return the advice of the white paper (version 2.0, August 2023) for this distance. Empty for a short distance."""
+    if round_trip_seconds > OTHER_REGION_SECONDS:
+        return (
+            "do not mount across regions: run the program on an instance near the data, or stream the desktop of such an"
+            " instance to the user"
+        )
+    if round_trip_seconds > FAR_SECONDS:
+        return "keep clients and mount target in the same availability domain"
+    return ""

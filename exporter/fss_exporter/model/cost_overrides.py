@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Final
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.operations import NFS3_OPERATIONS, NLM_IO_OPERATIONS, nlm_io_operations
-from fss_exporter.model.traffic import OperationTraffic, Traffic, times
-from fss_exporter.model.workload import NLM_PREFIX
+from fss_exporter.model.operations import FIXED_COSTS, NLM_IO_OPERATIONS, nlm_io_operations
+from fss_exporter.model.traffic import NLM_PREFIX, OperationTraffic, Traffic
 
 NLM: Final = "NLM"
 """Stands for every lock call but FREE_ALL, in an override."""
@@ -37,9 +36,8 @@ class CostOverrides:
     @cached_property
     def weights(self) -> Mapping[str, float]:
         """I/O operations of each operation whose cost does not depend on its size, overrides applied."""
-        table = {name: row.io_operations for name, row in NFS3_OPERATIONS.items()}
-        measured = {row.operation: row.io_operations for row in self.rows if row.operation in table}
-        return {name: cost for name, cost in (table | measured).items() if cost is not None}
+        measured = {row.operation: row.io_operations for row in self.rows if row.io_operations is not None}
+        return {name: measured.get(name, cost) for name, cost in FIXED_COSTS.items()}
 
     @cached_property
     def lock_io_operations(self) -> float:
@@ -55,14 +53,14 @@ class CostOverrides:
     def scaled(self, operation: str, cost: Bounds) -> Bounds:
         """The cost of READs or WRITEs with the factor of the operation."""
         factor = self.factors.get(operation, 1.0)
-        return cost if factor == 1.0 else times(cost, factor)
+        return cost if factor == 1.0 else cost.times(factor)
 
     def lock_cost(self, procedure: str) -> float:
         """I/O operations of one Network Lock Manager call. An override of NLM leaves FREE_ALL alone."""
         return nlm_io_operations(procedure) if procedure == "FREE_ALL" else self.lock_io_operations
 
     def priced(self, traffic: Traffic) -> Traffic:
-        """Traffic that has the table's costs, with the measured costs in their place."""
+        """Return traffic with the measured costs in place of the table's."""
         if not self.rows:
             return traffic
         operations = {name: self._priced(name, rate) for name, rate in traffic.operations.items()}
@@ -77,8 +75,7 @@ class CostOverrides:
             each = self.weights[name]
         else:
             return replace(rate, iops=self.scaled(name, rate.iops))
-        cost = rate.operations * each
-        return replace(rate, iops=Bounds(cost, cost, cost))
+        return replace(rate, iops=Bounds.exact(rate.operations * each))
 
 
 NO_OVERRIDES: Final = CostOverrides()  # The white paper's table

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fss_exporter.model.transfers import BLOCK_BYTES, WRITE_FACTOR
+from fss_exporter.model.operations import BLOCK_BYTES, WRITE_FACTOR
 
 _PAGE_BYTES = 4096
 # Page cache and O_DIRECT traffic comes in multiples of it, but for the tail of a file.
@@ -41,9 +41,18 @@ class Bounds(NamedTuple):
     point: float
     upper: float
 
+    @classmethod
+    def exact(cls, value: float) -> "Bounds":
+        """Return bounds that coincide."""
+        return cls(value, value, value)
+
     def plus(self, other: "Bounds") -> "Bounds":
         """The cost of both."""
         return Bounds(self.lower + other.lower, self.point + other.point, self.upper + other.upper)
+
+    def times(self, factor: float) -> "Bounds":
+        """Return the bounds multiplied by a factor."""
+        return Bounds(self.lower * factor, self.point * factor, self.upper * factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +112,7 @@ def estimate_writes(count: int, payload_bytes: int, size_cap_bytes: int, wire: W
     """Estimate the mount-target I/O operations of `count` WRITEs. The arguments are like `estimate_reads`, with wsize
     as cap.
     """
-    reads = estimate_reads(count, payload_bytes, size_cap_bytes, wire)
-    return Bounds(*(WRITE_FACTOR * value for value in reads))
+    return estimate_reads(count, payload_bytes, size_cap_bytes, wire).times(WRITE_FACTOR)
 
 
 def _fewest_blocks(count: int, payload: int) -> int:

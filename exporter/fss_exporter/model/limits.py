@@ -13,9 +13,11 @@ A ceiling without a published figure is None and yields no series. The service d
 for the standard shape. The measurements of the white paper contradict 1 Gbit/s, so the white paper's figure stays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+
+from fss_exporter.model.traffic import Traffic
 
 NFS_PORT = 2049  # of every mount target
 
@@ -40,10 +42,10 @@ class Shape:
     limits: Limits  # ceilings of the shape
 
 
-CONNECTIONS = 100_000
-ENCRYPTED_CONNECTIONS = 4_096
+_CONNECTIONS = 100_000
+_ENCRYPTED_CONNECTIONS = 4_096
 
-STANDARD = Shape("standard", 1, Limits(50_000, 1e9, 1e9, CONNECTIONS, ENCRYPTED_CONNECTIONS))
+STANDARD = Shape("standard", 1, Limits(50_000, 1e9, 1e9, _CONNECTIONS, _ENCRYPTED_CONNECTIONS))
 
 SHAPES: Mapping[str, Shape] = MappingProxyType(
     {
@@ -51,7 +53,7 @@ SHAPES: Mapping[str, Shape] = MappingProxyType(
         for shape in (
             STANDARD,
             *(
-                Shape(f"hpmt-{gbps}", gbps, Limits(None, gbps * 1e9 / 8, None, CONNECTIONS, ENCRYPTED_CONNECTIONS))
+                Shape(f"hpmt-{gbps}", gbps, Limits(None, gbps * 1e9 / 8, None, _CONNECTIONS, _ENCRYPTED_CONNECTIONS))
                 for gbps in (20, 40, 80)
             ),
         )
@@ -74,3 +76,41 @@ def shape_of(observed_throughput_gbps: int | None) -> Shape:
         return known
     gbps = observed_throughput_gbps
     return Shape(f"hpmt-{gbps}", gbps, Limits(read_bytes_per_second=gbps * 1e9 / 8))
+
+
+IOPS = "IOPS"
+READ_BANDWIDTH = "read bandwidth"
+WRITE_BANDWIDTH = "write bandwidth"
+CONNECTIONS = "connections"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """The use of one resource."""
+
+    resource: str  # name, for example `IOPS`
+    unit: str  # unit of `demand` and `limit`
+    demand: float | None  # amount that the load wants. None if unknown
+    limit: float | None  # amount available. None without a published figure
+
+    @property
+    def ratio(self) -> float | None:
+        """Demand divided by limit. None if demand or limit is unknown."""
+        return self.demand / self.limit if self.demand is not None and self.limit else None
+
+
+def uses(traffic: Traffic, limits: Limits, connections: float | None = None) -> tuple[Use, ...]:
+    """Compare every ceiling of one mount target with `traffic`."""
+    iops = traffic.iops
+    return (
+        Use(IOPS, "IOPS", None if iops is None else iops.point, limits.iops),
+        Use(READ_BANDWIDTH, "B/s", traffic.read_bytes, limits.read_bytes_per_second),
+        Use(WRITE_BANDWIDTH, "B/s", traffic.written_bytes, limits.write_bytes_per_second),
+        Use(CONNECTIONS, "connections", connections, limits.connections),
+    )
+
+
+def fullest(candidates: Iterable[Use]) -> Use | None:
+    """Return the use with the highest known ratio. None if no ratio is known or all resources are idle."""
+    known = [use for use in candidates if use.ratio]
+    return max(known, key=lambda use: use.ratio or 0.0, default=None)

@@ -1,11 +1,11 @@
 """NFS and lock operations: what each costs a mount target, and the class each belongs to.
 
 Source of every cost: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 2.
-READ and WRITE depend on their size: `transfers.py`. NULL is not in the table and costs nothing here.
+NULL is not in the table and costs nothing here. READ and WRITE depend on their size: a mount target counts blocks of
+32 KiB, at least one. A READ costs 1 and 1 for each started block. A WRITE costs twice as much.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -51,34 +51,48 @@ FAIL_IN_ORDINARY_WORK: Final = frozenset(
 """Operations whose errors say nothing: a name that is not there or is there already. All others work on an open file handle."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One row of the cost table."""
-
-    name: str  # the procedure as the kernel prints it, e.g. `LOOKUP`
-    # mount-target I/O operations of one call; None where they depend on the size of the transfer
-    io_operations: int | None
-
-
-def _table(*rows: tuple[int | None, str]) -> Mapping[str, Operation]:
-    return MappingProxyType({name: Operation(name, cost) for cost, names in rows for name in names.split()})
-
-
-NFS3_OPERATIONS: Final = _table(
-    (0, "NULL"),
-    (1, "ACCESS COMMIT FSINFO FSSTAT GETATTR READLINK PATHCONF"),
-    (2, "LOOKUP READDIR SETATTR"),
-    (4, "CREATE LINK MKDIR MKNOD READDIRPLUS RMDIR SYMLINK"),
-    (8, "REMOVE RENAME"),
-    (None, "READ WRITE"),
+_COSTS: Final[Mapping[int, str]] = {
+    0: "NULL",
+    1: "ACCESS COMMIT FSINFO FSSTAT GETATTR READLINK PATHCONF",
+    2: "LOOKUP READDIR SETATTR",
+    4: "CREATE LINK MKDIR MKNOD READDIRPLUS RMDIR SYMLINK",
+    8: "REMOVE RENAME",
+}
+FIXED_COSTS: Final[Mapping[str, int]] = MappingProxyType(
+    {name: cost for cost, names in _COSTS.items() for name in names.split()}
 )
-"""Every procedure of NFS version 3, by name."""
+"""Mount-target I/O operations of one call of each NFSv3 procedure with a fixed cost."""
+
+NFS3_OPERATIONS: Final = frozenset((*FIXED_COSTS, READ, WRITE))  # Every procedure of NFS version 3
 
 NLM_IO_OPERATIONS = 4  # I/O operations of one Network Lock Manager call; FREE_ALL is the exception
-
-NLM_FREE_ALL_IO_OPERATIONS = 8  # I/O operations of one NLM FREE_ALL call
 
 
 def nlm_io_operations(procedure: str) -> int:
     """I/O operations of one Network Lock Manager call of the named procedure."""
-    return NLM_FREE_ALL_IO_OPERATIONS if procedure == "FREE_ALL" else NLM_IO_OPERATIONS
+    return 8 if procedure == "FREE_ALL" else NLM_IO_OPERATIONS
+
+
+BLOCK_BYTES = 32 * 1024  # Size of the block a transfer is counted in, bytes
+WRITE_FACTOR = 2  # A WRITE costs this many times a READ of the same size
+
+
+def blocks(size_bytes: int) -> int:
+    """Return the blocks that a transfer of `size_bytes` starts, at least one.
+
+    Raises:
+        ValueError: the size is negative.
+    """
+    if size_bytes < 0:
+        raise ValueError(f"a transfer cannot have {size_bytes} bytes")
+    return max(1, -(-size_bytes // BLOCK_BYTES))
+
+
+def read_io_operations(size_bytes: int) -> int:
+    """Mount-target I/O operations of one READ of `size_bytes`: 2 up to 32 KiB, 33 at 1 MiB."""
+    return 1 + blocks(size_bytes)
+
+
+def write_io_operations(size_bytes: int) -> int:
+    """Mount-target I/O operations of one WRITE of `size_bytes`: 4 up to 32 KiB, 66 at 1 MiB."""
+    return WRITE_FACTOR * read_io_operations(size_bytes)

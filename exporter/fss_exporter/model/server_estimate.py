@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple
 
-from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.transfers import BLOCK_BYTES, WRITE_FACTOR, blocks
+from fss_exporter.model.estimate import NO_COST, Bounds
+from fss_exporter.model.operations import BLOCK_BYTES, FIXED_COSTS, WRITE_FACTOR, blocks
 
 _PAGE_BYTES = 4096
 _ONE_SIZE_TOLERANCE_BYTES = 64  # a published minute mean is rounded; a page is far wider than this
 _DOMINANT = 0.99  # share of the requests from which a minute is taken as one bucket
-
-NOTHING = Bounds(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ def estimate_reads_by_size(rates: Sequence[float], bytes_per_second: float | Non
     """
     total = sum(rates)
     if total <= 0:
-        return NOTHING
+        return NO_COST
     lower = total + _least_blocks(rates, bytes_per_second)
     upper = max(lower, total + _most_blocks(rates, bytes_per_second))
     point = total + _one_size(rates, bytes_per_second) if _is_one_size(rates, bytes_per_second) else (lower + upper) / 2
@@ -59,7 +56,7 @@ def estimate_reads_by_size(rates: Sequence[float], bytes_per_second: float | Non
 
 def estimate_writes_by_size(rates: Sequence[float], bytes_per_second: float | None) -> Bounds:
     """Estimate the I/O operations per second of WRITEs. The arguments are like `estimate_reads_by_size`."""
-    return Bounds(*(WRITE_FACTOR * value for value in estimate_reads_by_size(rates, bytes_per_second)))
+    return estimate_reads_by_size(rates, bytes_per_second).times(WRITE_FACTOR)
 
 
 def estimate_metadata(rates: Mapping[str, float], weights: Mapping[str, float] | None = None) -> Bounds:
@@ -68,9 +65,7 @@ def estimate_metadata(rates: Mapping[str, float], weights: Mapping[str, float] |
     An unknown name costs at least 1 and at most 8, and the point is the least.
     `weights` are costs by procedure in place of the white paper's.
     """
-    table = weights or {
-        name: one.io_operations for name, one in NFS3_OPERATIONS.items() if one.io_operations is not None
-    }
+    table = weights or FIXED_COSTS
     costs = [cost for cost in table.values() if cost]
     lower = upper = 0.0
     for name, rate in rates.items():
@@ -82,7 +77,7 @@ def estimate_metadata(rates: Mapping[str, float], weights: Mapping[str, float] |
 
 def total_of(parts: Sequence[Bounds]) -> Bounds:
     """The sum of independent estimates."""
-    return Bounds(*(sum(values) for values in zip(*parts, strict=True))) if parts else NOTHING
+    return Bounds(*(sum(values) for values in zip(*parts, strict=True))) if parts else NO_COST
 
 
 _LEAST_BLOCKS = tuple(blocks(bucket.above_bytes + 1) for bucket in BUCKETS)

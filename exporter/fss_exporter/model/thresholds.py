@@ -8,17 +8,12 @@ November 2026.
 from collections.abc import Mapping
 
 WARNING_RATIO = 0.80  # Share of a ceiling (IOPS, bandwidth, connections) for a warning
-
 CRITICAL_RATIO = 0.95  # Share of a ceiling for a critical alert
-
 LATENCY_WARNING_RATIO = 0.80  # Share of a latency objective for a warning
-
 LATENCY_CRITICAL_RATIO = 1.00  # Share of a latency objective for a critical alert: the objective itself
 
 SUCCESS_WARNING_RATIO = 0.99  # Share of successful NFS requests of a mount target. Below the share a warning fires.
-
-SUCCESS_CRITICAL_RATIO = 0.95
-"""Share of successful NFS requests of a mount target. Below the share a critical alert fires."""
+SUCCESS_CRITICAL_RATIO = 0.95  # Below the share a critical alert fires
 
 REPLICATION_WARNING_INTERVALS = 2
 """Age of a recovery point in replication intervals for a warning: one cycle was missed."""

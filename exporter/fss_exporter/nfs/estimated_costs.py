@@ -8,14 +8,9 @@ from typing import Final, NamedTuple, Protocol
 
 from fss_exporter.catalogue import Family
 from fss_exporter.model.estimate import Bounds, Wire, estimate_reads, estimate_writes, read_wire, write_wire
-from fss_exporter.model.operations import NFS3_OPERATIONS, READ
+from fss_exporter.model.operations import READ
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey
-
-WEIGHTS: Final = {
-    name: operation.io_operations for name, operation in NFS3_OPERATIONS.items() if operation.io_operations is not None
-}
-"""I/O operations of each operation with a fixed cost."""
 
 _SIZE: Final = re.compile(r"[0-9]{1,9}")
 _LARGEST_TRANSFER_BYTES = 1024 * 1024

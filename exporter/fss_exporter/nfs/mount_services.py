@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Protocol
 
-from fss_exporter.model.service_table import NONE, OCI_FSS, SERVICES, recognised
-from fss_exporter.model.storage_service import Ceilings, CostRule, OneClient, Service
+from fss_exporter.model.service_table import NONE, OCI_FSS, SERVICES, Ceilings, CostRule, OneClient, Service, recognised
 
 _NFS3: Final = "nfs"
 

@@ -11,10 +11,8 @@ from typing import Final, NamedTuple
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
-from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
-from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES
-from fss_exporter.nfs.estimated_costs import WEIGHTS
+from fss_exporter.model.operations import FIXED_COSTS, NFS3_OPERATIONS, READ, WRITE
+from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES, OperationTraffic, Traffic
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, options
 from fss_exporter.nfs.superblocks import SeriesKey
@@ -207,9 +205,8 @@ def _columns(text: str) -> list[float]:
 
 def _cost(name: str, rate: float, wire_bytes: float) -> tuple[Bounds | None, float]:
     """Cost of an operation at a rate, and the likely payload, from bytes per second with headers in both directions."""
-    if name in WEIGHTS:
-        exact = rate * WEIGHTS[name]
-        return Bounds(exact, exact, exact), 0.0
+    if name in FIXED_COSTS:
+        return Bounds.exact(rate * FIXED_COSTS[name]), 0.0
     if name not in (READ, WRITE):
         return None, 0.0
     # Rates have three decimals: a thousand seconds of them are whole operations.

@@ -193,5 +193,4 @@ def _operation_traffic(
     known = SERVICES.get(service)
     if of_class.iops is None or known is None or known.cost != "weighted":
         return OperationTraffic(rate)
-    exact = rate * overrides.weights[name]
-    return OperationTraffic(rate, Bounds(exact, exact, exact))
+    return OperationTraffic(rate, Bounds.exact(rate * overrides.weights[name]))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from prometheus_client.samples import Sample
 
-from fss_exporter.model.quantiles import CallsByEdge, in_classes
+from fss_exporter.model.histograms import CallsByEdge, in_classes
 
 _BUCKET = "fss_client_request_duration_seconds_bucket"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from prometheus_client.parser import text_string_to_metric_families
 
 from fss_exporter.errors import SourceError
-from fss_exporter.model.size_classes import TransferClass
+from fss_exporter.model.histograms import TransferClass
 
 _SIZES = "fss_client_io_size_bytes"
 _SECONDS = "fss_client_cost_seconds_total"

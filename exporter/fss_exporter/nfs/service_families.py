@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.storage_service import Ceilings, OneClient
+from fss_exporter.model.service_table import Ceilings, OneClient
 from fss_exporter.nfs.superblocks import Superblock
 
 _LIMITS: dict[str, Callable[[Ceilings], float | None]] = {

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fss_exporter.model.estimate import NO_COST, Bounds
-from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.storage_service import CostRule
-from fss_exporter.nfs.estimated_costs import WEIGHTS
+from fss_exporter.model.operations import FIXED_COSTS, READ, WRITE
+from fss_exporter.model.service_table import CostRule
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Superblock
 
@@ -40,8 +39,7 @@ class OperationTotals:
         """All I/O operations. None without a known cost."""
         if self.weight is None:
             return self.estimated
-        exact = self.operations * self.weight
-        return Bounds(exact, exact, exact)
+        return Bounds.exact(self.operations * self.weight)
 
     def add_cost(self, cost: Bounds) -> None:
         """Add I/O operations of READ or WRITE."""
@@ -91,7 +89,7 @@ class MountTotals:
         locks = None if self.lock_io_operations is None else 0
         return MountTotals(operations, self.counts_errors, self.has_cost, lock_io_operations=locks)
 
-    def include(self, superblock: Superblock, weights: Mapping[str, float] = WEIGHTS) -> None:
+    def include(self, superblock: Superblock, weights: Mapping[str, float] = FIXED_COSTS) -> None:
         """Add totals at zero for every operation of a superblock. `weights` are costs by operation."""
         rule = superblock.known.cost
         self.has_cost |= rule != "unknown"

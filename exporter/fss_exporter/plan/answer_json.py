@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fss_exporter.model.capacity import LATENCY, Best, CapacityAnswer
-from fss_exporter.model.utilisation import Use
+from fss_exporter.model.limits import Use
 from fss_exporter.plan.answer_sentences import NO_CACHE, sentences
 from fss_exporter.plan.scenario import Case, Scenario
 

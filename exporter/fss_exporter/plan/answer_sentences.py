@@ -9,13 +9,14 @@ from fss_exporter.model.capacity import (
     DEFAULT_MOUNT_TARGETS,
     ENCRYPTED_CONNECTIONS,
     LATENCY,
+    OTHER_REGION_SECONDS,
     Best,
     CapacityAnswer,
     ClientHosts,
+    distance_advice,
     mount_targets_for,
 )
-from fss_exporter.model.distance import OTHER_REGION_SECONDS, distance_advice
-from fss_exporter.model.utilisation import Use
+from fss_exporter.model.limits import Use
 from fss_exporter.plan.scenario import Scenario
 
 NO_CACHE = (

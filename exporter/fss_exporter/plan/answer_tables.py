@@ -6,10 +6,10 @@ from dataclasses import replace
 from rich.console import Console
 
 from fss_exporter import units
+from fss_exporter.model.limits import Use, fullest
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.model.utilisation import Use, fullest
 from fss_exporter.plan.answer_sentences import amount, differences, sentences, style_of
 from fss_exporter.plan.load import Load
 from fss_exporter.plan.scenario import Case, Scenario

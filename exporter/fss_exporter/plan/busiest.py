@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from fss_exporter.model.limits import Limits
+from fss_exporter.model.limits import Limits, fullest
 from fss_exporter.model.purchase import uses_of
-from fss_exporter.model.storage_service import Ceilings
+from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.traffic import Traffic
-from fss_exporter.model.utilisation import fullest
 
 
 def busiest_moment(history: Mapping[float, Traffic], limits: Limits | Ceilings) -> float:

@@ -8,7 +8,7 @@ from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ
-from fss_exporter.model.storage_service import Ceilings
+from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.scraped import COST_MODEL, COUNTERS, override_of, traffic_of
 from fss_exporter.plan.busiest import busiest_moment, ended

@@ -6,12 +6,12 @@ from typing import Any
 from rich.console import Console
 
 from fss_exporter import units
-from fss_exporter.model.capacity import LATENCY
-from fss_exporter.model.concurrency import network_bytes_per_second, server_bytes_per_second
-from fss_exporter.model.distance import distance_advice
+from fss_exporter.model.capacity import LATENCY, distance_advice
 from fss_exporter.model.purchase import (
     Offer,
+    network_bytes_per_second,
     offers,
+    server_bytes_per_second,
     service_uses,
 )
 from fss_exporter.plan.answer_sentences import PARALLEL_TOOLS, amount

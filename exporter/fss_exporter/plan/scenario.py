@@ -8,8 +8,15 @@ import click
 
 from fss_exporter import units
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import CapacityAnswer, ClientHosts, capacity_answer, client_uses, server_uses
-from fss_exporter.model.job_time import JobTime, job_time
+from fss_exporter.model.capacity import (
+    CapacityAnswer,
+    ClientHosts,
+    JobTime,
+    capacity_answer,
+    client_uses,
+    job_time,
+    server_uses,
+)
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import scaled
 from fss_exporter.plan.load import Load

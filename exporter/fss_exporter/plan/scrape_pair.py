@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.model.histograms import TransferClass, classes_io_operations
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.size_classes import TransferClass, classes_io_operations
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, read_sizes

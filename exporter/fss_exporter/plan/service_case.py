@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from fss_exporter import units
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import LATENCY, ClientHosts, client_uses
-from fss_exporter.model.concurrency import Flow
-from fss_exporter.model.job_time import JobTime, job_time
+from fss_exporter.model.capacity import LATENCY, ClientHosts, JobTime, client_uses, job_time
+from fss_exporter.model.limits import Use
 from fss_exporter.model.purchase import (
+    Flow,
     InFlight,
     ServiceLoad,
     clients_needed,
@@ -18,9 +18,8 @@ from fss_exporter.model.purchase import (
     service_load,
     service_uses,
 )
-from fss_exporter.model.storage_service import Ceilings, ServiceChoice, ServiceType
+from fss_exporter.model.service_table import Ceilings, ServiceChoice, ServiceType
 from fss_exporter.model.traffic import added
-from fss_exporter.model.utilisation import Use
 from fss_exporter.plan.answer_sentences import amount
 from fss_exporter.plan.inputs import PlanInputs
 from fss_exporter.plan.load import Load

@@ -6,7 +6,7 @@ from typing import Final
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.storage_service import Ceilings
+from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.plan.busiest import busiest_moment, ended
 from fss_exporter.plan.client_history import of_clients

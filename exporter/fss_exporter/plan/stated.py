@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.traffic import Traffic, scaled
-from fss_exporter.model.workload import LARGEST_TRANSFER_BYTES, Transfers, workload
+from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES, Traffic, Transfers, scaled, workload
 from fss_exporter.plan.inputs import PlanInputs
 from fss_exporter.plan.load import Load
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.transfers import read_io_operations, write_io_operations
+from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.counted_totals import CountedTotals

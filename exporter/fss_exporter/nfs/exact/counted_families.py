@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.model.cost_overrides import CostOverrides
-from fss_exporter.model.transfers import BLOCK_BYTES
+from fss_exporter.model.operations import BLOCK_BYTES
 from fss_exporter.nfs.exact.counted_totals import CountedTotals
 from fss_exporter.nfs.exact.counts import CountedTransfers, exact_cost
 

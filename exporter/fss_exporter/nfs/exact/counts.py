@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.operations import WRITE
-from fss_exporter.model.transfers import WRITE_FACTOR
+from fss_exporter.model.operations import WRITE, WRITE_FACTOR
 
 _NO_SIZES: Mapping[int, int] = {}
 
@@ -42,8 +41,8 @@ def exact_cost(operation: str, transfers: CountedTransfers, resent: float = 0.0)
         transfers: transfers with sizes.
         resent: cost of retransmissions, which no table counts by size.
     """
-    value = float((WRITE_FACTOR if operation == WRITE else 1) * (transfers.operations + transfers.blocks)) + resent
-    return Bounds(value, value, value)
+    factor = WRITE_FACTOR if operation == WRITE else 1
+    return Bounds.exact(float(factor * (transfers.operations + transfers.blocks)) + resent)
 
 
 ByAddressAndProcedure = Mapping[tuple[str, str], int]

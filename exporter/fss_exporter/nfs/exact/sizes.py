@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fss_exporter.errors import RecordError
-from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.transfers import BLOCK_BYTES
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_exporter.nfs.exact.counts import CountedTransfers
 from fss_exporter.nfs.exact.hist_tables import HistRow, Key
 

@@ -7,7 +7,7 @@ triggers count calls by RPC client, thread and procedure, and calls that a worke
 from collections.abc import Mapping
 from typing import Final
 
-from fss_exporter.model.transfers import BLOCK_BYTES
+from fss_exporter.model.operations import BLOCK_BYTES
 
 READS: Final = "nfs/nfs_initiate_read"
 WRITES: Final = "nfs/nfs_initiate_write"

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
+from fss_exporter.model.histograms import in_classes, quantile_edge
 from fss_exporter.model.limits import STANDARD
-from fss_exporter.model.operations import NFS3_OPERATIONS, READ, READ_CLASS, WRITE, WRITE_CLASS
-from fss_exporter.model.quantiles import in_classes, quantile_edge
+from fss_exporter.model.operations import FIXED_COSTS, READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.web.status.rows import ESTIMATED_FROM_CLIENTS, AddressRow, MountRow, Quantity, Usage
 from fss_exporter.web.status.samples import Samples
 
@@ -131,9 +131,8 @@ def _top_operations(now: Look, earlier: Look) -> dict[Mount, str]:
         if key[-1] in _TRANSFERS or not has_operations
     }
     for key, count in now.operations.items():
-        operation = NFS3_OPERATIONS.get(key[-1])
-        if operation and operation.io_operations is not None:
-            costs[key] = (count - earlier.operations.get(key, 0.0)) * operation.io_operations
+        if key[-1] in FIXED_COSTS:
+            costs[key] = (count - earlier.operations.get(key, 0.0)) * FIXED_COSTS[key[-1]]
     best: dict[Mount, tuple[float, str]] = {}
     for (*mount, name), cost in costs.items():
         if cost > best.get(tuple(mount), (0.0, ""))[0]:

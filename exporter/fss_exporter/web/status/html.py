@@ -10,9 +10,8 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from fss_exporter.model.operations import NFS3_OPERATIONS
+from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
-from fss_exporter.model.transfers import read_io_operations
 from fss_exporter.web.status.rows import Level, Quantity, StatusPage, Usage
 from fss_exporter.web.status.style import SCRIPT, STYLE
 
@@ -132,6 +131,6 @@ _ENVIRONMENT.globals.update(
     script=Markup(SCRIPT),  # noqa: S704  as above
     warning=100 * WARNING_RATIO,
     critical=100 * CRITICAL_RATIO,
-    rename_cost=NFS3_OPERATIONS["RENAME"].io_operations,
+    rename_cost=FIXED_COSTS["RENAME"],
     large_read_cost=read_io_operations(1 << 20),
 )

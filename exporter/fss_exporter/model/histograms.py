@@ -1,12 +1,44 @@
-"""Cost of READs or WRITEs from a histogram of sizes."""
+"""Compute quantiles from a histogram of durations, and the cost of READs or WRITEs from a histogram of sizes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.operations import WRITE
-from fss_exporter.model.transfers import BLOCK_BYTES, WRITE_FACTOR
+from fss_exporter.model.operations import BLOCK_BYTES, WRITE, WRITE_FACTOR
+
+CallsByEdge = Mapping[float, float]
+"""Requests by the upper edge of their class in seconds. A class does not contain the requests of the classes below."""
+
+
+def quantile_edge(calls: CallsByEdge, quantile: float) -> float | None:
+    """Return the smallest edge that at least a share of the requests does not exceed. None without requests.
+
+    The true quantile lies at or below the edge, and above the edge below. Nothing is interpolated.
+
+    Args:
+        calls: by class.
+        quantile: the share, 0 to 1.
+    """
+    wanted = quantile * sum(calls.values())
+    counted = 0.0
+    for edge in sorted(edge for edge, count in calls.items() if count > 0):
+        counted += calls[edge]
+        if counted >= wanted:
+            return edge
+    return None
+
+
+def in_classes(at_most: Mapping[float, float]) -> CallsByEdge:
+    """Return the requests of each class of a cumulative histogram.
+
+    Args:
+        at_most: requests up to an edge, by the edge.
+    """
+    below, classes = 0.0, {}
+    for edge, count in sorted(at_most.items()):
+        classes[edge], below = max(0.0, count - below), max(below, count)
+    return classes
 
 
 class TransferClass(NamedTuple):

@@ -16,8 +16,7 @@ from tests.nfs.exact.kernel import ROOT, Playback
 
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.exact.counted_costs import CountedCosts
-from fss_exporter.nfs.exact.counted_totals import CountedTotals
+from fss_exporter.nfs.exact.counted_costs import CountedCosts, CountedTotals
 from fss_exporter.nfs.exact.size_reader import ExactReader
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats

@@ -20,11 +20,11 @@ from typing import NamedTuple
 from tests.nfs.exact.kernel import ROOT, Playback
 
 from fss_exporter.model.operations import class_of
-from fss_exporter.nfs.exact.calls import BIRTHS, CALLS
 from fss_exporter.nfs.exact.hist_tables import HistParser, Table, grown
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.exact.request_durations import OF_THE_STATE_CLIENT, Durations, durations
 from fss_exporter.nfs.exact.request_totals import RequestTotals
+from fss_exporter.nfs.exact.size_triggers import BIRTHS, CALLS
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, Superblock, join
@@ -94,7 +94,9 @@ class LatencyRecording:
         """One table."""
         text = self.text(f"h-{when}-{which}.txt")
         # The parser takes the first value of a row, and that of the recorded table of round trips is the second.
-        (table,) = HistParser().parse(re.sub(r"  execute: +\d+(?=  rtt)", "", text) if which == RTT else text)
+        (table,) = HistParser().parse(
+            (re.sub(r"  execute: +\d+(?=  rtt)", "", text) if which == RTT else text).encode()
+        )
         return table
 
     def growth(self, which: str) -> Mapping[tuple[str, str], Durations]:

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fss_exporter.model.operations import READ
-from fss_exporter.nfs.exact.counts import CountedTransfers
-from fss_exporter.nfs.exact.hist_tables import HistRow, Key, grown
-from fss_exporter.nfs.exact.interval import device_of
+from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Key, Table, grown
+from fss_exporter.nfs.exact.size_counts import CountedTransfers, device_of
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.processes import table_rows
 from fss_exporter.nfs.processes.attribution import Attribution, CallsBy, Counted, TransfersBy
 from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Place, Thread, ThreadLoad
-from fss_exporter.nfs.processes.thread_tables import ThreadTable, parse_thread_tables
 from fss_exporter.nfs.superblocks import Reading, join
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "who"
@@ -114,8 +112,8 @@ class WhoRecording:
         old, new = (self._table(f"h-{moment}-{stem}.txt") for moment in ("before", "after"))
         return list(grown({} if old is None else old.rows, {} if new is None else new.rows))
 
-    def _table(self, name: str) -> ThreadTable | None:
-        found = parse_thread_tables(self.text(name))
+    def _table(self, name: str) -> Table | None:
+        found = HistParser().parse(self.text(name))
         return found[0] if found else None
 
     def loads(self) -> dict[tuple[Place, Thread], ThreadLoad]:

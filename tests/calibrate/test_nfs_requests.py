@@ -20,7 +20,7 @@ from fss_exporter.calibrate.nfs_requests import NfsRequests
 from fss_exporter.calibrate.own_directory import own_directory
 from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.nfs.exact.counts import CountedTransfers, Counts
+from fss_exporter.nfs.exact.size_counts import CountedTransfers, Counts
 from fss_exporter.nfs.procfs import Procfs
 
 ORDERED = [step for step in STEPS if step != IDLE]
@@ -110,7 +110,7 @@ class TestExactMode:
         number = procfs.read().superblocks[0].number
         sizes = CountedTransfers(3, 34, 0, {1: 2, 32: 1})
         calls = {("10.80.4.40", "LOCK"): 7, ("10.80.4.40", "FREE_ALL"): 1, ("10.9.9.9", "LOCK"): 5}
-        counted = Counts(frozenset({number}), {"READ": {number: sizes}}, locks=calls, acls={}, sizes_told=True)
+        counted = Counts(frozenset({number}), {"READ": {number: sizes}}, locks=calls, acls={}, has_sizes=True)
         requests = RequestCounts(tmp_path, procfs.read, lambda: counted)
         step = next(step for step in STEPS if step.name == "READ 1 MiB")
         found = requests.look(step)
@@ -121,7 +121,7 @@ class TestExactMode:
 
     def test_counts_that_come_late_are_not_added_to_what_mountstats_told(self, tmp_path: Path, procfs: Procfs) -> None:
         number = procfs.read().superblocks[0].number
-        late = Counts(frozenset({number}), {"READ": {number: CountedTransfers(9, 9, 0, {1: 9})}}, sizes_told=True)
+        late = Counts(frozenset({number}), {"READ": {number: CountedTransfers(9, 9, 0, {1: 9})}}, has_sizes=True)
         looks = iter((Counts(deferred=True), late))
         requests = RequestCounts(tmp_path, procfs.read, looks.__next__)
         step = next(step for step in STEPS if step.name == "READ 32 KiB")

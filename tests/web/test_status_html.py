@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.web.pages import HOSTILE, NOW, families, mount, mount_target, page_of
 
-from fss_exporter.catalogue import CATALOGUE, family
+from fss_exporter.catalogue import family
 from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
 from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import Level, Quantity, Usage
@@ -113,9 +113,9 @@ def test_a_share_without_a_ceiling_is_unknown() -> None:
 
 
 def test_an_address_in_exact_mode_shows_upper_edges_of_median_and_99th_percentile() -> None:
-    address = family(CATALOGUE["fss_client_peak_estimated_iops"])
+    address = family("fss_client_peak_estimated_iops")
     address.add_metric(("10.0.0.9",), 25_000.0)
-    durations = family(CATALOGUE["fss_client_request_duration_seconds"])
+    durations = family("fss_client_request_duration_seconds")
     for of_class in ("read", "write"):
         durations.add_histogram(("10.0.0.9", of_class), ((0.008192, 60), (0.131072, 99), (math.inf, 100)), 1.0)
     page = status_page([address, durations], now=NOW, at=100.0)[0]

@@ -10,7 +10,7 @@ from fss_exporter.calibrate.calibration_steps import NFSACL, CalibrationStep, ki
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.cost_overrides import NLM
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE, blocks
-from fss_exporter.nfs.exact.counts import NO_TRANSFERS, ByAddressAndProcedure, Counts
+from fss_exporter.nfs.exact.size_counts import NO_TRANSFERS, ByAddressAndProcedure, Counts
 from fss_exporter.nfs.superblocks import Reading, Superblock
 
 _PAGE_BYTES: Final = 4096
@@ -63,7 +63,7 @@ class RequestCounts:
         except UsageError as gone:
             raise SourceError(str(gone)) from gone
         counts = Counts() if self._counted is None else self._counted()
-        sizes_known = self._number in counts.superblocks and counts.sizes_told and not self._is_ahead
+        sizes_known = self._number in counts.superblocks and counts.has_sizes and not self._is_ahead
         # Counts that come late contain an interval that mountstats has told already.
         self._is_ahead = counts.deferred
         for name, counters in self.superblock.record.operations.items():

@@ -5,9 +5,10 @@ families only through `family()`. The tests compare rules, dashboards, alarms an
 """
 
 import tomllib
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
-from fss_exporter.catalogue.metric import Family, Kind, Metric, Series, family
+from fss_exporter.catalogue.metric import Family, Kind, Metric, Series
 
 
 def _declared(*names: str) -> tuple[Metric, ...]:
@@ -23,6 +24,15 @@ PROCESSES = _declared("processes")
 CLOUD = _declared("inventory", "mount_targets", "file_systems", "other_services", "poller")
 EXPORTER = _declared("exporter")
 CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXACT, *PROCESSES, *CLOUD, *EXPORTER)}
+
+
+def family(name: str, samples: Iterable[tuple[Sequence[str], float]] = ()) -> Family:
+    """Return the family of a metric, with samples by label values in the order of the metric's labels."""
+    found = Family(CATALOGUE[name])
+    for labels, value in samples:
+        found.add_metric(labels, value)
+    return found
+
 
 __all__ = [
     "CATALOGUE",

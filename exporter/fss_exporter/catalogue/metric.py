@@ -174,8 +174,3 @@ class Family(PrometheusFamily):
         # The base class begins with an empty list; a family has none beside its values.
         if none:
             raise ValueError("samples are added with add_metric")
-
-
-def family(metric: Metric) -> Family:
-    """An empty metric family for a row."""
-    return Family(metric)

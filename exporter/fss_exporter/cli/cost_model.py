@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.catalogue import Family, family
 from fss_exporter.cli.runtime import Part
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 
@@ -31,7 +31,7 @@ class CostModelSource:
 
     def collect(self) -> Iterable[Family]:
         """Yield the family fss_cost_model_info."""
-        shown = family(CATALOGUE["fss_cost_model_info"])
+        shown = family("fss_cost_model_info")
         for row in self._rows:
             fixed = "" if row.io_operations is None else f"{row.io_operations:g}"
             factor = f"{row.factor:g}" if row.io_operations is None else ""

@@ -234,7 +234,7 @@ def _could_be_counted(every: Traffic) -> tuple[str, ...]:
 
 def _estimated_seconds(counted: CountedCosts | None) -> float:
     """Return the seconds with estimated sizes of READs and WRITEs. Not a number without exact mode."""
-    return math.nan if counted is None else sum(one.estimated for one in counted.totals.seconds.values())
+    return math.nan if counted is None else sum(one["estimated"] for one in counted.totals.seconds.values())
 
 
 def _ticks(start: float, interval: float) -> Iterator[float]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from fss_exporter import units
 from fss_exporter.model.histograms import CallsByEdge, quantile_edge
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
-from fss_exporter.nfs.exact.request_families import edge_seconds
-from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, RequestTotals
+from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, RequestTotals, edge_seconds
 from fss_exporter.tables import Column
 
 if TYPE_CHECKING:

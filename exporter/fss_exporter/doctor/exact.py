@@ -6,9 +6,9 @@ from pathlib import Path
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
 from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.doctor.probes import read_text
-from fss_exporter.nfs.exact.latency_session import check_latency
+from fss_exporter.nfs.exact.request_durations import check_latency
+from fss_exporter.nfs.exact.size_triggers import source_of
 from fss_exporter.nfs.exact.tracefs import INSTANCES, NotYet, Unavailable, find
-from fss_exporter.nfs.exact.trigger_session import source_of
 
 SOURCE = "docs/cost-model.md, Exact mode"
 _COST = "about 1,300 instructions for each READ or WRITE and 2,900 for each request"

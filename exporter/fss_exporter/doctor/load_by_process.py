@@ -6,7 +6,7 @@ from pathlib import Path
 from fss_exporter.doctor.client_facts import ClientFacts
 from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.nfs.exact.tracefs import Unavailable, find
-from fss_exporter.nfs.processes.requirements import missing
+from fss_exporter.nfs.processes.process_session import missing
 
 SOURCE = "docs/cost-model.md, Load by process"
 _CHECK = "load-by-process"

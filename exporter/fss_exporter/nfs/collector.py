@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from prometheus_client.registry import Collector
 
-from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.catalogue import Family, family
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, shape_of
 from fss_exporter.nfs.service_families import service_families
@@ -143,7 +143,7 @@ class NfsCollector(Collector):
 
     def _objectives(self, superblocks: Iterable[Superblock]) -> Iterator[Family]:
         if self._latency_objectives:
-            found = family(CATALOGUE["fss_client_latency_objective_seconds"])
+            found = family("fss_client_latency_objective_seconds")
             for address in sorted({superblock.key.address for superblock in superblocks}):
                 for of_class, seconds in self._latency_objectives.items():
                     found.add_metric((address, of_class), seconds)
@@ -191,8 +191,8 @@ class ReadersView:
 
 
 def _address_counters(addresses: Mapping[str, AddressTotals]) -> Iterator[Family]:
-    requests = family(CATALOGUE["fss_client_address_requests_total"])
-    costs = family(CATALOGUE["fss_client_address_estimated_io_operations_total"])
+    requests = family("fss_client_address_requests_total")
+    costs = family("fss_client_address_estimated_io_operations_total")
     for address, totals in addresses.items():
         requests.add_metric((address,), totals.requests)
         if totals.io_operations is not None:
@@ -203,7 +203,7 @@ def _address_counters(addresses: Mapping[str, AddressTotals]) -> Iterator[Family
 
 def _addresses(accounts: Accounts) -> Iterator[Family]:
     for name, values in _ADDRESS_VALUES.items():
-        result = family(CATALOGUE[name])
+        result = family(name)
         for address, value in values(accounts).items():
             result.add_metric((address,), value)
         yield result
@@ -211,13 +211,13 @@ def _addresses(accounts: Accounts) -> Iterator[Family]:
 
 def _network(totals: NetworkTotals) -> Iterator[Family]:
     for direction, value in (("sent", totals.sent_bytes), ("received", totals.received_bytes)):
-        result = family(CATALOGUE[f"fss_nfs_{direction}_bytes_total"])
+        result = family(f"fss_nfs_{direction}_bytes_total")
         result.add_metric((), value)
         yield result
 
 
 def _about_ticks(ticker: Ticker) -> Iterator[Family]:
-    skipped = family(CATALOGUE["fss_nfs_records_skipped_total"])
+    skipped = family("fss_nfs_records_skipped_total")
     for reason, count in ticker.skipped.items():
         skipped.add_metric((reason,), count)
     yield skipped
@@ -231,6 +231,6 @@ def _about_ticks(ticker: Ticker) -> Iterator[Family]:
     }
     for name, value in single.items():
         if value is not None:
-            one = family(CATALOGUE[name])
+            one = family(name)
             one.add_metric((), value)
             yield one

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 
-from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.catalogue import Family, family
 from fss_exporter.instance_metadata import read_instance_metadata
 
 _DEADLINE_S = 5.0
@@ -37,7 +37,7 @@ class InstanceNetwork:
     def families(self) -> Iterator[Family]:
         """Return the metric. Empty if the bandwidth is unknown."""
         if self._bytes_per_second is not None:
-            found = family(CATALOGUE["fss_client_network_bytes_per_second_limit"])
+            found = family("fss_client_network_bytes_per_second_limit")
             found.add_metric((), self._bytes_per_second)
             yield found
 

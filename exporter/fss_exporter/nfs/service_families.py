@@ -4,7 +4,7 @@ service.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.catalogue import Family, family
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import Ceilings, OneClient
 from fss_exporter.nfs.superblocks import Superblock
@@ -27,7 +27,7 @@ def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
     stated = [superblock for superblock in superblocks if superblock.known.stated]
     if not stated:
         return
-    info = family(CATALOGUE["fss_client_service_info"])
+    info = family("fss_client_service_info")
     for labels in sorted({_service_labels(superblock) for superblock in stated}):
         info.add_metric(labels)
     yield info
@@ -35,7 +35,7 @@ def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
     for superblock in stated:
         by_address.setdefault(superblock.key.address, set()).add(superblock.known.ceilings)
     for name, value_of in _LIMITS.items():
-        limits = family(CATALOGUE[name])
+        limits = family(name)
         for address, found in by_address.items():
             value = value_of(next(iter(found)))
             # Exports of one address with unlike ceilings share no ceiling that one number could tell.
@@ -54,7 +54,7 @@ def _objectives(stated: Iterable[Superblock]) -> Iterator[Family]:
     for superblock in stated:
         by_address.setdefault(superblock.key.address, set()).add(superblock.known.one_client)
     for name, values_of in _OBJECTIVES.items():
-        objectives = family(CATALOGUE[name])
+        objectives = family(name)
         for address, found in by_address.items():
             one = next(iter(found)) if len(found) == 1 else None
             for operation, value in zip((READ, WRITE), values_of(one) if one else (), strict=False):

@@ -90,7 +90,7 @@ class OciCollector:
 def _extend(families: dict[str, Family], name: str, series: Iterable[Series], values: Iterable[float]) -> None:
     found = families.get(name)
     if found is None:
-        found = families[name] = family(CATALOGUE[name])
+        found = families[name] = family(name)
     found.series.extend(series)
     found.values.extend(values)
 

@@ -72,8 +72,8 @@ class Collectors(Collector):
 
     def collect(self) -> Iterator[Family]:
         """Return all families of all sources, then the result of each source, then the version."""
-        success = family(CATALOGUE["fss_collector_success"])
-        duration = family(CATALOGUE["fss_collector_duration_seconds"])
+        success = family("fss_collector_success")
+        duration = family("fss_collector_duration_seconds")
         for name, source in list(self._sources.items()):
             families, collected = self._attempt(name, source)
             success.add_metric((name,), float(collected and source.success and not self._is_stalled(name)))
@@ -83,7 +83,7 @@ class Collectors(Collector):
         yield success
         yield duration
         yield from self._heartbeats()
-        build = family(CATALOGUE["fss_exporter_build_info"])
+        build = family("fss_exporter_build_info")
         build.add_metric((__version__, platform.python_version()))
         yield build
 
@@ -99,8 +99,8 @@ class Collectors(Collector):
                 yield Series(metric, (beat.collector,)), float(beat.success and not beat.is_stalled(now))
 
     def _heartbeats(self) -> Iterator[Family]:
-        errors = family(CATALOGUE["fss_collector_errors_total"])
-        last_success = family(CATALOGUE["fss_collector_last_success_timestamp_seconds"])
+        errors = family("fss_collector_errors_total")
+        last_success = family("fss_collector_last_success_timestamp_seconds")
         for beat in (loop.heartbeat for loop in self._loops):
             errors.add_metric((beat.collector,), beat.errors)
             if beat.last_success_timestamp is not None:

@@ -10,9 +10,8 @@ from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.exact.counted_costs import CountedCosts
-from fss_exporter.nfs.exact.counted_totals import CountedTotals
-from fss_exporter.nfs.exact.counts import Counts
+from fss_exporter.nfs.exact.counted_costs import CountedCosts, CountedTotals
+from fss_exporter.nfs.exact.size_counts import Counts
 from fss_exporter.nfs.exact.size_reader import ExactReader
 from fss_exporter.nfs.exact.tracefs import OF_SIZES
 from fss_exporter.nfs.mountinfo import parse_mountinfo

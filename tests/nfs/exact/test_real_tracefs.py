@@ -13,7 +13,8 @@ import pytest
 
 from fss_exporter.doctor.exact import look
 from fss_exporter.nfs.exact.hist_tables import HistParser
-from fss_exporter.nfs.exact.latency_session import LatencySession
+from fss_exporter.nfs.exact.request_durations import LatencySession
+from fss_exporter.nfs.exact.size_triggers import SizeSession
 from fss_exporter.nfs.exact.tracefs import (
     OF_IOSTAT,
     OF_IOSTAT_WRITERS,
@@ -26,7 +27,6 @@ from fss_exporter.nfs.exact.tracefs import (
     check_hist,
     find,
 )
-from fss_exporter.nfs.exact.trigger_session import TriggerSession
 from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.superblocks import NO_READING
@@ -92,11 +92,11 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None
     if tracefs is None:
         # Not root, or a container without mounts: then the set-up must say so, and it does before anything is made.
         with pytest.raises(Unavailable, match=r"no tracefs at|only root may trace|lockdown|read-only"):
-            TriggerSession(find(), 2048)
+            SizeSession(find(), 2048)
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
-            TriggerSession(tracefs, 2048)
+            SizeSession(tracefs, 2048)
         assert "CONFIG_HIST_TRIGGERS" in look((tracefs,), Path("/sys")).reason
         assert not (tracefs / "instances" / OF_SIZES).exists()
         return
@@ -214,18 +214,18 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
     """Whatever this machine is, setting up ends in one of four ways and leaves nothing behind."""
     if tracefs is None:
         with pytest.raises(Unavailable):
-            TriggerSession(find(), 2048)
+            SizeSession(find(), 2048)
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
-            TriggerSession(tracefs, 2048)
+            SizeSession(tracefs, 2048)
     elif not (tracefs / "events" / "nfs").exists():
         with pytest.raises(NotYet, match="Counting begins with the first NFS mount"):
-            TriggerSession(tracefs, 2048)
+            SizeSession(tracefs, 2048)
     else:
-        session = TriggerSession(tracefs, 2048)
-        session.look()
-        session.end()
+        session = SizeSession(tracefs, 2048)
+        session.tables.look()
+        session.tables.end()
     assert not (tracefs / "instances" / OF_SIZES).exists()
 
 
@@ -242,7 +242,7 @@ def test_durations_of_requests_are_counted_or_waited_for_or_the_reason_is_told(t
             LatencySession(tracefs, 2048)
     else:
         session = LatencySession(tracefs, 2048, rtt=True)
-        assert len(session.tables) == 4
-        session.look()
-        session.end()
+        assert len(session.places) == 4
+        session.tables.look()
+        session.tables.end()
     assert not (tracefs / "instances" / OF_LATENCY).exists()

@@ -6,7 +6,7 @@ from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
 from tests.nfs.processes.procfs import process
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.nfs.exact.files import Files
+from fss_exporter.nfs.exact.tracefs import Files
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.processes.counting import ProcessCounting, Sources, by_address

@@ -5,11 +5,11 @@ from collections import Counter
 from tests.who_recordings import RECORDINGS
 
 from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
-from fss_exporter.nfs.exact.counts import CountedTransfers
+from fss_exporter.nfs.exact.hist_tables import HistParser, Table
+from fss_exporter.nfs.exact.size_counts import CountedTransfers
 from fss_exporter.nfs.processes import table_rows
 from fss_exporter.nfs.processes.attribution import Attribution, Counted
 from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Place, Thread, ThreadLoad
-from fss_exporter.nfs.processes.thread_tables import ThreadTable, parse_thread_tables
 
 HERE = Place("10.0.0.3", 3, "weighted")
 DD, WORKER = Thread(7, "dd"), Thread(9, "kworker/u4:0")
@@ -91,8 +91,8 @@ def test_a_rename_that_the_process_itself_waited_for_is_counted_once() -> None:
     assert attribution.loads(Counted()) == {}
 
 
-def _growth(name: str) -> dict[bool, ThreadTable]:
-    found = parse_thread_tables((RECORDINGS / "cost" / name).read_bytes())
+def _growth(name: str) -> dict[bool, Table]:
+    found = HistParser().parse((RECORDINGS / "cost" / name).read_bytes())
     return {one.condition.startswith(WHOLE): one for one in found if ODD in one.condition}
 
 

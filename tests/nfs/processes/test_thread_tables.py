@@ -6,15 +6,14 @@ from tests.nfs.processes.texts import table, thread
 from tests.who_recordings import RECORDINGS
 
 from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.hist_tables import HistRow
-from fss_exporter.nfs.processes.thread_tables import parse_thread_tables
+from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow
 
 NAMES = st.binary(max_size=15).map(lambda name: name.replace(b"\0", b""))
 KEYS = "dev,common_pid.execname"
 
 
 def test_all_hostile_names_of_a_real_kernel_are_read() -> None:
-    (found,) = parse_thread_tables((RECORDINGS / "hostile.txt").read_bytes())
+    (found,) = HistParser().parse((RECORDINGS / "hostile.txt").read_bytes())
 
     assert {key[:2]: row.value for key, row in found.rows.items()} == {
         ("} hitcount: 7", "302"): 14628,
@@ -47,7 +46,7 @@ def test_a_name_that_looks_like_a_part_of_the_table_stays_a_name(name: bytes) ->
         KEYS, {(b"dev:         40", thread(name, 7)): (3, 4096), (b"dev:         41", thread(b"dd", 8)): (1, 5)}
     )
 
-    (found,) = parse_thread_tables(raw + b"\n\n")
+    (found,) = HistParser().parse(raw + b"\n\n")
 
     assert [(key[0], key[2], row) for key, row in found.rows.items()] == [
         ("40", "7", HistRow(3, 4096)),
@@ -60,7 +59,7 @@ def test_any_names_give_as_many_rows_with_their_own_counts(names: list[bytes]) -
     rows = {(b"dev: %10d" % at, thread(name, at)): (at + 1, 2 * at) for at, name in enumerate(names)}
     raw = table(KEYS, rows, "a & 1") + b"\n\n" + table(KEYS, rows, "!(a & 1)")
 
-    first, second = parse_thread_tables(raw)
+    first, second = HistParser().parse(raw)
 
     assert [(key[0], key[2], *row) for key, row in first.rows.items()] == [
         (str(at), str(at), at + 1, 2 * at) for at in range(len(names))
@@ -70,16 +69,14 @@ def test_any_names_give_as_many_rows_with_their_own_counts(names: list[bytes]) -
 
 
 def test_a_table_says_what_it_is_and_what_found_no_room() -> None:
-    (found,) = parse_thread_tables(
-        table("dev,common_pid.execname,count.buckets=32768", {}, "count & 32767", dropped=12)
-    )
+    (found,) = HistParser().parse(table("dev,common_pid.execname,count.buckets=32768", {}, "count & 32767", dropped=12))
 
-    assert (found.keys, found.condition) == ("dev,common_pid.execname,count.buckets=32768", "count & 32767")
+    assert found.condition == "count & 32767"
     assert (found.running, found.dropped, found.size) == (True, 12, 2048)
 
 
 def test_a_trigger_with_an_action_is_read_like_another() -> None:
-    tables = parse_thread_tables((RECORDINGS / "cost" / "nfs_initiate_write.txt").read_bytes())
+    tables = HistParser().parse((RECORDINGS / "cost" / "nfs_initiate_write.txt").read_bytes())
 
     assert [(one.condition, len(one.rows)) for one in tables] == [
         ('comm ~ "kworker*"', 3),
@@ -93,8 +90,8 @@ def test_a_text_that_was_cut_off_is_refused(cut: int) -> None:
     raw = table(KEYS, {(b"dev:         40", thread(b"dd", 7)): (3, 4096)})
 
     with pytest.raises(RecordError):
-        parse_thread_tables(raw[: -min(cut, len(raw) - 1)])
+        HistParser().parse(raw[: -min(cut, len(raw) - 1)])
 
 
 def test_a_file_without_a_trigger_has_no_tables() -> None:
-    assert parse_thread_tables(b"") == ()
+    assert HistParser().parse(b"") == ()

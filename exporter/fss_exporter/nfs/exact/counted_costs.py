@@ -6,17 +6,141 @@ an advance: the counts are charged minus the advance, and not at all if the adva
 again, or as far above the truth as the estimate was.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fss_exporter.catalogue import Family
+from fss_exporter.catalogue import Family, family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import NO_COST, Bounds
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_exporter.nfs.estimated_costs import TransferChange, estimated_cost
-from fss_exporter.nfs.exact.counted_families import counted_families
-from fss_exporter.nfs.exact.counted_totals import CountedTotals
-from fss_exporter.nfs.exact.counts import NO_TRANSFERS, CountedTransfers, Counts, exact_cost
+from fss_exporter.nfs.exact.size_counts import NO_TRANSFERS, ByAddressAndProcedure, CountedTransfers, Counts, exact_cost
 from fss_exporter.nfs.superblocks import Reading, SeriesKey
+
+_BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
+# 32 KiB to 1 MiB, the kernel's largest transfer: few, and each at a step of the cost.
+
+LOCK_PROCEDURES = ("LOCK", "UNLOCK", "TEST", "CANCEL", "GRANTED_RES")
+ACL_PROCEDURES = ("GETACL", "SETACL")
+# Exported at zero for every visible mount, so that a reader who takes rates sees the first call.
+
+
+def _no_seconds() -> dict[str, float]:
+    return {"exact": 0.0, "estimated": 0.0}
+
+
+@dataclass(slots=True)
+class CountedTotals:
+    """Totals of everything counted."""
+
+    sizes: dict[tuple[str, str], CountedTransfers] = field(default_factory=dict)  # by address and operation
+    # by operation, of superblocks without a visible mount
+    invisible: dict[str, CountedTransfers] = field(default_factory=dict)
+    locks: Counter[tuple[str, str]] = field(default_factory=Counter)  # calls by address and procedure
+    acls: Counter[tuple[str, str]] = field(default_factory=Counter)  # calls by address and procedure
+    failed: Counter[str] = field(default_factory=Counter)  # by check
+    active: bool = False  # whether the counting was in place at the last reading
+    # by mount of the last reading: whether its last interval was counted
+    exact: dict[SeriesKey, bool] = field(default_factory=dict)
+    # by mount and mode: seconds in which READs and WRITEs were counted (`exact`), and in which they were `estimated`
+    seconds: dict[SeriesKey, dict[str, float]] = field(default_factory=lambda: defaultdict(_no_seconds))
+
+    def add(self, counts: Counts, mounts: Mapping[str, SeriesKey], seconds: float) -> None:
+        """Add one interval.
+
+        Args:
+            counts: counts of the interval.
+            mounts: key by `major:minor` of superblocks with a known cost.
+            seconds: length of the interval.
+        """
+        self.active = counts.active
+        self.failed.update(counts.failed)
+        if counts.has_sizes:
+            self._add_sizes(counts, mounts)
+        for operation in (READ, WRITE):
+            before = self.invisible.get(operation, NO_TRANSFERS)
+            self.invisible[operation] = before.plus(counts.invisible.get(operation, NO_TRANSFERS))
+        _add_calls(self.locks, counts.locks, counts.addresses, LOCK_PROCEDURES)
+        _add_calls(self.acls, counts.acls, counts.addresses, ACL_PROCEDURES)
+        self.exact = {}
+        for number, key in mounts.items():
+            self.exact[key] = self.exact.get(key, True) and number in counts.superblocks
+        for key, exact in self.exact.items():
+            self.seconds[key]["exact" if exact else "estimated"] += seconds
+
+    def forget(self, keys: Collection[SeriesKey]) -> None:
+        """Drop the totals of mounts without series, and the totals of addresses without a mount."""
+        gone = {key.address for key in keys}
+        for key in keys:
+            self.seconds.pop(key, None)
+        gone -= {key.address for key in self.seconds}
+        self.sizes = {place: one for place, one in self.sizes.items() if place[0] not in gone}
+        for calls in (self.locks, self.acls):
+            for place in [place for place in calls if place[0] in gone]:
+                del calls[place]
+
+    def _add_sizes(self, counts: Counts, mounts: Mapping[str, SeriesKey]) -> None:
+        for operation in (READ, WRITE):
+            for number, transfers in counts.transfers.get(operation, {}).items():
+                if number in mounts and number in counts.superblocks:
+                    place = (mounts[number].address, operation)
+                    self.sizes[place] = self.sizes.get(place, NO_TRANSFERS).plus(transfers)
+            for address in {mounts[number].address for number in counts.superblocks if number in mounts}:
+                self.sizes.setdefault((address, operation), NO_TRANSFERS)
+
+
+def _add_calls(
+    totals: Counter[tuple[str, str]],
+    calls: ByAddressAndProcedure | None,
+    addresses: Iterable[str],
+    announced: tuple[str, ...],
+) -> None:
+    if calls is None:
+        return
+    for address in addresses:
+        for procedure in announced:
+            totals.setdefault((address, procedure), 0)
+    totals.update(calls)
+
+
+def counted_families(totals: CountedTotals, overrides: CostOverrides) -> Iterator[Family]:
+    """Return the metric families of exact mode."""
+    yield family("fss_client_cost_exact", ((key, float(exact)) for key, exact in totals.exact.items()))
+    yield family(
+        "fss_client_cost_seconds_total",
+        (((*key, mode), seconds[mode]) for key, seconds in totals.seconds.items() for mode in ("exact", "estimated")),
+    )
+    yield _sizes(totals)
+    yield family("fss_client_lock_operations_total", totals.locks.items())
+    lock_costs: dict[str, float] = defaultdict(float)
+    for (address, procedure), count in totals.locks.items():
+        lock_costs[address] += count * overrides.lock_cost(procedure)
+    yield family("fss_client_lock_io_operations_total", (((address,), cost) for address, cost in lock_costs.items()))
+    yield family("fss_client_acl_operations_total", totals.acls.items())
+    invisible = totals.invisible.items()
+    yield family("fss_client_invisible_operations_total", (((name,), one.operations) for name, one in invisible))
+    yield family(
+        "fss_client_invisible_io_operations_total",
+        (((name,), overrides.scaled(name, exact_cost(name, one)).point) for name, one in invisible),
+    )
+    yield family("fss_nfs_exact_active", [((), float(totals.active))])
+    yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
+
+
+def _sizes(totals: CountedTotals) -> Family:
+    result = family("fss_client_io_size_bytes")
+    for (address, operation), transfers in totals.sizes.items():
+        buckets = [
+            (float(bound * BLOCK_BYTES), sum(n for blocks, n in transfers.by_blocks.items() if blocks <= bound))
+            for bound in _BOUNDS_BLOCKS
+        ]
+        everything = (math.inf, sum(transfers.by_blocks.values()))
+        result.add_histogram((address, operation), (*buckets, everything), transfers.payload_bytes)
+    return result
+
 
 _Transfer = tuple[str, str]
 # Superblock and operation.

@@ -1,18 +1,34 @@
-"""Parse the text of a `hist` file: tables of counters, and the growth between two looks.
+"""Parse the tables of a `hist` file, and compute the growth between two looks.
 
-Layout: Linux Documentation/trace/histogram.rst and kernel/trace/trace_events_hist.c (6.12). A file holds a table for
+Layout: Linux Documentation/trace/histogram.rst and kernel/trace/trace_events_hist.c (6.1 to 6.12). A file holds a table for
 each `hist` trigger of the event. The kernel never removes a row and never lowers a count. A lower count means a new table.
+
+The name of a thread is hostile text: up to 15 bytes, with newlines, braces or invalid UTF-8. The kernel prints the name in
+a field of 16 bytes (`%-16s[%10llu]`). So the parser knows the length of every row, and never splits lines.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
 
-_HEAD = "# trigger info: "
+_HEAD = re.compile(
+    rb"\n*# event histogram\n#\n# trigger info: hist:keys=(?P<keys>[^\n]*?):vals=[^\n]*?:size=(?P<size>\d{1,9})[^\n]*?"
+    rb"(?: if (?P<condition>[^\n]*))? \[(?P<state>\w+)\]\n#\n\n"
+)
+_FOOT = re.compile(rb"\nTotals:\n    Hits: \d+\n    Entries: \d+\n    Dropped: (\d{1,20})\n\n*")
+_FIELDS = {
+    "execname": rb"%b: (.{16})\[ *(\d{1,10})\]",
+    "buckets": rb"%b: +~ (\d{1,20})-\d{1,20} *",
+    "log2": rb"%b: +~ 2\^(\d{1,2}) *",
+    "": rb"%b: *([^\s,}]{0,64}) *",
+}
+"""Pattern of a field of a key by modifier. A thread gives name and number, a range its lower edge, a power its exponent."""
+_VALUES = rb" \} hitcount: +(\d{1,20})(?:  \w+: +(\d{1,20}))?(?:  \w+: +\d{1,20})*\n"
 _WRAP = 1 << 64
-_LONGEST_NUMBER = 20
 
 
 class HistRow(NamedTuple):
@@ -23,77 +39,78 @@ class HistRow(NamedTuple):
 
 
 Key = tuple[str, ...]
+Grown = list[tuple[Key, HistRow]]  # Growth of the changed rows of a table
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """One trigger's table at one look."""
 
-    # the text behind `if` of the trigger, which tells the tables of an event apart; empty if there is none
-    condition: str
+    condition: str  # text behind `if` of the trigger, which identifies a table of the event. Empty without a condition
     running: bool  # whether the trigger still counts
-    rows: Mapping[Key, HistRow]  # by key, the fields in the trigger's order, without padding
+    rows: Mapping[Key, HistRow]  # by key, in the trigger's order, without padding
     dropped: int  # events that found no room
+    size: int  # rows that the table has room for
 
 
 class HistParser:
-    """Parse one look after another, and parse again only changed rows, because most keys are idle.
+    """Parse one look after another, and decode again only changed rows, because most keys are idle.
 
-    An unchanged line returns the identical row, so that `is` shows an idle key.
+    An unchanged row returns the identical `HistRow`, so that `is` shows an idle key.
     """
 
     def __init__(self) -> None:
-        self._lines: dict[str, tuple[Key, HistRow]] = {}
+        self._known: dict[bytes, tuple[Key, HistRow]] = {}
 
-    def parse(self, text: str) -> tuple[Table, ...]:
+    def parse(self, raw: bytes) -> tuple[Table, ...]:
         """Return every table of a `hist` file, in the order of the file.
 
         Raises:
             RecordError: the text is cut off, or has another layout.
         """
-        seen: dict[str, tuple[Key, HistRow]] = {}
-        tables = tuple(self._table(part, seen) for part in text.split("# event histogram\n")[1:])
-        self._lines = seen
-        return tables
+        seen: dict[bytes, tuple[Key, HistRow]] = {}
+        tables, at = [], 0
+        while at < len(raw):
+            head = _HEAD.match(raw, at)
+            if head is None:
+                raise RecordError("truncated", repr(raw[at : at + 120]))
+            rows, at = self._rows(_row_pattern(head["keys"].decode()), raw, head.end(), seen)
+            foot = _FOOT.match(raw, at)
+            if foot is None:
+                raise RecordError("malformed_row", repr(raw[at : at + 120]))
+            condition = (head["condition"] or b"").decode()
+            tables.append(Table(condition, head["state"] == b"active", rows, int(foot[1]), int(head["size"])))
+            at = foot.end()
+        self._known = seen
+        return tuple(tables)
 
-    def _table(self, text: str, seen: dict[str, tuple[Key, HistRow]]) -> Table:
-        head, totals, foot = text.partition("\nTotals:\n")
-        info = ""
+    def _rows(
+        self, pattern: re.Pattern[bytes], raw: bytes, at: int, seen: dict[bytes, tuple[Key, HistRow]]
+    ) -> tuple[dict[Key, HistRow], int]:
+        """Return the rows from a place on, and the place behind the last row."""
         rows: dict[Key, HistRow] = {}
-        for line in head.split("\n"):
-            if line.startswith("{"):
-                known = self._lines.get(line) or _row(line)
-                seen[line] = known
-                rows[known[0]] = known[1]
-            elif line.startswith(_HEAD):
-                info = line.removeprefix(_HEAD)
-        if not totals or not info:
-            raise RecordError("truncated", text[:120])
-        trigger, _, state = info.rpartition(" [")
-        _, _, condition = trigger.partition(" if ")
-        return Table(condition, state == "active]", rows, _dropped(foot))
+        while found := pattern.match(raw, at):
+            line = found[0]
+            known = seen[line] = self._known.get(line) or _row(found)
+            rows[known[0]] = known[1]
+            at = found.end()
+        return rows, at
 
 
-def _row(line: str) -> tuple[Key, HistRow]:
-    inside, brace, rest = line.removeprefix("{").rpartition(" } ")
-    words = rest.split()
-    names, numbers = words[::2], words[1::2]
-    if not brace or names[:1] != ["hitcount:"] or len(names) != len(numbers) or not all(map(_is_number, numbers)):
-        raise RecordError("malformed_row", line[:120])
-    key = tuple(part.partition(": ")[2].strip() for part in inside.split(", "))
-    return key, HistRow(int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0)
+def _row(found: re.Match[bytes]) -> tuple[Key, HistRow]:
+    """Return key and counts of a row. A replacement character stands for invalid UTF-8."""
+    *key, hits, value = found.groups()
+    return tuple(part.rstrip(b" ").decode("utf-8", "replace") for part in key), HistRow(int(hits), int(value or 0))
 
 
-def _dropped(foot: str) -> int:
-    for line in foot.split("\n")[:-1]:
-        name, _, value = line.strip().partition(": ")
-        if name == "Dropped" and _is_number(value):
-            return int(value)
-    raise RecordError("truncated", foot[:120])
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdecimal() and len(word) <= _LONGEST_NUMBER
+@cache
+def _row_pattern(keys: str) -> re.Pattern[bytes]:
+    """Return the pattern of a row with these keys, for example `dev,common_pid.execname`."""
+    fields = []
+    for key in keys.split(","):
+        name, _, modifier = key.partition(".")
+        fields.append(_FIELDS[modifier.partition("=")[0]] % re.escape(name.encode()))
+    return re.compile(rb"\{ " + b", ".join(fields) + _VALUES, re.DOTALL)
 
 
 class TableWasReplaced(Exception):

@@ -1,12 +1,12 @@
 """The tables of one tracefs instance: set triggers, and read the counts."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Key, Table, TableWasReplaced, grown
+from fss_exporter.nfs.exact.hist_tables import Grown, HistParser, HistRow, Key, Table, TableWasReplaced, grown
 from fss_exporter.nfs.exact.tracefs import Instance, advice
 
 log = logging.getLogger(__name__)
@@ -14,9 +14,9 @@ log = logging.getLogger(__name__)
 MOST_ROWS: Final = 131072  # most rows of a table, a limit of the kernel
 RETRY_SECONDS: Final = 60.0  # time between two tries to set triggers
 
-TRIGGERS = "triggers"
-DROPPED = "dropped"
-UNREADABLE = "unreadable"
+TRIGGERS, DROPPED, UNREADABLE = "triggers", "dropped", "unreadable"
+
+TableName = tuple[str, str]  # A table: event and condition
 
 
 class Lost(Exception):
@@ -32,64 +32,59 @@ class Lost(Exception):
         super().__init__(detail)
 
 
-TableName = tuple[str, str]  # A table: event and condition
-
-
 @dataclass(frozen=True, slots=True)
 class TablesLook:
     """Every table at one look."""
 
     tables: Mapping[TableName, Table]
 
-    def since(self, before: "TablesLook", place: TableName) -> list[tuple[Key, HistRow]]:
-        """Return the growth of a table since another look.
+    def grown(self, before: "TablesLook | None", place: TableName) -> Grown:
+        """Return the growth of a table since another look, or since the trigger was set.
+
+        Raises:
+            Lost: the table was replaced.
+        """
+        try:
+            return list(grown(before.tables[place].rows if before else {}, self.tables[place].rows))
+        except TableWasReplaced:
+            raise Lost(TRIGGERS, f"{place[0]}: another program has replaced its triggers") from None
+
+    def since(self, before: "TablesLook", place: TableName) -> Grown:
+        """Return the growth of a table since another look, if all events found room.
 
         Raises:
             Lost: the table was replaced, or events found no room in the table.
         """
-        old, new = before.tables[place], self.tables[place]
-        if new.dropped != old.dropped:
-            raise Lost(DROPPED, f"{place[0]}: {new.dropped - old.dropped} events found no room in the table")
-        try:
-            return list(grown(old.rows, new.rows))
-        except TableWasReplaced:
-            raise Lost(TRIGGERS, f"{place[0]}: another program has replaced its triggers") from None
+        if more := self.tables[place].dropped - before.tables[place].dropped:
+            raise Lost(DROPPED, f"{place[0]}: {more} events found no room in the table")
+        return self.grown(before, place)
 
 
 class InstanceTables:
-    """Set triggers, with their tables.
-
-    Args:
-        instance: an instance without triggers.
-    """
+    """Triggers of an instance, with their tables."""
 
     def __init__(self, instance: Instance) -> None:
-        self._instance = instance
+        self.instance = instance
         self._parsers: dict[str, HistParser] = {}
         self._expected: list[TableName] = []
 
-    def add(self, event: str, condition: str, trigger: str) -> None:
-        """Set a trigger.
-
-        Args:
-            event: `system/event`.
-            condition: text behind `if` of the trigger. The condition identifies a table of the event.
-            trigger: text for the file `trigger`.
+    def add(self, event: str, triggers: Mapping[str, str]) -> None:
+        """Set triggers of an event, by the condition that identifies the table.
 
         Raises:
-            OSError: the kernel refuses the trigger (EINVAL: unknown form).
+            OSError: the kernel refuses a trigger (EINVAL: unknown form).
         """
-        self._instance.add_trigger(event, trigger)
-        self._parsers.setdefault(event, HistParser())
-        self._expected.append((event, condition))
+        for condition, trigger in triggers.items():
+            self.instance.add_trigger(event, trigger)
+            self._parsers.setdefault(event, HistParser())
+            self._expected.append((event, condition))
 
     def try_to_add(self, event: str, triggers: Mapping[str, str], otherwise: str) -> bool:
-        """Set optional triggers of an event by condition. `otherwise` goes to the log after a refusal."""
+        """Set optional triggers of an event. `otherwise` goes to the log after a refusal."""
         try:
-            for condition, trigger in triggers.items():
-                self.add(event, condition, trigger)
+            self.add(event, triggers)
         except OSError as error:
-            log.warning("%s: %s", otherwise, advice(error, self._instance.path))
+            log.warning("%s: %s", otherwise, advice(error, self.instance.path))
             return False
         return True
 
@@ -100,11 +95,11 @@ class InstanceTables:
             Lost: a trigger is gone, or a table is unreadable.
         """
         try:
-            tables = dict(self._tables())
+            tables = self._tables()
         except RecordError:
             # Never seen; a second look costs less than an interval without counts.
             try:
-                tables = dict(self._tables())
+                tables = self._tables()
             except RecordError as error:
                 raise Lost(UNREADABLE, str(error)) from error
         for place in self._expected:
@@ -112,15 +107,54 @@ class InstanceTables:
                 raise Lost(TRIGGERS, f"{place[0]}: its trigger is gone")
         return TablesLook(tables)
 
-    def _tables(self) -> Iterator[tuple[TableName, Table]]:
+    def _tables(self) -> dict[TableName, Table]:
+        found = {}
         for event, parser in self._parsers.items():
             try:
-                text = self._instance.read(event)
+                raw = self.instance.read(event)
             except OSError as error:
-                raise Lost(TRIGGERS, str(advice(error, self._instance.path))) from error
-            for table in parser.parse(text):
-                yield (event, table.condition), table
+                raise Lost(TRIGGERS, str(advice(error, self.instance.path))) from error
+            found.update({(event, table.condition): table for table in parser.parse(raw)})
+        return found
 
     def end(self) -> None:
         """Remove the instance with its triggers."""
-        self._instance.remove()
+        self.instance.remove()
+
+
+class EventTables:
+    """Tables of one event that remember the last look.
+
+    Attributes:
+        dropped: events that found no room between the last two looks.
+        fullness: rows of the fullest table, as a share of the size.
+
+    Raises:
+        OSError: the kernel refuses a trigger.
+    """
+
+    def __init__(self, instance: Instance, event: str, triggers: Mapping[str, str]) -> None:
+        self.dropped = 0
+        self.fullness = 0.0
+        self._places = {condition: (event, condition) for condition in triggers}
+        self._tables = InstanceTables(instance)
+        self._tables.add(event, triggers)
+        self._last: TablesLook | None = None
+
+    def added(self) -> dict[str, Grown]:
+        """Return rows with growth since the last look, by condition. The first look returns everything since the start.
+
+        Raises:
+            Lost: the tables are unreadable, or were replaced since the last look.
+        """
+        now, before = self._tables.look(), self._last
+        self._last = now
+        found = {condition: now.grown(before, place) for condition, place in self._places.items()}
+        pairs = [(now.tables[place], before and before.tables[place]) for place in self._places.values()]
+        self.dropped = max(0, sum(new.dropped - (old.dropped if old else 0) for new, old in pairs))
+        self.fullness = max(len(new.rows) / new.size for new, _ in pairs)
+        return found
+
+    def rows(self, condition: str) -> Mapping[Key, HistRow]:
+        """Return every row of a table at the last look."""
+        return self._last.tables[self._places[condition]].rows if self._last else {}

@@ -1,4 +1,9 @@
-"""Counts of the tables between two looks: requests by owner, and the owners with a failed check."""
+"""Assign the requests of the tables between two looks to owners, and check the counts against mountstats.
+
+Both count a call at the same moment, so counts at rest are equal. A table is read between two readings of mountstats. So
+the calls of mountstats minus the calls of the table lie between two numbers at each look. The true difference never changes,
+so the ranges of all looks must share a number. A look without traffic gives a range of a single number.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -6,36 +11,38 @@ from dataclasses import dataclass, field
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import class_of
-from fss_exporter.nfs.exact.client_owners import Owner, Owners, possible_owners
+from fss_exporter.nfs.exact import request_durations as tables
+from fss_exporter.nfs.exact.clients import Owner, Owners, possible_owners
 from fss_exporter.nfs.exact.instance_tables import UNREADABLE, Lost, TablesLook
-from fss_exporter.nfs.exact.latency_session import ANSWERED, FINISHED, UNANSWERED, LatencySession
-from fss_exporter.nfs.exact.request_durations import NO_DURATIONS, Durations, durations, unanswered
 from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, AddressClass, Requests
+from fss_exporter.nfs.records import OperationCounters
+from fss_exporter.nfs.superblocks import Reading
 
 ByClient = Mapping[tuple[str, str], Requests]  # Requests by RPC client and procedure
+ByProcedure = Mapping[str, int]
 
 
-def requests_between(session: LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
+def requests_between(session: tables.LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
     """Return the counts of the tables between two looks.
 
     Raises:
         Lost: a table was replaced, was full, or has keys of another layout.
     """
+    grown = {place: now.since(before, place) for place in session.places}
     try:
-        finished = durations(now.since(before, FINISHED))
-        answered = durations(now.since(before, ANSWERED)) if ANSWERED in session.tables else {}
-        no_reply = unanswered(now.since(before, UNANSWERED)) if UNANSWERED in session.tables else {}
+        finished = tables.durations(grown[tables.FINISHED])
+        answered = tables.durations(grown.get(tables.ANSWERED, ()))
+        no_reply = tables.unanswered(grown.get(tables.UNANSWERED, ()))
     except RecordError as error:
         raise Lost(UNREADABLE, str(error)) from error
+    none = tables.NO_DURATIONS
     return {
-        place: Requests(
-            finished.get(place, NO_DURATIONS), _with_reply(answered.get(place, NO_DURATIONS)), no_reply.get(place, 0)
-        )
+        place: Requests(finished.get(place, none), _with_reply(answered.get(place, none)), no_reply.get(place, 0))
         for place in finished.keys() | answered.keys() | no_reply.keys()
     }
 
 
-def _with_reply(rtt: Durations) -> Durations:
+def _with_reply(rtt: tables.Durations) -> tables.Durations:
     """Leave out class 0. A call without a reply has the round-trip time 0, and no reply comes within a microsecond."""
     return rtt._replace(by_exponent={exponent: calls for exponent, calls in rtt.by_exponent.items() if exponent})
 
@@ -64,13 +71,12 @@ def attributed(
         born: addresses of the clients born in the interval, by number.
         alive: numbers of the clients that lived at the last look. None if unknown.
     """
-    before, now = owners
     result = Attributed()
     found: dict[str, tuple[Owner | None, frozenset[str]]] = {}
     for (client, procedure), one in requests.items():
         if client not in found:
             lived = alive is None or client in alive
-            found[client] = possible_owners(client, before, now, born.get(client, frozenset()), lived=lived)
+            found[client] = possible_owners(client, *owners, born.get(client, frozenset()), lived=lived)
         owner, several = found[client]
         result.ambiguous |= several
         if owner is not None:
@@ -78,3 +84,79 @@ def attributed(
             result.places[place] = result.places.get(place, NO_REQUESTS).plus(one)
             result.calls[owner][procedure] += one.finished.calls
     return result
+
+
+@dataclass(slots=True)
+class _Known:
+    """The known calls of an owner."""
+
+    clients: frozenset[str]  # numbers of the RPC clients
+    superblocks: frozenset[str]  # `major:minor`
+    last: ByProcedure  # calls by mountstats before the last look
+    counted: Counter[str] = field(default_factory=Counter)  # calls by the tables since the first look
+    # least and most by which mountstats is ahead of the tables, by procedure. None before the first look
+    ranges: dict[str, tuple[int, int]] | None = None
+
+    def holds(self, before: ByProcedure, after: ByProcedure) -> bool:
+        """Narrow the ranges by one look. Return False if a range becomes empty."""
+        ranges = {}
+        for procedure in before.keys() | after.keys() | self.counted.keys():
+            table = self.counted[procedure]
+            least, most = before.get(procedure, 0) - table, after.get(procedure, 0) - table
+            # A procedure that no earlier look has seen was at zero in both.
+            old_least, old_most = (least, most) if self.ranges is None else self.ranges.get(procedure, (0, 0))
+            ranges[procedure] = max(least, old_least), min(most, old_most)
+        self.ranges = ranges
+        return all(least <= most for least, most in ranges.values())
+
+
+class CallAgreement:
+    """The counts of every owner up to the last look."""
+
+    def __init__(self) -> None:
+        self._known: dict[Owner, _Known] = {}
+
+    def check(
+        self, owners: Owners, counted: Mapping[Owner, ByProcedure], readings: tuple[Reading, Reading]
+    ) -> frozenset[Owner]:
+        """Check one interval. An owner with changed mounts or clients starts again, because mountstats lost the earlier calls.
+
+        Args:
+            owners: present owners.
+            counted: calls of the interval by owner and procedure, from the tables.
+            readings: readings of mountstats just before and just after the tables.
+
+        Returns:
+            owners for which tables and mountstats disagree.
+        """
+        numbered = tuple({one.number: one.record for one in reading.superblocks} for reading in readings)
+        clients, known, failed = owners.clients, {}, set()
+        for owner, numbers in owners.superblocks.items():
+            before, after = (
+                _calls([records[number].operations for number in numbers if number in records]) for records in numbered
+            )
+            old = self._known.get(owner)
+            now = _Known(clients.get(owner, frozenset()), numbers, before)
+            if old and (old.clients, old.superblocks) == (now.clients, numbers) and _went_on(old.last, before):
+                now.counted, now.ranges = old.counted, old.ranges
+                now.counted.update(counted.get(owner, {}))
+            if not now.holds(before, after):
+                failed.add(owner)
+                now = _Known(now.clients, numbers, before)
+                now.holds(before, after)
+            known[owner] = now
+        self._known = known
+        return frozenset(failed)
+
+
+def _calls(operations_of_mounts: list[Mapping[str, OperationCounters]]) -> Counter[str]:
+    calls: Counter[str] = Counter()
+    for operations in operations_of_mounts:
+        for procedure, counters in operations.items():
+            if counters.operations and procedure not in tables.OF_THE_STATE_CLIENT:
+                calls[procedure] += counters.operations
+    return calls
+
+
+def _went_on(old: ByProcedure, new: ByProcedure) -> bool:
+    return all(new.get(procedure, 0) >= calls for procedure, calls in old.items())

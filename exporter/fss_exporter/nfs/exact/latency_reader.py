@@ -2,7 +2,6 @@
 
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,23 +10,18 @@ from typing import Final
 
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
-from fss_exporter.nfs.exact.call_checks import CallAgreement
-from fss_exporter.nfs.exact.client_addresses import ClientAddresses
-from fss_exporter.nfs.exact.client_owners import Owner, Owners, owners, superblock_clients
-from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.clients import ClientAddresses, Owners, owners, superblock_clients
 from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, RETRY_SECONDS, UNREADABLE, Lost, TablesLook
-from fss_exporter.nfs.exact.latency_interval import attributed, requests_between
-from fss_exporter.nfs.exact.latency_session import ANSWERED, BORN, FINISHED, UNANSWERED, LatencySession
-from fss_exporter.nfs.exact.request_families import request_families
-from fss_exporter.nfs.exact.request_totals import RequestTotals
-from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find, signals_held
+from fss_exporter.nfs.exact.latency_interval import CallAgreement, attributed, requests_between
+from fss_exporter.nfs.exact.request_durations import ANSWERED, BORN, FINISHED, UNANSWERED, LatencySession
+from fss_exporter.nfs.exact.request_totals import RequestTotals, request_families
+from fss_exporter.nfs.exact.tracefs import FILES, Files, NotYet, Unavailable, find, signals_held
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 
 log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS: Final = 10.0
-LARGEST_CPU_SHARE: Final = 0.01
-"""Highest share of one core for the looks. On a host with very many mounts the agent looks less often."""
+LARGEST_CPU_SHARE: Final = 0.01  # Of one core for the looks. On a host with very many mounts the agent looks less often
 
 REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
 _MOST_UNREADABLE: Final = 30
@@ -39,10 +33,6 @@ _ROWS_OF_A_MOUNT: Final = 160
 class LatencyReader:
     """Count the durations of requests, in a separate loop.
 
-    Attributes:
-        totals: counts so far.
-        loop: the background loop, with the heartbeat.
-
     Args:
         read: reads mountstats once. Raises SourceError.
         places: possible mount points of tracefs.
@@ -50,8 +40,7 @@ class LatencyReader:
         address_map: mount-target address by TLS forwarder address.
         rtt: whether round-trip times are counted too.
         retention_s: seconds that the totals of an address are kept after the last umount.
-        clock: a monotonic clock, seconds.
-        cpu_clock: CPU time of the calling thread, seconds.
+        clock, cpu_clock: monotonic seconds, and CPU seconds of the calling thread.
         files: access to the kernel's files.
     """
 
@@ -98,7 +87,7 @@ class LatencyReader:
         self._end()
 
     def families(self, addresses: Collection[str], at_zero: Collection[str] = ()) -> Iterable[Family]:
-        """Return the metric families of the counts so far, like `request_families`."""
+        """Return the metric families of the counts so far. Arguments as of `request_families`."""
         return request_families(self.totals, addresses, at_zero)
 
     def _interval_s(self) -> float:
@@ -107,7 +96,7 @@ class LatencyReader:
     def _end(self) -> None:
         if self._session is not None:
             with signals_held():
-                self._session.end()
+                self._session.tables.end()
                 self._session = self._look = None
         self.totals = replace(self.totals, active=False)
 
@@ -127,15 +116,15 @@ class LatencyReader:
         self._cpu_s = self._cpu_clock() - began
 
     def _count(self, session: LatencySession, before: TablesLook, reading: Reading) -> None:
-        now = session.look()
+        now = session.tables.look()
         requests = requests_between(session, before, now)
         after = self._read()
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
-        born = self._addresses.learn(now.tables[BORN]) if BORN in session.tables else {}
+        born = self._addresses.learn(now.tables[BORN].rows) if BORN in session.places else {}
         previous, alive = self._owners, self._alive
         self._look_at_clients(now, after)
         found = attributed(requests, (previous, self._owners), born, alive)
-        failed = self._agreement.check(self._owners.superblocks, _by_owner(self._owners), found.calls, (reading, after))
+        failed = self._agreement.check(self._owners, found.calls, (reading, after))
         known = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
         paused = (frozenset(owner.address for owner in failed) | found.ambiguous) & known
         checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(found.ambiguous & known)
@@ -191,19 +180,19 @@ class LatencyReader:
             return
         assert self._session is not None  # noqa: S101  # for mypy
         self._addresses.learn_all()
-        look = self._session.look()
+        look = self._session.tables.look()
         after = self._read()
         if BORN in look.tables:
-            self._addresses.learn(look.tables[BORN])
+            self._addresses.learn(look.tables[BORN].rows)
         self._look_at_clients(look, after)
         self._agreement = CallAgreement()
-        self._agreement.check(self._owners.superblocks, _by_owner(self._owners), {}, (reading, after))
+        self._agreement.check(self._owners, {}, (reading, after))
         self._look = look
         self.totals = replace(
             self.totals,
             active=True,
-            counts_rtt=ANSWERED in self._session.tables,
-            counts_unanswered=UNANSWERED in self._session.tables,
+            counts_rtt=ANSWERED in self._session.places,
+            counts_unanswered=UNANSWERED in self._session.places,
             paused=frozenset(),
         )
         if self._closed.is_set():
@@ -237,10 +226,3 @@ class LatencyReader:
             self.totals = self.totals.without(gone)
             for address in gone:
                 del self._last_seen[address]
-
-
-def _by_owner(known: Owners) -> Mapping[Owner, frozenset[str]]:
-    clients: dict[Owner, set[str]] = defaultdict(set)
-    for client, owner in known.of.items():
-        clients[owner].add(client)
-    return {owner: frozenset(numbers) for owner, numbers in clients.items()}

@@ -1,27 +1,27 @@
-"""Durations of calls: rows of `rpc_stats_latency` by RPC client, procedure and power of two of microseconds.
+"""Count the durations of calls: rows of `rpc_stats_latency` by RPC client, procedure and power of two of microseconds.
 
 The kernel keeps the time of a call in whole microseconds. Class n of `.log2` holds the times above 2^(n-1) up to and with
 2^n, and class 0 holds 0 and 1. So the upper edge belongs to the class, like the `le` of a Prometheus bucket.
 Source: kernel/trace/trace_events_hist.c (6.1, 6.12), compared with raw values on both kernels.
 """
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+import errno
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.exact.hist_tables import HistRow, Key
+from fss_exporter.nfs.exact.instance_tables import InstanceTables, TableName, TablesLook
+from fss_exporter.nfs.exact.size_triggers import BIRTHS, CALLS
+from fss_exporter.nfs.exact.tracefs import FILES, OF_LATENCY, Files, Instance, Unavailable, advice, check_client, fields
 
-FINISHED: Final = 'progname == "nfs"'  # Condition of the table of every call: time from its start to its end
-
-ANSWERED: Final = 'rtt > 0 && progname == "nfs"'
-"""Condition of the table of answered calls: time from the transmission to the reply."""
-
-UNANSWERED: Final = 'rtt == 0 && progname == "nfs"'
-"""Condition of the table of calls that ended without a reply, such as those of a soft mount."""
-
-BORN: Final = 'program == "nfs"'  # Condition of the table of new RPC clients
+# The tables, by event and condition. All but the first are optional.
+FINISHED: Final = (CALLS, 'progname == "nfs"')  # every call, by the time from start to end
+ANSWERED: Final = (CALLS, 'rtt > 0 && progname == "nfs"')  # answered calls, by the time from transmission to reply
+UNANSWERED: Final = (CALLS, 'rtt == 0 && progname == "nfs"')  # calls without a reply, such as those of a soft mount
+BORN: Final = (BIRTHS, 'program == "nfs"')  # new RPC clients
 
 OF_THE_STATE_CLIENT: Final = frozenset(
     "NULL RENEW SETCLIENTID SETCLIENTID_CONFIRM EXCHANGE_ID CREATE_SESSION DESTROY_SESSION DESTROY_CLIENTID SEQUENCE "
@@ -31,27 +31,68 @@ OF_THE_STATE_CLIENT: Final = frozenset(
 repeats the counts for each mount. The procedures are no work of a mount and are left out.
 """
 
-_CLASS = re.compile(r"~ 2\^([0-9]{1,2})")
+_NEEDED: Final = {"client_id", "progname", "procname", "execute", "rtt"}
+_FULL_SHARE: Final = 0.8
+_FEWER: Final = 8
+# Of calls without a reply and of clients there are few: their tables have an eighth of the rows.
 
 
-def finished_trigger(rows: int) -> str:
-    """Return the trigger that counts every call."""
-    return f"hist:keys=client_id,procname,execute.log2:vals=execute:size={rows} if {FINISHED}"
+class LatencySession:
+    """Triggers in place that count durations.
+
+    Args:
+        root: mount point of tracefs.
+        rows: rows of each table of durations.
+        rtt: whether round-trip times are counted too.
+        files: access to the kernel's files.
+
+    Raises:
+        NotYet: the RPC client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+
+    def __init__(self, root: Path, rows: int, *, rtt: bool = False, files: Files = FILES) -> None:
+        check_latency(root, files)
+        few = max(rows // _FEWER, 128)
+        self._sizes = {FINISHED: rows, ANSWERED: rows, UNANSWERED: few, BORN: few}
+        self.tables = InstanceTables(Instance(root, OF_LATENCY, files))
+        try:
+            self.tables.add(CALLS, self._trigger(FINISHED, "procname,execute.log2:vals=execute"))
+        except OSError as error:
+            self.tables.end()
+            if error.errno == errno.EINVAL:
+                message = f"{root}: the kernel refuses to count calls by powers of two of their time"
+                raise Unavailable(message) from error
+            raise advice(error, self.tables.instance.path) from error
+        optional = [
+            (UNANSWERED, "procname", "calls without a reply are not counted apart"),
+            (ANSWERED, "procname,rtt.log2:vals=rtt", "round-trip times are not counted"),
+            (BORN, "addr", "mounts that come and go may lack their address"),
+        ]
+        self.places = frozenset(
+            place
+            for place, keys, otherwise in optional
+            if (rtt or place != ANSWERED) and self.tables.try_to_add(place[0], self._trigger(place, keys), otherwise)
+        ) | {FINISHED}
+
+    def _trigger(self, place: TableName, keys: str) -> dict[str, str]:
+        return {place[1]: f"hist:keys=client_id,{keys}:size={self._sizes[place]} if {place[1]}"}
+
+    def is_nearly_full(self, look: TablesLook) -> bool:
+        """Whether a table has so many rows that a new set-up is due. The kernel never removes a row."""
+        return any(len(look.tables[place].rows) >= _FULL_SHARE * self._sizes[place] for place in self.places)
 
 
-def answered_trigger(rows: int) -> str:
-    """Return the trigger that counts answered calls by round-trip time."""
-    return f"hist:keys=client_id,procname,rtt.log2:vals=rtt:size={rows} if {ANSWERED}"
+def check_latency(root: Path, files: Files = FILES) -> None:
+    """Check, without setting a trigger, that this kernel can count durations of calls.
 
-
-def unanswered_trigger(rows: int) -> str:
-    """Return the trigger that counts calls without a reply."""
-    return f"hist:keys=client_id,procname:size={rows} if {UNANSWERED}"
-
-
-def birth_trigger(rows: int) -> str:
-    """Return the trigger that counts new RPC clients."""
-    return f"hist:keys=client_id,addr:size={rows} if {BORN}"
+    Raises:
+        NotYet: the RPC client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+    check_client(root, "sunrpc", "RPC client", files)
+    if missing := _NEEDED - fields(root, CALLS, files).keys():
+        raise Unavailable(f"{root}/events/{CALLS}: no field {min(missing)}; this kernel is too old or too new")
 
 
 class Durations(NamedTuple):
@@ -76,34 +117,24 @@ class Durations(NamedTuple):
 
 NO_DURATIONS: Final = Durations({}, 0)
 
-ByClient = Mapping[tuple[str, str], Durations]  # Durations by RPC client and procedure
+DurationsByClient = Mapping[tuple[str, str], Durations]  # Durations by RPC client and procedure
 
 
-def durations(rows: Iterable[tuple[Key, HistRow]]) -> ByClient:
+def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
     """Return the growth of a table of durations, without the procedures of state clients.
 
     Raises:
         RecordError: a key has another layout.
     """
-    sums: dict[tuple[str, str], list[tuple[int, HistRow]]] = defaultdict(list)
-    for client, procedure, text, row in _keyed(rows):
-        match = _CLASS.fullmatch(text)
-        if match is None:
-            raise RecordError("malformed_row", text[:120])
-        sums[client, procedure].append((int(match[1]), row))
-    return {
-        place: Durations({exponent: row.hits for exponent, row in found}, sum(row.value for _, row in found))
-        for place, found in sums.items()
-    }
-
-
-def _keyed(rows: Iterable[tuple[Key, HistRow]]) -> Iterator[tuple[str, str, str, HistRow]]:
+    found: dict[tuple[str, str], Durations] = {}
     for key, row in rows:
-        if len(key) != 3:
+        if len(key) != 3 or not key[2].isdecimal():
             raise RecordError("malformed_row", str(key)[:120])
-        client, procedure, text = key
+        client, procedure, exponent = key
         if procedure not in OF_THE_STATE_CLIENT:
-            yield client, procedure, text, row
+            one = Durations({int(exponent): row.hits}, row.value)
+            found[client, procedure] = found.get((client, procedure), NO_DURATIONS).plus(one)
+    return found
 
 
 def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], int]:

@@ -1,10 +1,13 @@
-"""Durations of requests by mount target and class, added up since the exporter started."""
+"""Durations of requests by mount target and class, added up since the exporter started, as metric families."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from fss_exporter.catalogue import Family, family
+from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.exact.request_durations import NO_DURATIONS, Durations
 
 AddressClass = tuple[str, str]  # Address and class of operations
@@ -44,13 +47,7 @@ class RequestTotals:
     def plus(
         self, added: Mapping[AddressClass, Requests], paused: frozenset[str], failed: Iterable[str]
     ) -> "RequestTotals":
-        """Return the totals with a further interval.
-
-        Args:
-            added: requests of the interval.
-            paused: addresses without a valid count in the interval. Their requests are left out.
-            failed: a check for each failure.
-        """
+        """Return the totals with a further interval, without the requests of `paused` addresses. `failed` are checks."""
         requests = dict(self.requests)
         for place, one in added.items():
             if place[0] not in paused:
@@ -58,10 +55,59 @@ class RequestTotals:
         return replace(self, requests=requests, paused=paused, failed=Counter(self.failed) + Counter(failed))
 
     def lost(self, check: str) -> "RequestTotals":
-        """Return the totals with a further interval without any valid count."""
+        """Return the totals with a further interval without a valid count."""
         return replace(self, failed=Counter(self.failed) + Counter((check,)))
 
     def without(self, addresses: Iterable[str]) -> "RequestTotals":
         """Return the totals without addresses that are no longer known."""
         gone = frozenset(addresses)
         return replace(self, requests={place: one for place, one in self.requests.items() if place[0] not in gone})
+
+
+EXPONENTS: Final = range(8, 25)
+"""Edges of the histograms: 2^8 microseconds (0.256 ms) to 2^24 (16.8 s). The default objectives of 10, 15, 20, 50 and 80 ms
+lie between the edges 8.2, 16.4, 32.8, 65.5 and 131 ms."""
+
+_MICROSECONDS: Final = 1_000_000
+
+
+def edge_seconds(exponent: int) -> float:
+    """The upper edge of a class, in seconds."""
+    return 2.0**exponent / _MICROSECONDS
+
+
+def request_families(
+    totals: RequestTotals, addresses: Collection[str], at_zero: Collection[str] = ()
+) -> Iterator[Family]:
+    """Return families of the durations of requests.
+
+    Args:
+        totals: counts so far.
+        addresses: addresses of mounts with series. Each address has every class and edge, from zero on.
+        at_zero: addresses that show zeros in this answer.
+    """
+    finished = family("fss_client_request_duration_seconds")
+    answered = family("fss_client_request_rtt_seconds")
+    unanswered = family("fss_client_requests_without_reply_total")
+    for address in sorted(addresses) if totals.active else ():
+        for of_class in () if address in totals.paused else OPERATION_CLASSES:
+            labels = (address, of_class)
+            one = NO_REQUESTS if address in at_zero else totals.requests.get(labels, NO_REQUESTS)
+            _add(finished, labels, one.finished)
+            if totals.counts_rtt:
+                _add(answered, labels, one.answered)
+            if totals.counts_unanswered:
+                unanswered.add_metric(labels, one.unanswered)
+    yield from (finished, answered, unanswered)
+    active = family("fss_nfs_latency_active")
+    active.add_metric((), float(totals.active))
+    yield active
+    failed = family("fss_nfs_latency_checks_failed_total")
+    for check, count in totals.failed.items():
+        failed.add_metric((check,), count)
+    yield failed
+
+
+def _add(result: Family, labels: tuple[str, str], requests: Durations) -> None:
+    buckets = [(edge_seconds(exponent), requests.at_most(exponent)) for exponent in EXPONENTS]
+    result.add_histogram(labels, [*buckets, (math.inf, requests.calls)], requests.microseconds / _MICROSECONDS)

@@ -7,14 +7,11 @@ from pathlib import Path
 from threading import Event
 
 from fss_exporter.background import Worker
-from fss_exporter.nfs.exact.checks import Agreement
-from fss_exporter.nfs.exact.client_addresses import ClientAddresses
-from fss_exporter.nfs.exact.counts import Counts
-from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, RETRY_SECONDS, UNREADABLE, Lost, TablesLook
-from fss_exporter.nfs.exact.interval import TablesInterval, none_yet, priced, sort
-from fss_exporter.nfs.exact.tracefs import NotYet, Unavailable, find, signals_held
-from fss_exporter.nfs.exact.trigger_session import TriggerSession
+from fss_exporter.nfs.exact.size_counts import Agreement, Counts, none_yet, priced, sort
+from fss_exporter.nfs.exact.size_triggers import SizeSession
+from fss_exporter.nfs.exact.tracefs import FILES, Files, NotYet, Unavailable, find, signals_held
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
 
 log = logging.getLogger(__name__)
@@ -37,7 +34,7 @@ class ExactReader:
     Attributes:
         counts: counts of the tables between the last two readings.
         interval_s: returns the seconds between two readings.
-        loop: guard and heartbeat of the looks at the tables. The looks run in the loop that reads mountstats.
+        loop: guard and heartbeat of the looks. The looks run in the loop that reads mountstats.
 
     Args:
         read: reads mountstats once. Raises SourceError.
@@ -64,7 +61,7 @@ class ExactReader:
         self._addresses = ClientAddresses(sysfs, address_map)
         self._clock = clock
         self._files = files
-        self._session: TriggerSession | None = None
+        self._session: SizeSession | None = None
         self._look: TablesLook | None = None
         self._agreement = Agreement()
         self._carried = none_yet()
@@ -100,7 +97,7 @@ class ExactReader:
     def _end(self) -> None:
         if self._session is not None:
             with signals_held():
-                self._session.end()
+                self._session.tables.end()
                 self._session = None
 
     def read(self) -> Reading:
@@ -182,7 +179,7 @@ class ExactReader:
 
     def _begin(self) -> None:
         with signals_held():
-            self._session = TriggerSession(find(self._places, self._files), self._rows, self._files)
+            self._session = SizeSession(find(self._places, self._files), self._rows, self._files)
         self._addresses.learn_all()
         self._reason = ""
         log.info("READ and WRITE are counted by size, in tables of %d rows", self._rows)
@@ -194,31 +191,31 @@ class ExactReader:
         self._agreement = Agreement()
         self._carried = none_yet()
         try:
-            self._look = self._session.look()
+            self._look = self._session.tables.look()
         except Lost as lost:
             self._lose(lost)
             return
         self._agreement.check(priced(reading), self._carried)
 
-    def _counted(self, session: TriggerSession, before: TablesLook, reading: Reading) -> Counts:
-        interval = TablesInterval(session, before, session.look())
-        transfers, (locks, acls) = interval.transfers(), interval.calls(self._addresses)
+    def _counted(self, session: SizeSession, before: TablesLook, reading: Reading) -> Counts:
+        now = session.tables.look()
+        transfers, (locks, acls) = session.transfers(before, now), session.calls(before, now, self._addresses)
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
         superblocks = priced(reading)
         found = sort(transfers, reading, self._agreement.known, self._carried)
-        failed = self._agreement.check(superblocks, found.told) if session.source.answered else {}
+        failed = self._agreement.check(superblocks, found.known) if session.source.answered else {}
         for number, check in failed.items():
             log.warning("superblock %s: this interval is estimated, tables and mountstats disagree: %s", number, check)
-        gone = {number for operation in found.told.values() for number in operation} - superblocks.keys()
-        self._look, self._carried, self._unreadable = interval.now, found.unread, 0
+        gone = {number for operation in found.known.values() for number in operation} - superblocks.keys()
+        self._look, self._carried, self._unreadable = now, found.unread, 0
         return Counts(
             superblocks=frozenset(superblocks.keys() - failed.keys() | gone),
-            transfers=found.told,
+            transfers=found.known,
             invisible=found.invisible,
             addresses=frozenset(superblock.key.address for superblock in superblocks.values()),
             locks=locks,
             acls=acls,
-            sizes_told=session.form.tells_sizes,
+            has_sizes=session.form.has_sizes,
             failed=tuple(failed.values()),
             active=True,
         )

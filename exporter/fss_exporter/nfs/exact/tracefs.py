@@ -4,6 +4,7 @@ The kernel refuses to remove an instance while a `hist` file of the instance is 
 """
 
 import errno
+import os
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -11,7 +12,79 @@ from pathlib import Path
 from typing import Final
 
 from fss_exporter.errors import SourceError
-from fss_exporter.nfs.exact.files import FILES, Files
+
+_CHUNK = 1 << 18
+
+
+class Files:
+    """Files of tracefs. Everything may raise OSError with the file's name."""
+
+    def is_there(self, path: Path) -> bool:
+        """Whether a file or directory exists."""
+        try:
+            path.stat()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def first(self, root: Path, pattern: str) -> Path | None:
+        """Return a path below `root` that matches the pattern."""
+        return next(root.glob(pattern), None)
+
+    def text(self, path: Path) -> str:
+        """Read a small file."""
+        return path.read_text()
+
+    def mkdir(self, path: Path) -> None:
+        """Make an instance."""
+        path.mkdir()
+
+    def rmdir(self, path: Path) -> None:
+        """Remove an instance. The kernel answers EBUSY while a file of the instance is open."""
+        path.rmdir()
+
+    def write(self, path: Path, text: str) -> None:
+        """Set a value."""
+        _write(path, text, os.O_WRONLY)
+
+    def append(self, path: Path, text: str) -> None:
+        """Add a trigger. Truncation at opening would remove the other triggers."""
+        _write(path, text, os.O_WRONLY | os.O_APPEND)
+
+    def clear(self, path: Path) -> None:
+        """Remove all triggers of an event, unless another trigger needs their variables."""
+        os.close(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC))
+
+    def open(self, path: Path) -> int:
+        """A file to be read again and again."""
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self, handle: int) -> bytes:
+        """Return the present content of an open file from the beginning."""
+        os.lseek(handle, 0, os.SEEK_SET)
+        chunks = []
+        while chunk := os.read(handle, _CHUNK):
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def close(self, handle: int) -> None:
+        """Let a file go."""
+        os.close(handle)
+
+
+FILES = Files()
+
+
+def _write(path: Path, text: str, flags: int) -> None:
+    handle = os.open(path, flags | os.O_CLOEXEC)
+    try:
+        os.write(handle, f"{text}\n".encode())
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        os.close(handle)
+
 
 OF_SIZES: Final = "fss-exporter"
 OF_LATENCY: Final = "fss-exporter-latency"
@@ -58,10 +131,6 @@ def advice(error: OSError, root: Path) -> Unavailable:
 def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
     """Return the mount point of tracefs.
 
-    Args:
-        places: possible mount points.
-        files: access to the kernel's files.
-
     Raises:
         Unavailable: no place has tracefs, or this process may not read tracefs.
     """
@@ -76,12 +145,7 @@ def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
 
 
 def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
-    """Return the size in bytes of each field of an event. Empty if the kernel lacks the event.
-
-    Args:
-        root: mount point of tracefs.
-        event: `system/event`.
-        files: access to the kernel's files.
+    """Return the size in bytes of each field of an event (`system/event`). Empty if the kernel lacks the event.
 
     Raises:
         Unavailable: the event is unreadable.
@@ -104,10 +168,6 @@ def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
 def check_hist(root: Path, files: Files = FILES) -> None:
     """Check that events of this kernel have `hist` beside `trigger`.
 
-    Args:
-        root: mount point of tracefs.
-        files: access to the kernel's files.
-
     Raises:
         Unavailable: the kernel has no `hist`.
     """
@@ -124,13 +184,7 @@ def check_hist(root: Path, files: Files = FILES) -> None:
 
 
 def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:
-    """Check, without setting a trigger, that this kernel can count events of a client.
-
-    Args:
-        root: mount point of tracefs.
-        events: the client's folder of events.
-        name: name of the client, for the message.
-        files: access to the kernel's files.
+    """Check, without setting a trigger, that this kernel can count the `events` of a client with this name.
 
     Raises:
         NotYet: the client is not loaded.
@@ -156,12 +210,7 @@ def signals_held() -> Iterator[None]:
 
 
 class Instance:
-    """A private instance, which counts from the first trigger until the removal.
-
-    Args:
-        root: mount point of tracefs.
-        name: name of the instance, from `INSTANCES`.
-        files: access to the kernel's files.
+    """A private instance with a name of `INSTANCES`, which counts from the first trigger until the removal.
 
     Raises:
         Unavailable: the instance cannot be made. An instance of a dead agent is removed first, an instance in use is not.
@@ -195,15 +244,7 @@ class Instance:
         if event not in self._open:
             self._open[event] = self._files.open(folder / "hist")
 
-    def read(self, event: str) -> str:
-        """Return the present tables of an event as text.
-
-        Raises:
-            OSError: the event is gone.
-        """
-        return self.raw(event).decode("utf-8", "replace")
-
-    def raw(self, event: str) -> bytes:
+    def read(self, event: str) -> bytes:
         """Return the present tables of an event as bytes, because names of threads can be any bytes.
 
         Raises:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.exact.counts import CountedTransfers
+from fss_exporter.nfs.exact.size_counts import CountedTransfers
 from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Place, Thread, ThreadLoad
 
 CLAIMED: Final = frozenset(("RENAME", "OPEN"))  # Calls of workers that other events give back to the process
@@ -143,5 +143,4 @@ def _blocks(transfers: Iterable[tuple[Place, CountedTransfers]]) -> Counter[tupl
 
 def _transfers(by_blocks: Mapping[int, int]) -> CountedTransfers:
     sizes = {blocks: count for blocks, count in by_blocks.items() if blocks != _PAYLOAD}
-    started = sum(blocks * count for blocks, count in sizes.items())
-    return CountedTransfers(sum(sizes.values()), started, by_blocks.get(_PAYLOAD, 0), sizes)
+    return CountedTransfers.of_sizes(sizes, by_blocks.get(_PAYLOAD, 0))

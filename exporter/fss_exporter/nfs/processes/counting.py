@@ -10,16 +10,13 @@ from typing import NamedTuple
 
 from fss_exporter.log_once import LogOnce
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.nfs.exact.client_addresses import ClientAddresses
-from fss_exporter.nfs.exact.files import FILES, Files
+from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.instance_tables import RETRY_SECONDS
-from fss_exporter.nfs.exact.tracefs import PLACES, NotYet, Unavailable, find, signals_held
+from fss_exporter.nfs.exact.tracefs import FILES, PLACES, Files, NotYet, Unavailable, find, signals_held
 from fss_exporter.nfs.processes.attribution import Attribution
-from fss_exporter.nfs.processes.event_tables import FULL
-from fss_exporter.nfs.processes.identities import Identities, Identity, Seen
+from fss_exporter.nfs.processes.identities import Identities, Identity, Pods, Seen
 from fss_exporter.nfs.processes.loads import Place, Places, ThreadLoad
-from fss_exporter.nfs.processes.pods import Pods
-from fss_exporter.nfs.processes.process_session import PARTS, PARTS_WITHOUT_JOIN, REFUSED, Names, ProcessSession
+from fss_exporter.nfs.processes.process_session import FULL, PARTS, PARTS_WITHOUT_JOIN, REFUSED, Names, ProcessSession
 from fss_exporter.nfs.processes.top import NO_AMOUNT, Amount
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 
@@ -36,9 +33,9 @@ _FEWEST_ROWS, _MOST_ROWS = 4096, 16384
 class Sources:
     """Where the kernel's files are."""
 
-    tracefs: tuple[Path, ...] = PLACES  # where tracefs may be mounted
-    sysfs: Path = Path("/sys")  # where sysfs is mounted
-    procfs: Path = Path("/proc")  # where procfs is mounted, with the processes of the host
+    tracefs: tuple[Path, ...] = PLACES  # possible mount points
+    sysfs: Path = Path("/sys")
+    procfs: Path = Path("/proc")  # with the processes of the host
     pod_logs: Path = Path("/var/log/pods")  # folder that the kubelet makes for the logs of pods
 
 
@@ -54,17 +51,17 @@ class ProcessCounting:
     """Counts by thread from the first look until the end.
 
     Args:
-        names: in tracefs, of this program.
+        names: names of this program in tracefs.
         writers: whether delayed write-back is given back to the writer.
-        sources: where the kernel's files are.
+        sources: places of the kernel's files.
         address_map: mount-target address by TLS forwarder address.
         overrides: measured costs in place of the white paper's table.
-        clock: a monotonic clock, seconds.
-        files: how the kernel's files are reached.
+        clock: monotonic seconds.
+        files: access to the kernel's files.
 
     Attributes:
-        parts: everything that can fail for itself.
-        failures: how often a part told nothing, by part and reason.
+        parts: parts that can fail separately.
+        failures: looks without counts, by part and reason.
         active: parts that counted at the last look.
     """
 
@@ -125,11 +122,7 @@ class ProcessCounting:
             self._session = None
 
     def look(self, reading: Reading) -> list[ProcessLoad]:
-        """Loads since the last look, empty while the triggers cannot be set.
-
-        Args:
-            reading: of mountstats, for the addresses of the mounts.
-        """
+        """Return the loads since the last look. Empty while the triggers cannot be set. `reading` names the mounts."""
         session = self._session or self._try_to_open(has_mounts=bool(reading.superblocks))
         if session is None:
             self.active = frozenset()

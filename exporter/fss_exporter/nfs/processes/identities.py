@@ -2,15 +2,118 @@
 
 The kernel uses thread numbers again, and a row keeps the name of the first thread with the number. So a look is kept
 with the start time of the thread. A thread that ended before the first look keeps the row's name, up to 15 bytes.
+
+The control group names the pod or the systemd unit, and the node's folder of pod logs names the pod, without the API
+server. The kubelet makes `/var/log/pods/<namespace>_<name>_<uid>/` for each pod before the first container starts.
+
+Users make control groups of any name below `user.slice`, and a service below its own. So nothing inside of a user's slice
+counts, and of a path the first unit counts, which systemd itself has made.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fss_exporter.nfs.processes.cgroups import NO_GROUP, group_of
 from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Thread
-from fss_exporter.nfs.processes.pods import Pods
+
+_FOLDER: Final = re.compile(r"([a-z0-9-]{1,63})_([a-z0-9.-]{1,253})_([0-9a-f-]{32,36})")
+
+
+class Pod(NamedTuple):
+    """A pod of this node."""
+
+    namespace: str
+    name: str
+
+
+class Pods:
+    """Names of pods by uid from the folder of pod logs, read again when an unknown uid appears.
+
+    Attributes:
+        is_readable: whether the folder could be read at the last look.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.is_readable = True
+        self._folder = folder
+        self._names: dict[str, Pod] = {}
+        self._missing: set[str] = set()
+
+    def begin(self) -> None:
+        """Begin a round, in which an unknown uid is worth another look."""
+        self._missing.clear()
+
+    def of(self, uid: str) -> Pod:
+        """Return namespace and name. The uid stands for the name of a pod without a folder."""
+        if uid not in self._names and uid not in self._missing:
+            self._look()
+            self._missing.add(uid)
+        return self._names.get(uid) or Pod("", uid)
+
+    def _look(self) -> None:
+        try:
+            folders = [one.name for one in self._folder.iterdir()]
+        except OSError:
+            self.is_readable = False
+            return
+        self.is_readable = True
+        found = filter(None, map(_FOLDER.fullmatch, folders))
+        self._names = {uid: Pod(namespace, name) for namespace, name, uid in (one.groups() for one in found)}
+
+
+# Pods, by cgroup driver of the kubelet: systemd has `kubepods-burstable-pod<uid>.slice` with `_` for `-` in the uid, cgroupfs
+# has `/kubepods/burstable/pod<uid>`. The uid of a static pod is a hash without dashes. Runtimes only add a container below.
+# A reader in a control group namespace of its own sees paths from its own group, such as `/../../pod<uid>`.
+_POD: Final = re.compile(
+    r"(?:kubepods[^:]*?[/-]|^(?:/\.\.)+/(?:burstable/|besteffort/)?)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice|[/:]|$)"
+)
+_USER: Final = re.compile(r"/user\.slice/(user-\d+\.slice)")
+_UNIT: Final = re.compile(r"/([^/]+\.(?:service|scope))(?=/|$)")
+_CONTAINER: Final = re.compile(r"/([^/]+/[0-9a-f]{64})(?=/|$)")
+_LONG_ID: Final = re.compile(r"([0-9a-f]{12})[0-9a-f]{52}")
+_DIGITS: Final = re.compile(r"[0-9]+")
+_TRANSIENT: Final = re.compile(r"run-[^/]+\.service")
+_SYSTEMD: Final = "name=systemd"
+
+
+class Group(NamedTuple):
+    """The pod or unit of a control group."""
+
+    pod_uid: str = ""  # of the Kubernetes pod, with dashes. Empty outside of pods
+    unit: str = ""  # systemd unit, slice of a user, or container. Empty in pods and for the kernel's threads
+
+
+def group_of(text: str) -> Group:
+    """Return the group in a `/proc/PID/cgroup` file, of cgroup v1 or v2."""
+    parts = [line.split(":", 2) for line in text.splitlines()]  # `HIERARCHY:CONTROLLERS:PATH`
+    paths = {one[1]: one[2] for one in parts if len(one) == 3}
+    for path in paths.values():
+        pod = None if "/user.slice/" in path else _POD.search(path)
+        if pod is not None:
+            return Group(pod_uid=pod[1].replace("_", "-"))
+    path = paths.get(_SYSTEMD) or paths.get("", "")
+    return Group(unit=_unit(path))
+
+
+def _unit(path: str) -> str:
+    """Return the unit of a path, with `*` in place of a number that belongs to a single run."""
+    if user := _USER.search(path):
+        return user[1]
+    if unit := _UNIT.search(path):
+        return _without_numbers(unit[1])
+    container = _CONTAINER.search(path)
+    return "" if container is None else _LONG_ID.sub(r"\1", container[1])
+
+
+def _without_numbers(unit: str) -> str:
+    short = _LONG_ID.sub(r"\1", unit)
+    if short != unit:
+        return short
+    if _TRANSIENT.fullmatch(unit):
+        return "run-*.service"
+    return _DIGITS.sub("*", unit) if unit.endswith(".scope") else unit
+
 
 _KERNEL_THREAD: Final = 0x00200000
 # PF_KTHREAD of include/linux/sched.h, field 9 of /proc/PID/stat.
@@ -37,11 +140,7 @@ class Seen(NamedTuple):
 
 
 class Identities:
-    """Identities of threads, remembered while the tables name the threads.
-
-    Args:
-        procfs: mount point of procfs with the host's processes.
-        pods: names of pods.
+    """Identities of threads, remembered while the tables name the threads. `procfs` has the host's processes.
 
     Attributes:
         is_readable: whether the last look could read process 1, which always lives.
@@ -82,7 +181,7 @@ class Identities:
         status = dict(line.split(":", 1) for line in self._text(number, "status").splitlines() if ":" in line)
         leader = self._stat(status.get("Tgid", number).strip())
         group = group_of(self._text(number, "cgroup"))
-        pod = self._pods.of(group.pod_uid) if group != NO_GROUP and group.pod_uid else None
+        pod = self._pods.of(group.pod_uid) if group.pod_uid else None
         name = shown((leader or stat).name)
         identity = Identity(name, unit=group.unit) if pod is None else Identity(name, pod.namespace, pod.name)
         user = status.get("Uid", "").split()

@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import CostRule
-from fss_exporter.nfs.exact.counts import NO_TRANSFERS, CountedTransfers, exact_cost
-from fss_exporter.nfs.exact.interval import device_of
+from fss_exporter.nfs.exact.size_counts import NO_TRANSFERS, CountedTransfers, device_of, exact_cost
 from fss_exporter.nfs.superblocks import Superblock
 
 _NFS4: Final = "nfs4"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from fss_exporter.background import Worker
-from fss_exporter.catalogue import CATALOGUE, Family, family
+from fss_exporter.catalogue import Family, family
 from fss_exporter.nfs.processes.counting import ProcessCounting, by_address
 from fss_exporter.nfs.processes.loads import Places
 from fss_exporter.nfs.processes.top import NO_AMOUNT, OTHER, TopProcesses
@@ -74,7 +74,7 @@ class ProcessReader:
             is_answer: whether a server gets the families. A new process shows zeros in its first answers.
         """
         operations, costs, carried = (
-            family(CATALOGUE[f"fss_client_process_{name}_total"]) for name in ("operations", "io_operations", "bytes")
+            family(f"fss_client_process_{name}_total") for name in ("operations", "io_operations", "bytes")
         )
         with self._lock:
             for address, one in self._top.addresses.items():
@@ -91,11 +91,11 @@ class ProcessReader:
         yield from (operations, costs, carried, *self._about_parts())
 
     def _about_parts(self) -> Iterator[Family]:
-        active = family(CATALOGUE["fss_nfs_process_part_active"])
+        active = family("fss_nfs_process_part_active")
         for part in self._counting.parts:
             active.add_metric((part,), float(part in self._counting.active))
         yield active
-        failures = family(CATALOGUE["fss_nfs_process_part_failures_total"])
+        failures = family("fss_nfs_process_part_failures_total")
         for (part, reason), count in sorted(dict(self._counting.failures).items()):
             failures.add_metric((part, reason), count)
         yield failures

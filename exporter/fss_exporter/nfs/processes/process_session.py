@@ -8,24 +8,15 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.client_addresses import ClientAddresses
-from fss_exporter.nfs.exact.files import FILES, Files
-from fss_exporter.nfs.exact.hist_tables import Table
-from fss_exporter.nfs.exact.tracefs import (
-    OF_IOSTAT,
-    OF_IOSTAT_WRITERS,
-    OF_PROCESSES,
-    OF_WRITERS,
-    Instance,
-    Unavailable,
-    advice,
-    check_client,
-)
+from fss_exporter.nfs.exact import size_triggers, tracefs
+from fss_exporter.nfs.exact.clients import ClientAddresses
+from fss_exporter.nfs.exact.hist_tables import Grown
+from fss_exporter.nfs.exact.instance_tables import TRIGGERS, EventTables, Lost
+from fss_exporter.nfs.exact.tracefs import FILES, Files, Instance, Unavailable, advice, check_client, fields
 from fss_exporter.nfs.processes import table_rows, triggers
 from fss_exporter.nfs.processes.attribution import CallsBy, Counted, TransfersBy
-from fss_exporter.nfs.processes.event_tables import FULL, GONE, UNREADABLE, Added, EventTables, Trouble
 from fss_exporter.nfs.processes.loads import Place, Places
-from fss_exporter.nfs.processes.write_back import WriteBackJoin
+from fss_exporter.nfs.processes.triggers import WriteBackJoin
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,7 +25,7 @@ PARTS_WITHOUT_JOIN: Final = (READS, WRITES, CALLS, *triggers.CLAIMED_BY, CLIENTS
 PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
 """Parts that fail separately. A part with the name of a call gives the call back to the process."""
 
-REFUSED: Final = "refused"
+REFUSED, GONE, UNREADABLE, FULL = "refused", "gone", "unreadable", "full"  # Reasons of a failure
 FULL_SHARE: Final = 0.8  # The kernel never frees a row, so tables are made anew from this share of their size on
 
 _ROWS_OF_CLIENTS = 512
@@ -51,24 +42,24 @@ class Names(NamedTuple):
     joint: str  # the synthetic event of the join
 
 
-OF_AGENT: Final = Names(OF_PROCESSES, OF_WRITERS, "nfswho")
-OF_COMMAND: Final = Names(OF_IOSTAT, OF_IOSTAT_WRITERS, "nfswho_iostat")
+OF_AGENT: Final = Names(tracefs.OF_PROCESSES, tracefs.OF_WRITERS, "nfswho")
+OF_COMMAND: Final = Names(tracefs.OF_IOSTAT, tracefs.OF_IOSTAT_WRITERS, "nfswho_iostat")
 
 
 class ProcessSession:
     """Triggers in place.
 
     Args:
-        root: where tracefs is mounted.
-        names: of this program.
+        root: mount point of tracefs.
+        names: names of this program.
         size: rows of the largest table, the table of calls.
         writers: whether the join is wanted.
-        addresses: of RPC clients.
-        files: how the kernel's files are reached.
+        addresses: addresses of RPC clients.
+        files: access to the kernel's files.
 
     Attributes:
         refused: parts that the kernel refused, with the reason.
-        troubles: parts that told nothing at the last look, with the reason.
+        troubles: parts without counts at the last look, with the reason.
 
     Raises:
         NotYet: the NFS client is not loaded.
@@ -99,8 +90,8 @@ class ProcessSession:
         # A thread has more procedures than classes of sizes, and few threads rename or open.
         self._add(READS, triggers.READS, triggers.by_size(size // 2))
         self._add(WRITES, triggers.WRITES, triggers.by_size(size // 2))
-        self._add(CALLS, triggers.CALLS, triggers.calls(size))
-        self._add(CLIENTS, triggers.BIRTHS, triggers.births(_ROWS_OF_CLIENTS))
+        self._add(CALLS, size_triggers.CALLS, triggers.calls(size))
+        self._add(CLIENTS, size_triggers.BIRTHS, triggers.births(_ROWS_OF_CLIENTS))
         for procedure, event in triggers.CLAIMED_BY.items():
             self._add(procedure, event, triggers.claims(size // 4))
         if not self._tables.keys() & {READS, WRITES, CALLS}:
@@ -127,11 +118,7 @@ class ProcessSession:
             self.refused[WRITERS] = self.refused[DIRTIERS]
 
     def look(self, places: Places) -> Counted:
-        """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim.
-
-        Args:
-            places: places of the mounts.
-        """
+        """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim."""
         self.troubles = {}
         device = places.by_device.get
         counted = Counted(joined=self._try(WRITERS, lambda tables: self._joined(tables, device)) or {})
@@ -151,8 +138,8 @@ class ProcessSession:
             return None
         try:
             found = read(tables)
-        except (Trouble, RecordError) as error:
-            self.troubles[part] = error.reason if isinstance(error, Trouble) else UNREADABLE
+        except (Lost, RecordError) as error:
+            self.troubles[part] = GONE if isinstance(error, Lost) and error.check == TRIGGERS else UNREADABLE
             _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
             return None
         if tables.dropped:
@@ -166,7 +153,7 @@ class ProcessSession:
 
     def _learn(self, tables: EventTables) -> None:
         tables.added()
-        self._addresses.learn(Table(triggers.BORN, running=True, rows=tables.rows(triggers.BORN), dropped=0))
+        self._addresses.learn(tables.rows(triggers.BORN))
 
     def _calls(self, tables: EventTables, places: Places) -> CallsBy:
         found: CallsBy = Counter()
@@ -186,14 +173,12 @@ class ProcessSession:
         return GONE in self.troubles.values() or self._has_too_many_files()
 
     def _has_too_many_files(self) -> bool:
-        """Whether the large tables of the join are nearly full. The check is expensive, so not every look runs the
-        check.
-        """
+        """Whether the large tables of the join are nearly full. The check is expensive, so only every sixth look runs it."""
         if self._join is None or self._looks % _LOOKS_AT_FILES:
             return False
         try:
             return self._join.is_full(FULL_SHARE)
-        except Trouble:
+        except Lost:
             return True
 
     @property
@@ -216,6 +201,46 @@ def _claims(procedure: str, device: table_rows.PlaceOf, tables: EventTables) -> 
     return table_rows.claims(tables.added()[""], procedure, device)
 
 
-def _by_size(tables: EventTables, size: str) -> dict[bool, Added]:
+def _by_size(tables: EventTables, size: str) -> dict[bool, Grown]:
     added = tables.added()
-    return {whole: added[condition] for whole, condition in triggers.conditions(size).items()}
+    return {whole: added[condition] for whole, condition in size_triggers.size_conditions(size).items()}
+
+
+_NEEDED: Final = {
+    READS: (triggers.READS, {"dev", "count"}),
+    WRITES: (triggers.WRITES, {"dev", "count", "fileid"}),
+    CALLS: (size_triggers.CALLS, {"client_id", "version", "progname", "procname"}),
+    CLIENTS: (size_triggers.BIRTHS, {"client_id", "addr", "program"}),
+    **{procedure: (event, {"dev"}) for procedure, event in triggers.CLAIMED_BY.items()},
+}
+_NO_EVENT: Final = "the kernel has no event {}"
+
+
+def missing(root: Path, files: Files = FILES) -> dict[str, str]:
+    """Return the parts that this kernel cannot count, each with the reason, without setting a trigger."""
+    found: dict[str, str] = {}
+    for part, (event, needed) in _NEEDED.items():
+        try:
+            known = fields(root, event, files)
+        except Unavailable as reason:
+            found[part] = str(reason)
+            continue
+        if not known:
+            found[part] = _NO_EVENT.format(event)
+        elif lacking := needed - known.keys():
+            found[part] = f"{event} has no field {', '.join(sorted(lacking))}"
+    if no_join := _no_join(root, files):
+        found[WRITERS] = no_join
+    return found
+
+
+def _no_join(root: Path, files: Files) -> str:
+    """Return the reason why delayed write-back cannot be given back to the writer, or an empty text."""
+    try:
+        if not any(files.is_there(root / "events" / event) for event in triggers.DIRTIED):
+            return _NO_EVENT.format(triggers.DIRTIED[0])
+        if not files.is_there(root / "dynamic_events"):
+            return "the kernel is built without CONFIG_SYNTH_EVENTS"
+    except OSError as error:
+        return str(advice(error, root))
+    return ""

@@ -1,33 +1,26 @@
 """From the rows of the tables, as text, to transfers and calls of threads.
 
 `place_of` knows the place of a device or of an RPC client. Rows of unknown places are left out: the mount is gone, or no
-visible mount names the superblock.
+visible mount names the superblock. Each function raises `RecordError` for a key of another layout.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.counts import CountedTransfers
-from fss_exporter.nfs.exact.hist_tables import HistRow, Key
-from fss_exporter.nfs.exact.interval import device_of
-from fss_exporter.nfs.exact.sizes import Grown, blocks_started
+from fss_exporter.nfs.exact.hist_tables import Grown, HistRow, Key
+from fss_exporter.nfs.exact.size_counts import CountedTransfers, device_of
+from fss_exporter.nfs.exact.size_triggers import blocks_started
 from fss_exporter.nfs.processes.attribution import CallsBy, TransfersBy
 from fss_exporter.nfs.processes.loads import Place, Thread
 
-BySize = Mapping[bool, Grown]
-"""What was added to two tables of sizes, by whether the sizes are whole multiples of 32 KiB."""
-
+BySize = Mapping[bool, Grown]  # Growth of two tables, by whether the sizes are whole multiples of 32 KiB
 PlaceOf = Callable[[int], Place | None]
 Dirtiers = Mapping[tuple[int, int], str]  # Names of the threads that dirtied pages, by device and thread number
 
 
 def sent(tables: BySize, place_of: PlaceOf) -> TransfersBy:
-    """READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size.
-
-    Raises:
-        RecordError: a key of another layout.
-    """
+    """READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
     found = _Transfers(place_of)
     for whole, rows in tables.items():
         for key, row in rows:
@@ -41,9 +34,6 @@ def joined(tables: BySize, dirtiers: Dirtiers, place_of: PlaceOf) -> TransfersBy
 
     The join knows the number of a file, not the device. Two files with the same number on two mounts collide. So a row counts
     only if the thread dirtied pages of this device.
-
-    Raises:
-        RecordError: a key of another layout.
     """
     found = _Transfers(place_of)
     for whole, rows in tables.items():
@@ -56,11 +46,7 @@ def joined(tables: BySize, dirtiers: Dirtiers, place_of: PlaceOf) -> TransfersBy
 
 
 def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
-    """Threads that dirtied pages. Keys: `major:minor`, name, thread.
-
-    Raises:
-        RecordError: a key of another layout.
-    """
+    """Threads that dirtied pages. Keys: `major:minor`, name, thread."""
     found = {}
     for key in keys:
         device, name, number = _fields(key, 3)
@@ -69,11 +55,7 @@ def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
 
 
 def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
-    """Calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure.
-
-    Raises:
-        RecordError: a key of another layout.
-    """
+    """Calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure."""
     found: CallsBy = Counter()
     for key, row in rows:
         client, name, number, procedure = _fields(key, 4)
@@ -84,11 +66,7 @@ def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
 
 
 def claims(rows: Grown, procedure: str, place_of: PlaceOf) -> CallsBy:
-    """Calls of one procedure by the thread that began the call. Keys: device, name, thread.
-
-    Raises:
-        RecordError: a key of another layout.
-    """
+    """Calls of one procedure by the thread that began the call. Keys: device, name, thread."""
     found: CallsBy = Counter()
     for key, row in rows:
         device, name, number = _fields(key, 3)
@@ -113,12 +91,7 @@ class _Transfers:
             self._payload[place, thread] += row.value
 
     def sums(self) -> TransfersBy:
-        return {
-            key: CountedTransfers(
-                sizes.total(), sum(blocks * count for blocks, count in sizes.items()), self._payload[key], sizes
-            )
-            for key, sizes in self._blocks.items()
-        }
+        return {key: CountedTransfers.of_sizes(sizes, self._payload[key]) for key, sizes in self._blocks.items()}
 
 
 def _fields(key: Key, count: int) -> Key:

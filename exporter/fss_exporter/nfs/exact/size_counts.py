@@ -1,0 +1,222 @@
+"""Counts of the kernel's tables between two looks, and the checks against mountstats.
+
+Both count the same calls. Mountstats is read first and the tables a moment later. So the tables are ahead by the calls in
+between, at most by the calls of this interval. The lead of the first look is unknown. The calls of the next interval bound
+this lead, and an interval without calls shows the lead exactly.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.operations import READ, WRITE, WRITE_FACTOR
+from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
+
+OPERATIONS, PAYLOAD, REUSED = "operations", "payload", "device_reused"  # Names of checks
+
+_NO_SIZES: Mapping[int, int] = {}
+
+ByAddressAndProcedure = Mapping[tuple[str, str], int]
+
+
+class CountedTransfers(NamedTuple):
+    """READs or WRITEs with known sizes, added up."""
+
+    operations: int = 0
+    blocks: int = 0  # 32 KiB blocks they start, at least one each
+    payload_bytes: int = 0
+    by_blocks: Mapping[int, int] = _NO_SIZES  # operations by the blocks each starts. Empty if only the sum is known
+
+    @classmethod
+    def of_sizes(cls, by_blocks: Mapping[int, int], payload_bytes: int) -> "CountedTransfers":
+        """Return transfers from the operations by the blocks each starts."""
+        blocks = sum(started * count for started, count in by_blocks.items())
+        return cls(sum(by_blocks.values()), blocks, payload_bytes, dict(by_blocks))
+
+    def plus(self, other: "CountedTransfers") -> "CountedTransfers":
+        """Both together."""
+        return CountedTransfers(
+            self.operations + other.operations,
+            self.blocks + other.blocks,
+            self.payload_bytes + other.payload_bytes,
+            Counter(self.by_blocks) + Counter(other.by_blocks),
+        )
+
+
+NO_TRANSFERS = CountedTransfers()
+
+
+def exact_cost(operation: str, transfers: CountedTransfers, resent: float = 0.0) -> Bounds:
+    """Return mount-target I/O operations of READs or WRITEs of known sizes, as bounds that coincide.
+
+    `resent` is the cost of retransmissions, which no table counts by size.
+    """
+    factor = WRITE_FACTOR if operation == WRITE else 1
+    return Bounds.exact(float(factor * (transfers.operations + transfers.blocks)) + resent)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counts between two readings."""
+
+    # `major:minor` of those whose READs and WRITEs were all counted, idle ones included
+    superblocks: frozenset[str] = frozenset()
+    # by operation (READ, WRITE) and `major:minor`, without idle superblocks. Empty where nothing was counted
+    transfers: Mapping[str, Mapping[str, CountedTransfers]] = field(default_factory=dict)
+    # by operation, of superblocks without a visible mount
+    invisible: Mapping[str, CountedTransfers] = field(default_factory=dict)
+    addresses: frozenset[str] = frozenset()  # of the visible mounts
+    locks: ByAddressAndProcedure | None = None  # Network Lock Manager calls. None where they are not counted
+    acls: ByAddressAndProcedure | None = None  # NFSACL calls. None likewise
+    has_sizes: bool = False  # whether the distribution of sizes is known, not only the sum of blocks
+    failed: tuple[str, ...] = ()  # names of the checks that this interval did not pass
+    active: bool = False  # whether the counting is in place
+    deferred: bool = False  # the tables were unreadable, and the counts of a later interval contain this one
+
+
+ByOperation = dict[str, dict[str, CountedTransfers]]  # CountedTransfers by operation and `major:minor`
+
+
+def none_yet() -> ByOperation:
+    """No transfers of either operation."""
+    return {READ: {}, WRITE: {}}
+
+
+@dataclass(slots=True)
+class Sorted:
+    """Transfers of one interval, sorted by the state of the superblock in mountstats."""
+
+    known: ByOperation  # of superblocks with a known cost, just unmounted superblocks included
+    unread: ByOperation = field(default_factory=none_yet)  # of superblocks with an unreadable record, for a later look
+    # by operation, of superblocks without a visible mount
+    invisible: dict[str, CountedTransfers] = field(default_factory=dict)
+
+
+def priced(reading: Reading) -> dict[str, Superblock]:
+    """Return the superblocks whose READs and WRITEs cost by their size, by `major:minor`."""
+    return {one.number: one for one in reading.superblocks if one.known.cost == "weighted"}
+
+
+def sort(
+    transfers: Mapping[str, Mapping[int, CountedTransfers]],
+    reading: Reading,
+    known: Callable[[str], bool],
+    carried: ByOperation,
+) -> Sorted:
+    """Sort the counts by superblock.
+
+    Args:
+        transfers: transfers by operation and device number.
+        reading: reading of mountstats just before the look.
+        known: whether a `major:minor` was a priced superblock at the last look.
+        carried: counts of earlier looks whose record was unreadable. The function adds these counts.
+    """
+    numbers = {device_of(number): number for number in reading.present}
+    mine = priced(reading)
+    unread = reading.present - {superblock.number for superblock in reading.superblocks}
+    result = Sorted(known=carried)
+    for operation, by_device in transfers.items():
+        for device, added in by_device.items():
+            number = numbers.get(device, f"{device >> 20}:{device & 0xFFFFF}")
+            if number in unread:
+                _add(result.unread[operation], number, added)
+            elif number in mine or known(number):
+                _add(result.known[operation], number, added)
+            elif number not in reading.present:
+                _add(result.invisible, operation, added)
+    return result
+
+
+def _add(sums: dict[str, CountedTransfers], key: str, added: CountedTransfers) -> None:
+    sums[key] = sums.get(key, NO_TRANSFERS).plus(added)
+
+
+def device_of(number: str) -> int:
+    """Return the device number in trace events (include/linux/kdev_t.h) of a `major:minor`."""
+    major, _, minor = number.partition(":")
+    return int(major) << 20 | int(minor) if major.isdecimal() and minor.isdecimal() else -1
+
+
+@dataclass(slots=True)
+class _Gap:
+    """How far the tables are ahead of mountstats, since the first look."""
+
+    ahead: int = 0
+    most_behind: int | None = None  # the unknown lead of the first look. None before the first interval
+
+    def holds(self, tables: int, mountstats: int) -> bool:
+        """Add one interval. Return False if timing does not explain the gap. The gap then begins at zero."""
+        if self.most_behind is None:
+            self.most_behind = mountstats
+        self.ahead += tables - mountstats
+        busy = max(tables, mountstats)
+        fits = -self.most_behind - busy <= self.ahead <= busy
+        if not fits or not busy:
+            self.ahead = self.most_behind = 0
+        return fits
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Counters of a superblock in mountstats at a look, by operation and check."""
+
+    key: SeriesKey
+    age_s: int
+    counted: Mapping[tuple[str, str], int]
+    gaps: dict[tuple[str, str], _Gap] = field(default_factory=dict)
+
+
+class Agreement:
+    """The counts of every superblock at the last look."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+
+    def known(self, number: str) -> bool:
+        """Whether a superblock was there at the last look."""
+        return number in self._seen
+
+    def check(
+        self, superblocks: Mapping[str, Superblock], transfers: Mapping[str, Mapping[str, CountedTransfers]]
+    ) -> dict[str, str]:
+        """Check one interval.
+
+        Args:
+            superblocks: present superblocks in mountstats, by `major:minor`.
+            transfers: transfers in the tables, by operation and `major:minor`.
+
+        Returns:
+            the failed check by `major:minor`.
+        """
+        seen = {number: _seen(superblock) for number, superblock in superblocks.items()}
+        failed = {}
+        for number, now in seen.items():
+            old = self._seen.get(number)
+            if old is None:
+                continue
+            if now.age_s < old.age_s or any(now.counted[what] < old.counted[what] for what in now.counted):
+                if now.key != old.key:
+                    failed[number] = REUSED
+                continue
+            now.gaps = old.gaps
+            for (operation, check), count in now.counted.items():
+                one = transfers[operation].get(number, NO_TRANSFERS)
+                tables = one.operations if check == OPERATIONS else one.payload_bytes
+                gap = now.gaps.setdefault((operation, check), _Gap())
+                if not gap.holds(tables, count - old.counted[operation, check]):
+                    failed.setdefault(number, check)
+        self._seen = seen
+        return failed
+
+
+def _seen(superblock: Superblock) -> _Seen:
+    record = superblock.record
+    counted = {
+        (READ, OPERATIONS): record.operations[READ].operations,
+        (READ, PAYLOAD): record.read_bytes,
+        (WRITE, OPERATIONS): record.operations[WRITE].operations,
+        (WRITE, PAYLOAD): record.written_bytes,
+    }
+    return _Seen(superblock.key, record.age_s, counted)

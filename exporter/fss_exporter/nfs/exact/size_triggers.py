@@ -1,0 +1,238 @@
+"""Triggers that count READs and WRITEs by size, and lock calls. Conversion of the rows to transfers and calls.
+
+There are two forms for sizes. *Buckets* uses two tables: whole multiples of 32 KiB, and all other sizes, each by 32 KiB
+class. So every request is in exactly one row with a known number of blocks. *Ladder* is for kernels without `.buckets`
+(before 5.15): a table for each bit of the size above 32 KiB, whose counts add up to the blocks. The distribution stays
+unknown. mountstats does not show calls of the Network Lock Manager and of NFSACL at all.
+"""
+
+import errno
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fss_exporter.errors import RecordError
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
+from fss_exporter.nfs.exact.clients import ClientAddresses
+from fss_exporter.nfs.exact.hist_tables import Grown, Key
+from fss_exporter.nfs.exact.instance_tables import UNREADABLE, InstanceTables, Lost, TablesLook
+from fss_exporter.nfs.exact.size_counts import ByAddressAndProcedure, CountedTransfers
+from fss_exporter.nfs.exact.tracefs import FILES, OF_SIZES, Files, Instance, Unavailable, advice, check_client, fields
+
+CALLS = "sunrpc/rpc_stats_latency"
+BIRTHS = "sunrpc/rpc_clnt_new"
+LOCKS = 'progname == "lockd"'
+ACLS = 'progname == "nfsacl"'
+BORN = 'program == "lockd" || program == "nfsacl"'
+
+_NOT_OURS = frozenset(("NULL", "GRANTED", "GRANTED_MSG"))
+# A ping costs nothing, and a server of this host sends the messages about granted locks to its own clients.
+
+_BELOW_BLOCK = BLOCK_BYTES - 1
+_LADDER_BITS = range(6)
+# Blocks of 32 KiB up to 1 MiB, the kernel's largest transfer.
+
+_DEVICE_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SizeEvents:
+    """The trace events with sizes."""
+
+    events: Mapping[str, str]  # by operation, as `system/event`
+    size: str  # field with the bytes asked for
+    payload: str  # field with the bytes carried. Equal to `size` where only requests are traced
+    answered: bool  # whether the event stands for an answer, so that mountstats can check the counts
+
+
+SIZE_EVENTS = (
+    SizeEvents(
+        {READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}, "arg_count", "res_count", answered=True
+    ),
+    SizeEvents({READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}, "count", "count", answered=False),
+)
+"""From best to worst: answers since kernel 5.6, requests before."""
+
+
+def size_conditions(size: str) -> dict[bool, str]:
+    """Conditions of two tables of sizes, by whether the sizes are whole multiples of 32 KiB."""
+    return {False: f"{size} & {_BELOW_BLOCK}", True: f"!({size} & {_BELOW_BLOCK})"}
+
+
+def blocks_started(lower: int, *, whole: bool) -> int:
+    """Return the blocks of 32 KiB that a transfer starts.
+
+    Args:
+        lower: lower edge of the size class, in bytes.
+        whole: whether the size is a whole multiple of 32 KiB.
+    """
+    return max(1, lower // BLOCK_BYTES) if whole else lower // BLOCK_BYTES + 1
+
+
+class Buckets:
+    """Two tables by 32 KiB class."""
+
+    has_sizes = True
+
+    def __init__(self, source: SizeEvents) -> None:
+        self._whole = {condition: whole for whole, condition in size_conditions(source.size).items()}
+        self._keys = f"dev,{source.size}.buckets={BLOCK_BYTES}"
+        # A field that is a key with a modifier cannot be a value too.
+        self._values = "" if source.payload == source.size else f":vals={source.payload}"
+
+    def triggers(self, rows: int) -> dict[str, str]:
+        """Return the triggers by condition, for tables with this number of rows."""
+        return {one: f"hist:keys={self._keys}{self._values}:size={rows} if {one}" for one in self._whole}
+
+    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
+        """Return transfers by device number, from the growth of each table (by condition).
+
+        Raises:
+            RecordError: a key has another layout.
+        """
+        blocks: dict[int, Counter[int]] = defaultdict(Counter)
+        payload: Counter[int] = Counter()
+        for condition, rows in tables.items():
+            for key, row in rows:
+                device, lower = _numbers(key, 2)
+                blocks[device][blocks_started(lower, whole=self._whole[condition])] += row.hits
+                payload[device] += row.value
+        return {device: CountedTransfers.of_sizes(sizes, payload[device]) for device, sizes in blocks.items()}
+
+
+class Ladder:
+    """A table for each bit of the size."""
+
+    has_sizes = False
+
+    def __init__(self, source: SizeEvents) -> None:
+        size = source.size
+        self._payload = source.payload
+        self._weights = {f"{size} & {_BELOW_BLOCK}": 1, f"{size} == 0": 1} | {
+            f"{size} & {BLOCK_BYTES << bit}": 1 << bit for bit in _LADDER_BITS
+        }
+
+    def triggers(self, rows: int) -> dict[str, str]:
+        """Return the triggers by condition, for tables with this number of rows."""
+        by_bit = {one: f"hist:keys=dev:size={rows} if {one}" for one in self._weights}
+        return {"": f"hist:keys=dev:vals={self._payload}:size={rows}", **by_bit}
+
+    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
+        """Return transfers by device number, from the growth of each table (by condition)."""
+        sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for condition, rows in tables.items():
+            for key, row in rows:
+                one = sums[_numbers(key, 1)[0]]
+                if condition:
+                    one[1] += self._weights[condition] * row.hits
+                else:
+                    one[0] += row.hits
+                    one[2] += row.value
+        return {device: CountedTransfers(count, blocks, payload) for device, (count, blocks, payload) in sums.items()}
+
+
+def _numbers(key: Key, count: int) -> list[int]:
+    if len(key) != count or not all(map(str.isdecimal, key)):
+        raise RecordError("malformed_row", str(key))
+    return [*map(int, key)]
+
+
+def calls_by_address(rows: Grown, addresses: ClientAddresses) -> ByAddressAndProcedure:
+    """Return lock or NFSACL calls with a cost, by server address and procedure."""
+    calls: Counter[tuple[str, str]] = Counter()
+    for key, row in rows:
+        if len(key) == 2 and key[1] not in _NOT_OURS:
+            calls[addresses.of(key[0]), key[1]] += row.hits
+    return calls
+
+
+class SizeSession:
+    """Triggers in place that count sizes and lock calls, with tables of `rows` rows.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+
+    def __init__(self, root: Path, rows: int, files: Files = FILES) -> None:
+        self.source = source_of(root, files)
+        self.form, self.tables = _size_tables(root, self.source, rows, files)
+        self.counts_calls = self.tables.try_to_add(
+            CALLS,
+            {one: f"hist:keys=client_id,procname:size={rows} if {one}" for one in (LOCKS, ACLS)},
+            "lock calls are estimated",
+        )
+        self.sees_births = self.counts_calls and self.tables.try_to_add(
+            BIRTHS,
+            {BORN: f"hist:keys=client_id,addr:size={rows} if {BORN}"},
+            "lock calls of short-lived mounts may lack their address",
+        )
+
+    def transfers(self, before: TablesLook, now: TablesLook) -> dict[str, dict[int, CountedTransfers]]:
+        """Return transfers between two looks by operation and device number in the kernel's encoding.
+
+        Raises:
+            Lost: a table was replaced, was full, or has keys of another layout.
+        """
+        found = {}
+        for operation, event in self.source.events.items():
+            tables = {condition: now.since(before, (event, condition)) for condition in self.form.triggers(0)}
+            try:
+                found[operation] = self.form.transfers(tables)
+            except RecordError as error:
+                raise Lost(UNREADABLE, str(error)) from error
+        return found
+
+    def calls(
+        self, before: TablesLook, now: TablesLook, addresses: ClientAddresses
+    ) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
+        """Return lock calls and NFSACL calls between two looks. None if the calls are not counted.
+
+        Raises:
+            Lost: a table was replaced, or was full.
+        """
+        if not self.counts_calls:
+            return None, None
+        if self.sees_births:
+            addresses.learn(now.tables[BIRTHS, BORN].rows)
+        locks, acls = (
+            calls_by_address(now.since(before, (CALLS, condition)), addresses) for condition in (LOCKS, ACLS)
+        )
+        return locks, acls
+
+
+def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tuple[Buckets | Ladder, InstanceTables]:
+    """Set the triggers of sizes, in the first form that the kernel accepts."""
+    refused: OSError | None = None
+    for form in (Buckets(source), Ladder(source)):
+        tables = InstanceTables(Instance(root, OF_SIZES, files))
+        try:
+            for event in source.events.values():
+                tables.add(event, form.triggers(rows))
+        except OSError as error:
+            tables.end()
+            if error.errno != errno.EINVAL:
+                raise advice(error, tables.instance.path) from error
+            refused = error
+        except BaseException:
+            tables.end()
+            raise
+        else:
+            return form, tables
+    raise Unavailable(f"{root}: the kernel refuses every known form of counting sizes") from refused
+
+
+def source_of(root: Path, files: Files = FILES) -> SizeEvents:
+    """Return this kernel's events with sizes, without setting a trigger.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: the kernel cannot count sizes, or this process may not.
+    """
+    check_client(root, files=files)
+    for source in SIZE_EVENTS:
+        known = [fields(root, event, files) for event in source.events.values()]
+        if all(one.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= one.keys() for one in known):
+            return source
+    raise Unavailable(f"{root}/events/nfs: no event has the sizes of READ and WRITE. This kernel is too old or too new")

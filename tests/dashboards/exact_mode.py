@@ -14,10 +14,10 @@ from typing import NamedTuple
 from tests import exact_recordings, latency_accuracy
 from tests.processes import require
 
-from fss_exporter.catalogue import CATALOGUE, family
+from fss_exporter.catalogue import family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
-from fss_exporter.nfs.exact.counted_families import counted_families
-from fss_exporter.nfs.exact.request_families import request_families
+from fss_exporter.nfs.exact.counted_costs import counted_families
+from fss_exporter.nfs.exact.request_totals import request_families
 
 STEP_S = 15
 _ADDRESS = "10.80.1.10"
@@ -54,7 +54,7 @@ def _recorded() -> Iterator[Counter]:
             for sample in one.samples:
                 if one.type in {"counter", "histogram"} and sample.value:
                     yield Counter(sample.name, tuple(sample.labels.items()), sample.value / _SHORTEST_S)
-    processes = family(CATALOGUE["fss_client_process_io_operations_total"])
+    processes = family("fss_client_process_io_operations_total")
     for *names, rate in _PROCESSES:
         processes.add_metric((_ADDRESS, *(str(name) for name in names)), float(rate))
     for sample in processes.samples:

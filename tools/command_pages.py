@@ -67,7 +67,7 @@ def _stage(page: str) -> Iterator[Stage]:
     if not any(CONFIGURATION in command for command in commands(page)):
         yield Stage()
         return
-    with tempfile.TemporaryDirectory() as folder, Region(calls_per_second={}) as region:
+    with tempfile.TemporaryDirectory() as folder, Region() as region:
         keys = region.account.write_config(Path(folder), region.tenancy.region)
         path = Path(folder) / CONFIGURATION
         path.write_text(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from tests.region import Region
 
 from fss_exporter.calibrate.calibration_steps import CalibrationStep, kind_of
-from fss_exporter.demo.region.requests_per_second import RequestMix, RequestRate
+from fss_exporter.demo.region.demo_tenancy import RequestMix, RequestRate
 
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "CREATE": ("LOOKUP",),

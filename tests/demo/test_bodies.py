@@ -95,13 +95,6 @@ SAMPLES = {
         lambda sdk: [sdk.file_storage.get_file_system(one.id).data for one in sdk.region.tenancy.file_systems],
     ),
     "ListExportSets": Sample("file_storage", "ExportSetSummary", lambda sdk: _each_zone(sdk, "list_export_sets")),
-    "GetExportSet": Sample(
-        "file_storage",
-        "ExportSet",
-        lambda sdk: [
-            sdk.file_storage.get_export_set(one.export_set_id).data for one in sdk.region.tenancy.mount_targets
-        ],
-    ),
     "ListExports": Sample(
         "file_storage",
         "ExportSummary",
@@ -109,24 +102,9 @@ SAMPLES = {
             sdk.file_storage.list_exports(compartment_id=sdk.region.tenancy.mount_targets[0].compartment_id).data
         ),
     ),
-    "GetExport": Sample(
-        "file_storage",
-        "Export",
-        lambda sdk: [sdk.file_storage.get_export(one.id).data for one in sdk.region.tenancy.links],
-    ),
     "ListReplications": Sample("file_storage", "ReplicationSummary", lambda sdk: _each_zone(sdk, "list_replications")),
-    "GetReplication": Sample(
-        "file_storage",
-        "Replication",
-        lambda sdk: [sdk.file_storage.get_replication(one.id).data for one in sdk.region.tenancy.replications],
-    ),
     "ListOutboundConnectors": Sample(
         "file_storage", "OutboundConnectorSummary", lambda sdk: _each_zone(sdk, "list_outbound_connectors")
-    ),
-    "GetOutboundConnector": Sample(
-        "file_storage",
-        "OutboundConnector",
-        lambda sdk: [sdk.file_storage.get_outbound_connector(one.id).data for one in sdk.region.tenancy.connectors],
     ),
     "ListAvailabilityDomains": Sample(
         "identity", "AvailabilityDomain", lambda sdk: sdk.identity.list_availability_domains(_tenancy(sdk)).data
@@ -134,8 +112,6 @@ SAMPLES = {
     "ListCompartments": Sample(
         "identity", "Compartment", lambda sdk: sdk.identity.list_compartments(_tenancy(sdk)).data
     ),
-    "GetCompartment": Sample("identity", "Compartment", lambda sdk: [sdk.identity.get_compartment(_tenancy(sdk)).data]),
-    "GetTenancy": Sample("identity", "Tenancy", lambda sdk: [sdk.identity.get_tenancy(_tenancy(sdk)).data]),
     "ListRegionSubscriptions": Sample(
         "identity", "RegionSubscription", lambda sdk: sdk.identity.list_region_subscriptions(_tenancy(sdk)).data
     ),

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.region.evaluate import evaluate
 
-from fss_exporter.demo.region.evaluate import RawStream, evaluate
+from fss_exporter.demo.region.evaluate import RawStream
 from fss_exporter.oci.mql import QueriedMetric, parse
 
 HOSTS: Mapping[str, Mapping[int, float]] = {

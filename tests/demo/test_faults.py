@@ -205,12 +205,9 @@ class TestData:
     def test_names_drift_in_case_and_only_the_new_spelling_answers(self, sdk: Clients) -> None:
         sdk.region.add_fault("name-case")
         listed = sdk.monitoring.list_metrics(
-            sdk.region.tenancy.id, {"name": "*requests*", "groupBy": ["name"]}, compartment_id_in_subtree=True
+            sdk.region.tenancy.id, {"groupBy": ["name"]}, compartment_id_in_subtree=True
         ).data
-        assert listed == []
-        listed = sdk.monitoring.list_metrics(
-            sdk.region.tenancy.id, {"name": "*Requests*", "groupBy": ["name"]}, compartment_id_in_subtree=True
-        ).data
+        assert not any("bySize" in one.name for one in listed)
         assert {one.name for one in listed} >= {"FileSystemReadRequestsBySize", "FileSystemWriteRequestsBySize"}
         assert sdk.summarize("FileSystemReadRequestsbySize[1m].mean()") == []
         assert sdk.summarize("FileSystemReadRequestsBySize[1m].mean()")[0].name == "FileSystemReadRequestsBySize"

@@ -7,9 +7,9 @@ from hypothesis import given, strategies as st
 from tests.clock import Clock
 from tests.demo.sdk import Clients, clients, refused
 from tests.region import Region
+from tests.region.throttle import CALLS_PER_SECOND, Throttle
 
 from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.demo.region.wire import CALLS_PER_SECOND, Throttle
 
 
 def accepted(throttle: Throttle, family: str) -> bool:

@@ -11,8 +11,8 @@ from tests.demo.minutes import between, points
 from tests.demo.sdk import MINUTE, Clients
 from tests.region import Region
 
+from fss_exporter.demo.region.demo_tenancy import bucket_of
 from fss_exporter.demo.region.metric_streams import published_metrics
-from fss_exporter.demo.region.requests_per_second import bucket_of
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations, write_io_operations
 
 

@@ -16,7 +16,6 @@ from tests.region import Region, RegionLimits, large
 from tests.region.signed import Signed
 
 import oci
-from fss_exporter.demo.region.http_listener import LARGEST_BODY
 from fss_exporter.demo.region.refusal import Refusal
 from fss_exporter.demo.region.wire import paged
 
@@ -146,11 +145,6 @@ def test_a_body_that_is_not_json_cannot_be_parsed(region: Region) -> None:
     assert refusal(region, "POST", SUMMARIZE, scope, "not json")[:2] == (400, "CannotParseRequest")
 
 
-def test_a_body_beyond_all_measure_is_not_read(sdk: Clients) -> None:
-    with refused(413, "PayloadTooLarge"):
-        sdk.summarize("A" * LARGEST_BODY)
-
-
 def test_every_answer_bears_a_request_id_of_its_own_that_begins_with_the_client_s(sdk: Clients) -> None:
     first, second = (
         sdk.monitoring.list_metrics(sdk.region.tenancy.id, {"groupBy": ["name"]}, opc_request_id="mine")
@@ -199,7 +193,7 @@ def test_pages_of_any_size_give_every_item_once_and_in_order(count: int, limit: 
     assert seen == items
 
 
-@given(st.text(max_size=20).filter(lambda token: not token.startswith("ZnJvbT")))
+@given(st.text(max_size=20).filter(lambda token: not token.isdecimal()))
 def test_a_page_token_that_was_not_given_out_is_refused(token: str) -> None:
     with pytest.raises(Refusal) as no:
         paged([1, 2, 3], SimpleNamespace(limit=None, page=token), 2)

@@ -44,7 +44,7 @@ def verify(account: DemoAccount, request: ApiRequest, now: float) -> None:
     parts = dict(_PART.findall(rest))
     if parts.get("algorithm") != "rsa-sha256" or parts.get("version", "1") != "1":
         raise not_authenticated("The signature is not rsa-sha256 version 1.")
-    if parts.get("keyId") != account.key_id:
+    if parts.get("keyId") != f"{account.tenancy_id}/{account.user_id}/{account.fingerprint}":
         raise not_authenticated("The key of the signature is not known: check tenancy, user and fingerprint.")
     signed = parts.get("headers", "date").split()
     _check_coverage(signed, method)

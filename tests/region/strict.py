@@ -1,16 +1,24 @@
-"""A demo region that checks signatures and spoils answers on demand."""
+"""A demo region that checks signatures, evaluates alarms, takes posted metrics, and spoils answers on demand."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from importlib.resources import files
 from typing import Any, ClassVar
 
+from tests.region.alarms_api import AlarmsApi, RegionLimits
+from tests.region.monitoring_api import MonitoringApi
 from tests.region.signature import verify
+from tests.region.throttle import CALLS_PER_SECOND, Throttle
 
 from fss_exporter.demo.region import Region as DemoRegion, Tenancy
-from fss_exporter.demo.region.api_operations import ApiOperation
+from fss_exporter.demo.region.activity import Activity as DemoActivity
+from fss_exporter.demo.region.alarms_api import AlarmsApi as DemoAlarmsApi
+from fss_exporter.demo.region.api_operations import ApiOperation, OperationTable
+from fss_exporter.demo.region.demo_tenancy import Link, RequestMix
 from fss_exporter.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
 from fss_exporter.demo.region.metric_streams import published_metrics
-from fss_exporter.demo.region.requests_per_second import RequestMix
+from fss_exporter.demo.region.monitoring_api import MonitoringApi as DemoMonitoringApi
 from fss_exporter.demo.region.wire import ApiRequest
 
 SPOILT: Mapping[str, bytes | None] = {
@@ -34,22 +42,56 @@ KINDS = FaultKinds(
 )
 
 
+class Activity(DemoActivity):
+    """The requests of a tenancy, and recorded requests.
+
+    Attributes:
+        recorded: further requests by OCID of the export and minute.
+    """
+
+    def __init__(self, tenancy: Tenancy) -> None:
+        super().__init__(tenancy)
+        self.recorded: dict[tuple[str, int], list[RequestMix]] = defaultdict(list)
+
+    def rate(self, links: Iterable[Link], of: Callable[[RequestMix], float]) -> Callable[[int], float]:
+        chosen = list(links)
+        usual = super().rate(chosen, of)
+        return lambda minute: (
+            usual(minute) + sum(of(mix) for link in chosen for mix in self.recorded.get((link.id, minute), ()))
+        )
+
+
 class Region(DemoRegion):
     """A region that believes no request without the account's signature.
 
     Args:
         tenancy: the resources.
         wall: the time that signatures are checked against, epoch seconds.
+        calls_per_second: by family of operations. An empty mapping throttles no call.
+        limits: documented limits, or lower limits.
         options: as for the demo region.
     """
 
     fault_kinds: ClassVar[FaultKinds] = KINDS
+    activity: ClassVar[type[DemoActivity]] = Activity
+    table: ClassVar[OperationTable] = OperationTable(
+        files(__package__).joinpath("operations.yml"), files("fss_exporter.demo.region").joinpath("operations.yml")
+    )
+    monitoring_api: ClassVar[type[DemoMonitoringApi]] = MonitoringApi
+    alarms_api: ClassVar[type[DemoAlarmsApi]] = AlarmsApi
 
     def __init__(
-        self, tenancy: Tenancy | None = None, *, wall: Callable[[], float] = time.time, **options: Any
+        self,
+        tenancy: Tenancy | None = None,
+        *,
+        wall: Callable[[], float] = time.time,
+        calls_per_second: Mapping[str, int] = CALLS_PER_SECOND,
+        limits: RegionLimits | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(tenancy, **options)
+        super().__init__(tenancy, limits=limits or RegionLimits(), **options)
         self._wall = wall
+        self._throttle = Throttle(calls_per_second)
         self.store.spelling = self._spelling
 
     def truth(self, metric: str, resource: str, minute: int, **dimensions: str) -> float | None:
@@ -66,28 +108,30 @@ class Region(DemoRegion):
         """
         resource_id = self.tenancy.named(resource)
         found = [
-            (number, stream)
+            stream
             for published in published_metrics()
             if published.name.lower() == metric.lower()
-            for number, stream in self.store.streams(published)
+            for stream in self.store.streams(published)
             if stream.resource_id == resource_id and dimensions.items() <= stream.dimensions.items()
         ]
         if len(found) != 1:
             raise LookupError(f"{len(found)} streams of {metric} fit {resource} {dimensions}")
-        number, stream = found[0]
-        return self.store.published(number, stream, minute)
+        return self.store.published(found[0], minute)
 
     def record(self, mount_target: str, minute: int, requests: RequestMix) -> None:
         """Add requests of one minute to the first export of a mount target."""
-        self._activity.record(self._activity.links_of[self.tenancy.named(mount_target)][0].id, minute, requests)
+        link = self._activity.links_of[self.tenancy.named(mount_target)][0]
+        assert isinstance(self._activity, Activity)
+        self._activity.recorded[link.id, minute].append(requests)
 
     def _spelling(self, name: str, minute: int) -> str:
         return name.replace("bySize", "BySize") if self.fault_board.spoiling("name-case", minute) else name
 
     def admit(self, operation: ApiOperation, request: ApiRequest) -> None:
-        """Check the signature."""
+        """Check the signature and the calls of the last second."""
         skew = self.fault_board.strike({"clock-skew"}, operation.name, request.text)
         verify(self.account, request, self._wall() + (skew.seconds if skew else 0.0))
+        self._throttle(operation.family)
 
     def spoil(
         self, operation: ApiOperation | None, request: ApiRequest, headers: dict[str, str], content: bytes

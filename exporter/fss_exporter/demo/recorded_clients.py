@@ -7,12 +7,12 @@ while the demo runs and show only counts of a real kernel.
 
 import gzip
 import re
-import threading
-import time
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import cycle, pairwise
 from pathlib import Path
+
+from fss_exporter.background import Worker
 
 _COUNTER = re.compile(r"(?<![\w.=/,:-])\d+(?![\w.=/,:-])")
 # A number that stands alone is a counter; the numbers inside options, names and versions are not.
@@ -90,9 +90,7 @@ class Clients:
     def __init__(self, root: Path, mounts: tuple[ClientMount, ...] = CLIENT_MOUNTS, interval_s: float = 1.0) -> None:
         self.root = root
         self._playbacks = [_Playback(mount) for mount in mounts]
-        self._interval_s = interval_s
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="demo-clients", daemon=True)
+        self._worker = Worker("demo_clients", self.advance, interval=lambda: interval_s)
         (root / "1").mkdir(parents=True)
         lines = (_mountinfo_line(number, mount) for number, mount in enumerate(mounts))
         (root / "1" / "mountinfo").write_text("".join(lines))
@@ -100,13 +98,11 @@ class Clients:
 
     def start(self) -> None:
         """Begin to play."""
-        self._thread.start()
+        self._worker.start(pause_first=True)
 
     def stop(self) -> None:
         """Stop playing. The files stay as they are."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=1.0)
+        self._worker.stop()
 
     def advance(self) -> None:
         """Play one reading of every mount."""
@@ -119,15 +115,6 @@ class Clients:
         fresh = self.root / "1" / "mountstats.new"
         fresh.write_text("".join(map(str, self._playbacks)))
         fresh.replace(self.root / "1" / "mountstats")
-
-    def _run(self) -> None:
-        next_at = time.monotonic()
-        while True:
-            # Looks that were missed are not made up for: two at once would be a burst the recording does not have.
-            next_at = max(next_at + self._interval_s, time.monotonic())
-            if self._stopping.wait(max(0.0, next_at - time.monotonic())):
-                return
-            self.advance()
 
 
 def _mountinfo_line(number: int, mount: ClientMount) -> str:

@@ -1,14 +1,12 @@
 """The requests of each export minute by minute: a demand that rises and falls on command, and ceilings that cut it."""
 
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import pi, sin
 from zlib import crc32
 
-from fss_exporter.demo.region.demo_tenancy import DemoFileSystem, DemoMountTarget, Link, Tenancy
-from fss_exporter.demo.region.requests_per_second import RequestMix
+from fss_exporter.demo.region.demo_tenancy import DemoFileSystem, DemoMountTarget, Link, RequestMix, Tenancy
 
 _FOREVER = 1 << 62
 
@@ -46,7 +44,6 @@ class Activity:
             self.links_of[link.mount_target_id].append(link)
         self._seeds = {link.id: crc32(link.id.encode()) for link in tenancy.links}
         self._scales: dict[str, list[tuple[int, float]]] = {}
-        self._recorded: dict[tuple[str, int], list[RequestMix]] = defaultdict(list)
         self._gone: dict[str, int] = {}
         self._lock = threading.Lock()
         self.pressure = lru_cache(maxsize=65536)(self._pressure)
@@ -61,10 +58,6 @@ class Activity:
             earlier = [step for step in self._scales.get(mount_target_id, []) if step[0] < since_minute]
             self._scales[mount_target_id] = [*earlier, (since_minute, factor)]
             self.pressure.cache_clear()
-
-    def record(self, link_id: str, minute: int, requests: RequestMix) -> None:
-        """Add the requests of one minute to those of an export."""
-        self._recorded[link_id, minute].append(requests)
 
     def remove(self, resource_id: str, since_minute: int) -> None:
         """From a minute on, a resource is gone and publishes nothing."""
@@ -86,7 +79,6 @@ class Activity:
                 if average:
                     served = min(1.0, 1 / (self.pressure(link.mount_target_id, minute) or 1.0))
                     total += average * self._demand(link, minute) * served
-                total += sum(of(mix) for mix in self._recorded.get((link.id, minute), ()))
             return total
 
         return value

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from types import GenericAlias
 from typing import Annotated, Any
 
@@ -48,7 +49,7 @@ class Call:
 class ApiAnswer:
     """The answer of a handler."""
 
-    body: object = None  # JSON value; None for no body
+    body: Any = None  # JSON value; None for no body
     status: HTTPStatus = HTTPStatus.OK
     headers: Mapping[str, str] = field(default_factory=dict)  # beyond the usual ones
 
@@ -84,52 +85,63 @@ class ApiOperation:
         return self.path.startswith("/control")
 
 
-def operations(handlers: Mapping[str, Handler]) -> tuple[ApiOperation, ...]:
-    """Return the operations that have a handler, in the order of `operations.yml`."""
-    found = []
-    for name, row in _table()["operations"].items():
-        if name in handlers:
-            method = next(key for key in row if key.isupper())
-            found.append(ApiOperation(name, method, row[method], handlers[name], *_models(name), row.get("family", "")))
-    return tuple(found)
+class OperationTable:
+    """The rows of some files in the form of `operations.yml`, and the models of the rows.
+
+    Args:
+        tables: the files. The first path that fits a request wins.
+    """
+
+    def __init__(self, *tables: Traversable) -> None:
+        read = [yaml.safe_load(table.read_text()) for table in tables]
+        self._rows: Mapping[str, Any] = {name: row for one in read for name, row in one["operations"].items()}
+        self._objects: Mapping[str, Any] = {name: row for one in read for name, row in one["objects"].items()}
+        self._models = cache(self._read_models)  # once, because tests start many regions
+
+    def operations(self, handlers: Mapping[str, Handler]) -> tuple[ApiOperation, ...]:
+        """Return the operations that have a handler, in the order of the files."""
+        found = []
+        for name, row in self._rows.items():
+            if name in handlers:
+                method = next(key for key in row if key.isupper())
+                query, body = self._models(name)
+                path, family = row[method], row.get("family", "")
+                found.append(ApiOperation(name, method, path, handlers[name], query, body, family))
+        return tuple(found)
+
+    def _read_models(self, name: str) -> tuple[type[BaseModel], type[BaseModel] | None]:
+        """Return the models of query and body of an operation."""
+        row = self._rows[name]
+        body = self._model(name, row["body"], row.get("required", ())) if "body" in row else None
+        return self._model(name, row.get("query", [])), body
+
+    def _model(
+        self, name: str, parts: Sequence[str | Mapping[str, Any]], required: Sequence[str] = ()
+    ) -> type[BaseModel]:
+        """Return the model of an object that consists of named objects and further fields."""
+        fields: dict[str, Any] = {}
+        for part in parts:
+            for key, written in (self._objects[part] if isinstance(part, str) else part).items():
+                field_name = key.removesuffix("!")
+                text, _, default = written.partition(" = ") if isinstance(written, str) else (written, "", "")
+                kind, value = self._type(text), yaml.safe_load(default) if default else None
+                if key.endswith("!") or field_name in required:
+                    fields[to_snake(field_name)] = kind, ...
+                else:
+                    fields[to_snake(field_name)] = kind | None if value is None else kind, value
+        made: type[BaseModel] = create_model(name, __config__=_CONFIG, **fields)
+        return made
+
+    def _type(self, written: Any) -> Any:
+        if isinstance(written, list):
+            several = GenericAlias(list, (self._type(written[0]),))
+            return Annotated[several, Field(min_length=1)] if written == ["text"] else several
+        if written in _TYPES:
+            return _TYPES[written]
+        if written in self._objects:
+            return self._model(written, [written])
+        pattern = written.strip("/") if written.startswith("/") else written.replace(" | ", "|")
+        return Annotated[str, Field(pattern=f"^(?:{pattern})$")]
 
 
-@cache
-def _table() -> Any:
-    return yaml.safe_load(files(__package__).joinpath("operations.yml").read_text())
-
-
-@cache
-def _models(name: str) -> tuple[type[BaseModel], type[BaseModel] | None]:
-    """Return the models of query and body of an operation. They are made once, because tests start many regions."""
-    row = _table()["operations"][name]
-    body = _model(name, row["body"], row.get("required", ())) if "body" in row else None
-    return _model(name, row.get("query", [])), body
-
-
-def _model(name: str, parts: Sequence[str | Mapping[str, Any]], required: Sequence[str] = ()) -> type[BaseModel]:
-    """Return the model of an object that consists of named objects and further fields."""
-    fields: dict[str, Any] = {}
-    for part in parts:
-        for key, written in (_table()["objects"][part] if isinstance(part, str) else part).items():
-            field_name = key.removesuffix("!")
-            text, _, default = written.partition(" = ") if isinstance(written, str) else (written, "", "")
-            kind, value = _type(text), yaml.safe_load(default) if default else None
-            if key.endswith("!") or field_name in required:
-                fields[to_snake(field_name)] = kind, ...
-            else:
-                fields[to_snake(field_name)] = kind | None if value is None else kind, value
-    made: type[BaseModel] = create_model(name, __config__=_CONFIG, **fields)
-    return made
-
-
-def _type(written: Any) -> Any:
-    if isinstance(written, list):
-        several = GenericAlias(list, (_type(written[0]),))
-        return Annotated[several, Field(min_length=1)] if written == ["text"] else several
-    if written in _TYPES:
-        return _TYPES[written]
-    if written in _table()["objects"]:
-        return _model(written, [written])
-    pattern = written.strip("/") if written.startswith("/") else written.replace(" | ", "|")
-    return Annotated[str, Field(pattern=f"^(?:{pattern})$")]
+DEMO_TABLE = OperationTable(files(__package__).joinpath("operations.yml"))

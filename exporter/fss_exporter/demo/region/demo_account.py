@@ -36,11 +36,6 @@ class DemoAccount:
         return ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
 
     @property
-    def key_id(self) -> str:
-        """The key identifier of a signed request: tenancy, user and fingerprint."""
-        return f"{self.tenancy_id}/{self.user_id}/{self.fingerprint}"
-
-    @property
     def pem(self) -> str:
         """The private key as the SDK reads it."""
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

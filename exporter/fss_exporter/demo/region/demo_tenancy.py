@@ -1,11 +1,66 @@
-"""The resources of a demo tenancy, and the requests that clients send to each export. All records are frozen."""
+"""The resources of a demo tenancy, and the requests that clients send to each export. All records are frozen.
+
+The cost of each request is written down in `tenancy.yml`. Nothing here uses the cost model of the exporter, so the
+agreement of the region's MountTargetIOPS with the exporter's estimate is evidence.
+"""
 
 import hashlib
 from base64 import b32encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
 
-from fss_exporter.demo.region.requests_per_second import IDLE, RequestMix
+SIZE_BUCKETS: Mapping[str, int] = {"0B_to_8KiB": 8192, "8KiB_to_64KiB": 65536, "64KiB_to_1MiB": 1 << 20}
+"""Largest size in bytes of each value of dimension `size`. Documented: "File System Metrics"."""
+
+
+class RequestRate(NamedTuple):
+    """Requests of one operation and size."""
+
+    operation: str  # NFSv3 procedure
+    size: int  # payload bytes of one request; 0 for all but READ and WRITE
+    per_second: float  # requests a second
+    io_operations: float  # mount-target I/O operations of one request
+
+
+@dataclass(frozen=True)
+class RequestMix:
+    """The requests that clients send to one export in a second."""
+
+    rates: tuple[RequestRate, ...] = ()
+
+    def requests(self, operation: str, bucket: str = "") -> float:
+        """Return requests a second of an operation, of all sizes or of one size bucket."""
+        return sum(
+            one.per_second
+            for one in self.rates
+            if one.operation == operation and (not bucket or bucket_of(one.size) == bucket)
+        )
+
+    @cached_property
+    def read_bytes(self) -> float:
+        """Payload bytes of READ a second."""
+        return sum(one.size * one.per_second for one in self.rates if one.operation == "READ")
+
+    @cached_property
+    def written_bytes(self) -> float:
+        """Payload bytes of WRITE a second."""
+        return sum(one.size * one.per_second for one in self.rates if one.operation == "WRITE")
+
+    @cached_property
+    def io_operations(self) -> float:
+        """Mount-target I/O operations a second."""
+        return sum(one.io_operations * one.per_second for one in self.rates)
+
+
+IDLE = RequestMix()  # No request at all
+
+
+def bucket_of(size: int) -> str:
+    """Return the size bucket of a request. Larger requests than the last bucket count there."""
+    return next((name for name, largest in SIZE_BUCKETS.items() if size <= largest), "64KiB_to_1MiB")
 
 
 def ocid(kind: str, region: str, name: str) -> str:
@@ -39,16 +94,6 @@ class Subnet:
         """The DNS domain of the subnet, None without a label."""
         return f"{self.label}.fssdemo.oraclevcn.com" if self.label else None
 
-    @property
-    def route_table_id(self) -> str:
-        """OCID of the route table."""
-        return self.id.replace("subnet", "routetable")
-
-    @property
-    def router(self) -> str:
-        """IPv4 address of the router, the first of the subnet."""
-        return f"{self.cidr.split('/')[0].rsplit('.', 1)[0]}.1"
-
 
 @dataclass(frozen=True, slots=True)
 class DemoResource:
@@ -79,21 +124,6 @@ class DemoMountTarget(DemoResource):
     kerberos: bool = False  # whether the mount target publishes Kerberos events
     tags: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def reserved_gigabytes(self) -> int | None:
-        """Capacity that a high-performance mount target reserves. None for a standard one."""
-        return self.observed_gbps * 1000 if self.observed_gbps and self.observed_gbps > 1 else None
-
-    @property
-    def export_set_name(self) -> str:
-        """Display name of the export set, as the service makes it."""
-        return f"{self.name} - export set"
-
-    @property
-    def vnic_id(self) -> str:
-        """OCID of the VNIC of the private IP."""
-        return self.private_ip_id.replace("privateip", "vnic")
-
 
 @dataclass(frozen=True, slots=True)
 class DemoFileSystem(DemoResource):
@@ -102,11 +132,6 @@ class DemoFileSystem(DemoResource):
     metered_bytes: int
     used_bytes: int
     quota_rules: bool = False
-
-    @property
-    def quota_state(self) -> str:
-        """`quotaEnforcementState` of the API."""
-        return "ENABLED" if self.quota_rules else "DISABLED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +150,8 @@ class DemoReplication(DemoResource):
     """A replication of a file system to another region."""
 
     file_system_id: str
-    target_id: str
     interval_minutes: int
     bytes_per_second: int
-
-    @property
-    def replication_target_id(self) -> str:
-        """OCID of the replication target in the other region."""
-        return self.target_id.replace("filesystem", "replicationtarget")
 
     def recovery_point_age(self, minute: int) -> float:
         """Return seconds since the last applied snapshot: a saw-tooth of one to two intervals."""
@@ -157,6 +176,9 @@ class LustreFileSystem(DemoResource):
     tier: int
     read_bytes: float
     written_bytes: float
+    reads: float
+    writes: float
+    metadata_operations: float
     used_share: float
 
     @property
@@ -171,17 +193,14 @@ class Volume(DemoResource):
 
     size_gb: int
     vpus_per_gb: int
-    reads: float  # operations per second that the instance asks for on average
+    reads: float  # operations per second that the volume serves on average
     writes: float
-    operation_bytes: int
+    throttled: float  # operations per second that the volume does not serve in time
+    read_bytes: float  # bytes per second of the served operations
+    written_bytes: float
     guaranteed_iops: float  # ceilings per second
     guaranteed_bytes: float
     boot: bool = False
-
-    @property
-    def size_mb(self) -> int:
-        """Size in the API's mebibytes."""
-        return self.size_gb * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,16 +239,11 @@ class Tenancy:
         """
         if name.startswith("ocid1."):
             return name
-        named: tuple[tuple[DemoResource | DemoCompartment, ...], ...] = (
-            self.mount_targets,
-            self.file_systems,
-            self.replications,
-            self.connectors,
-            self.compartments,
-            self.lustre_file_systems,
-            self.volumes,
+        listed: Iterator[DemoResource | DemoCompartment] = chain(
+            *(self.mount_targets, self.file_systems, self.replications, self.connectors),
+            *(self.compartments, self.lustre_file_systems, self.volumes),
         )
-        found = [one.id for resources in named for one in resources if one.name == name]
+        found = [one.id for one in listed if one.name == name]
         if len(found) != 1:
             raise LookupError(f"{len(found)} resources of tenancy {self.name} are called {name!r}; use the OCID")
         return found[0]

@@ -1,19 +1,84 @@
-"""The inventory APIs over a tenancy: File Storage (20171215), Identity and Core Services (20160918), Lustre (20250228)."""
+"""The inventory APIs over a tenancy: File Storage (20171215), Identity and Core Services (20160918), Lustre (20250228).
+
+`resources.yml` has the fields of each model of the API reference, with attributes of the tenancy's records to fill in.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
+
+import yaml
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
-from fss_exporter.demo.region.demo_tenancy import DemoCompartment, Tenancy
-from fss_exporter.demo.region.resource_bodies import Body, ResourceBody, etag, rfc3339
+from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.wire import paged
 
 _REGION_KEYS = {"eu-frankfurt-1": "FRA", "eu-zurich-1": "ZRH", "us-ashburn-1": "IAD", "us-phoenix-1": "PHX"}
 _MOUNT_TARGET_LIMIT = "mount-target-count"
-_NOT_FILTERS = {"limit", "page", "sortBy", "sortOrder", "compartmentIdInSubtree", "accessLevel"}
+_NOT_FILTERS = {"limit", "page"}
+Body = dict[str, Any]
+_MODELS: Mapping[str, Body] = yaml.safe_load(files(__package__).joinpath("resources.yml").read_text())
+
+
+def rfc3339(epoch_seconds: float) -> str:
+    """Return a time as OCI prints it: `2027-01-15T08:00:00.000Z`."""
+    moment = datetime.fromtimestamp(epoch_seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def etag(body: object) -> str:
+    """Return a version that changes with the body."""
+    return sha256(repr(body).encode()).hexdigest()[:32]
+
+
+class ResourceBody:
+    """A resource in the API's own names. Only the fields that an answer or a filter needs are filled in.
+
+    Args:
+        model: model of the API reference, e.g. `MountTarget`.
+        record: a record of the tenancy.
+        hidden: fields that only filters see.
+        figures: values of `$name` that are no attributes of the record.
+    """
+
+    def __init__(self, model: str, record: Any, hidden: Mapping[str, str] | None = None, **figures: Any) -> None:
+        self._summary, self._full = _MODELS[f"{model}Summary"], _MODELS.get(model, {})
+        self._record, self._hidden, self._figures = record, hidden or {}, figures
+
+    @property
+    def summary(self) -> Body:
+        """The resource as lists show the resource."""
+        filled: Body = _filled(self._summary, self._record, self._figures)
+        return filled
+
+    @property
+    def full(self) -> Body:
+        """The resource as Get shows the resource."""
+        further: Body = _filled(self._full, self._record, self._figures)
+        return self.summary | further
+
+    def has(self, name: str, value: object) -> bool:
+        """Return whether a filter of a list chooses the resource."""
+        template = self._full.get(name, self._summary.get(name))
+        return bool(self._hidden.get(name, _filled(template, self._record, self._figures)) == value)
+
+
+def _filled(template: Any, record: Any, figures: Mapping[str, Any]) -> Any:
+    if isinstance(template, dict):
+        return {name: _filled(value, record, figures) for name, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, record, figures) for value in template]
+    if isinstance(template, str) and template.startswith("$"):
+        name = template[1:]
+        return figures[name] if name in figures else getattr(record, name)
+    return template
+
+
 Resources = Callable[[], Iterable[ResourceBody]]
 
 
@@ -32,28 +97,27 @@ class InventoryApi:
 
     def handlers(self) -> Iterator[tuple[str, Handler]]:
         """Return the handler of every list and every Get, by API operation."""
-        both: Mapping[str, Resources] = {
-            "MountTarget": self._mount_targets,
-            "FileSystem": self._file_systems,
-            "ExportSet": self._export_sets,
-            "Replication": self._replications,
-            "OutboundConnector": lambda: self._bodies("OutboundConnector", self.tenancy.connectors),
-            "Export": self._exports,
+        listed: Mapping[str, Resources] = {
+            "MountTargets": lambda: self._bodies("MountTarget", self.tenancy.mount_targets),
+            "FileSystems": self._file_systems,
+            "ExportSets": self._export_sets,
+            "Replications": self._replications,
+            "OutboundConnectors": lambda: self._bodies("OutboundConnector", self.tenancy.connectors),
+            "Exports": self._exports,
+            "Volumes": lambda: self._volumes(boot=False),
+            "BootVolumes": lambda: self._volumes(boot=True),
         }
-        for name, resources in both.items():
-            yield f"List{name}s", self._lister(resources)
-            yield f"Get{name}", self._getter(resources)
-        yield "GetCompartment", self._getter(self._compartments)
+        for name, resources in listed.items():
+            yield f"List{name}", self._lister(resources)
+        yield "GetMountTarget", self._getter(listed["MountTargets"])
+        yield "GetFileSystem", self._getter(listed["FileSystems"])
         yield "GetPrivateIp", self._getter(self._private_ips)
-        yield "GetSubnet", self._getter(lambda: [ResourceBody.of("Subnet", one) for one in self.tenancy.subnets])
-        yield "ListVolumes", self._lister(lambda: self._volumes(boot=False))
-        yield "ListBootVolumes", self._lister(lambda: self._volumes(boot=True))
+        yield "GetSubnet", self._getter(lambda: [ResourceBody("Subnet", one) for one in self.tenancy.subnets])
         yield "ListLustreFileSystems", self._list_lustre
         yield "ListPrivateIps", self._list_private_ips
         yield "ListLimitValues", self._list_limits
         yield "ListAvailabilityDomains", self._list_zones
         yield "ListCompartments", self._list_compartments
-        yield "GetTenancy", self._get_tenancy
         yield "ListRegionSubscriptions", self._list_regions
 
     # -- resources that exist
@@ -62,28 +126,23 @@ class InventoryApi:
         return [resource for resource in resources if self.activity.lives(resource.id)]
 
     def _bodies(self, model: str, resources: Iterable[Any]) -> list[ResourceBody]:
-        return [ResourceBody.of(model, one) for one in self._living(resources)]
-
-    def _mount_targets(self) -> Iterator[ResourceBody]:
-        for one in self._living(self.tenancy.mount_targets):
-            ldap, kerberos = ("WithLdap",) if one.connector_id else (), ("WithKerberos",) if one.kerberos else ()
-            yield ResourceBody.of("MountTarget", one, *ldap, *kerberos)
+        return [ResourceBody(model, one) for one in self._living(resources)]
 
     def _file_systems(self) -> Iterator[ResourceBody]:
         for one in self._living(self.tenancy.file_systems):
             replications = sum(other.file_system_id == one.id for other in self.tenancy.replications)
-            yield ResourceBody.of("FileSystem", one, replications=replications)
+            yield ResourceBody("FileSystem", one, replications=replications)
 
     def _export_sets(self) -> Iterator[ResourceBody]:
         networks = {subnet.id: subnet.vcn_id for subnet in self.tenancy.subnets}
         for one in self._living(self.tenancy.mount_targets):
-            yield ResourceBody.of("ExportSet", one, vcn_id=networks[one.subnet_id])
+            yield ResourceBody("ExportSet", one, vcn_id=networks[one.subnet_id])
 
     def _replications(self) -> Iterator[ResourceBody]:
         minute = int(self.now() // 60)
         for one in self._living(self.tenancy.replications):
             point = rfc3339(minute * 60 - one.recovery_point_age(minute))  # moves with each snapshot only
-            yield ResourceBody.of("Replication", one, hidden={"fileSystemId": one.file_system_id}, recovery_point=point)
+            yield ResourceBody("Replication", one, recovery_point=point)
 
     def _exports(self) -> Iterator[ResourceBody]:
         lives = self.activity.lives
@@ -91,26 +150,24 @@ class InventoryApi:
             if lives(one.mount_target_id) and lives(one.file_system_id):
                 target = self.activity.mount_targets[one.mount_target_id]
                 hidden = {"compartmentId": target.compartment_id}
-                yield ResourceBody.of("Export", one, hidden=hidden, export_set_id=target.export_set_id)
-
-    def _compartments(self) -> Iterator[ResourceBody]:
-        for one in (DemoCompartment(self.tenancy.id, self.tenancy.name, self.tenancy.id), *self.tenancy.compartments):
-            yield ResourceBody.of("Compartment", one)
+                yield ResourceBody("Export", one, hidden=hidden, export_set_id=target.export_set_id)
 
     def _private_ips(self) -> Iterator[ResourceBody]:
         compartments = {subnet.id: subnet.compartment_id for subnet in self.tenancy.subnets}
         for one in self._living(self.tenancy.mount_targets):
-            yield ResourceBody.of("PrivateIp", one, subnet_compartment_id=compartments[one.subnet_id])
+            yield ResourceBody("PrivateIp", one, subnet_compartment_id=compartments[one.subnet_id])
 
-    def _volumes(self, *, boot: bool) -> list[ResourceBody]:
-        return self._bodies("Volume", (one for one in self.tenancy.volumes if one.boot == boot))
+    def _volumes(self, *, boot: bool) -> Iterator[ResourceBody]:
+        for one in self._living(self.tenancy.volumes):
+            if one.boot == boot:
+                yield ResourceBody("Volume", one, size_mb=one.size_gb * 1024)
 
     # -- answers
 
     def _getter(self, resources: Resources) -> Handler:
         def get(call: Call) -> ApiAnswer:
             for one in resources():
-                if one.summary["id"] == call.path["id"]:
+                if one.has("id", call.path["id"]):
                     return ApiAnswer(one.full, headers={"etag": etag(one.full)})
             raise refusal.not_authorized_or_not_found()
 
@@ -121,11 +178,13 @@ class InventoryApi:
             wanted = call.query.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
             self._check_scope(wanted)
             filters = {name: value for name, value in wanted.items() if name not in _NOT_FILTERS}
-            found = [one for one in resources() if all(one.has(*pair) for pair in filters.items())]
-            chosen = _sorted([one.summary for one in found], wanted.get("sortBy", ""), wanted.get("sortOrder"))
-            return paged(chosen, call.query, self.largest_page)
+            return self._page((one for one in resources() if all(one.has(*pair) for pair in filters.items())), call)
 
         return show
+
+    def _page(self, found: Iterable[ResourceBody], call: Call) -> ApiAnswer:
+        page = paged(list(found), call.query, self.largest_page)
+        return ApiAnswer([one.summary for one in page.body], headers=page.headers)
 
     def _check_scope(self, wanted: Mapping[str, str]) -> None:
         """Refuse a compartment, export set or file system that is unknown or gone: the list would not be empty."""
@@ -154,8 +213,7 @@ class InventoryApi:
         subnet_id = call.query.subnet_id
         if all(subnet.id != subnet_id for subnet in self.tenancy.subnets):
             raise refusal.not_authorized_or_not_found("subnet")
-        found = [one.summary for one in self._private_ips() if one.summary["subnetId"] == subnet_id]
-        return paged(found, call.query, self.largest_page)
+        return self._page((one for one in self._private_ips() if one.has("subnetId", subnet_id)), call)
 
     def _list_limits(self, call: Call) -> ApiAnswer:
         """List the limit of mount targets by availability domain. A tenancy of more than 100 has a raised limit."""
@@ -179,41 +237,20 @@ class InventoryApi:
         if query.compartment_id_in_subtree and query.compartment_id != self.tenancy.id:
             raise refusal.invalid("query parameter compartmentIdInSubtree may be true only for the tenancy")
         found = [
-            ResourceBody.of("Compartment", one).summary
+            ResourceBody("Compartment", one)
             for one in self.tenancy.compartments
             if query.compartment_id_in_subtree or one.parent_id == query.compartment_id
             if query.name in (None, one.name) and query.lifecycle_state in (None, "ACTIVE")
         ]
-        return paged(_sorted(found, query.sort_by or "", query.sort_order), query, self.largest_page)
-
-    def _get_tenancy(self, call: Call) -> ApiAnswer:
-        self._check_tenancy(call.path["id"])
-        home = _REGION_KEYS.get(self.tenancy.home_region, self.tenancy.home_region)
-        body: Body = {"id": self.tenancy.id, "name": self.tenancy.name, "description": "demo", "homeRegionKey": home}
-        return ApiAnswer(body | {"freeformTags": {}, "definedTags": {}})
+        return self._page(found, call)
 
     def _list_regions(self, call: Call) -> ApiAnswer:
         self._check_tenancy(call.path["id"])
-        home, here = self.tenancy.home_region, self.tenancy.region
-        return ApiAnswer(
-            [
-                {
-                    "regionKey": _REGION_KEYS.get(name, name),
-                    "regionName": name,
-                    "status": "READY",
-                    "isHomeRegion": name == home,
-                }
-                for name in dict.fromkeys((home, here))
-            ]
-        )
+        home = self.tenancy.home_region
+        names = {name: _REGION_KEYS.get(name, name) for name in (home, self.tenancy.region)}
+        rows = [{"regionKey": key, "regionName": name, "isHomeRegion": name == home} for name, key in names.items()]
+        return ApiAnswer([row | {"status": "READY"} for row in rows])
 
     def _check_tenancy(self, ocid: str) -> None:
         if ocid != self.tenancy.id:
             raise refusal.not_authorized_or_not_found("tenancy")
-
-
-def _sorted(found: list[Body], by: str, order: str | None) -> list[Body]:
-    """Sort by time, newest first, or by name, ascending, unless the query says otherwise."""
-    key = {"displayname": "displayName", "path": "path", "name": "name"}.get(by.lower(), "timeCreated")
-    order = order or ("DESC" if key == "timeCreated" else "ASC")
-    return sorted(found, key=lambda body: str(body[key]), reverse=order == "DESC")

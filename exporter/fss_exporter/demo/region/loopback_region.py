@@ -9,25 +9,88 @@
 The region checks no signature, so it listens to the loopback interface only. `/control` refuses requests of web pages.
 """
 
+import socket
+import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import ClassVar, Self
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar, Self
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.alarms_api import AlarmsApi
-from fss_exporter.demo.region.api_operations import ApiAnswer, ApiOperation, Call, operations
+from fss_exporter.demo.region.api_operations import DEMO_TABLE, ApiAnswer, ApiOperation, Call, OperationTable
 from fss_exporter.demo.region.demo_account import DemoAccount
 from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.faults import Fault, FaultBoard, FaultKinds
-from fss_exporter.demo.region.http_listener import HttpListener
 from fss_exporter.demo.region.inventory_api import InventoryApi
 from fss_exporter.demo.region.monitoring_api import MonitoringApi, RegionLimits
 from fss_exporter.demo.region.point_store import PointStore
 from fss_exporter.demo.region.tenancies import small
-from fss_exporter.demo.region.wire import CALLS_PER_SECOND, ApiRequest, Dispatcher, Throttle, headers_of
+from fss_exporter.demo.region.wire import ApiRequest, Dispatcher, headers_of
 from fss_exporter.errors import UsageError
+
+Respond = Callable[[ApiRequest], tuple[int, Mapping[str, str], bytes]]
+
+
+class _ConnectionHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # headers and body leave in one segment; two would wait for each other's acknowledgement
+    server: "_Server"
+
+    def handle(self) -> None:
+        self.server.connections.add(self.connection)
+        try:
+            super().handle()
+        except (ConnectionError, ValueError):  # the client, or stop(), closed the connection
+            self.close_connection = True
+        finally:
+            self.server.connections.discard(self.connection)
+
+    def _answer(self) -> None:
+        length = self.headers.get("content-length", "0")
+        body = self.rfile.read(int(length)) if length.isdecimal() else b""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        status, answered, content = self.server.respond(ApiRequest(self.command, self.path, headers, body))
+        self.send_response(status)
+        for name, value in answered.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+        if len(content) < int(answered["content-length"]):
+            self.close_connection = True
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = _answer  # noqa: N815 - names of the standard library
+
+    def log_message(self, *_: Any) -> None:
+        """Requests are not logged."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, address: tuple[str, int], respond: Respond) -> None:
+        super().__init__(address, _ConnectionHandler)
+        self.respond = respond
+        self.connections: set[socket.socket] = set()
+
+    def close(self) -> None:
+        """Close the listener and every connection."""
+        self.shutdown()
+        self.server_close()
+        for connection in list(self.connections):
+            with suppress(OSError):  # closed in the meantime
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that closes its connection in the middle of an answer is no error of the region."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class Region:
@@ -37,11 +100,14 @@ class Region:
         tenancy: the resources. The small demo tenancy by default.
         account: the user whose credentials are written down. A fresh key by default.
         now: the time of the data, epoch seconds. Tests turn it by hand.
-        limits: documented limits, lower ones in tests.
-        calls_per_second: by family of operations. An empty mapping throttles no call.
+        limits: documented limits of an answer.
     """
 
     fault_kinds: ClassVar[FaultKinds] = FaultKinds()
+    activity: ClassVar[type[Activity]] = Activity
+    table: ClassVar[OperationTable] = DEMO_TABLE
+    monitoring_api: ClassVar[type[MonitoringApi]] = MonitoringApi
+    alarms_api: ClassVar[type[AlarmsApi]] = AlarmsApi
 
     def __init__(
         self,
@@ -50,29 +116,28 @@ class Region:
         account: DemoAccount | None = None,
         now: Callable[[], float] = time.time,
         limits: RegionLimits | None = None,
-        calls_per_second: Mapping[str, int] = CALLS_PER_SECOND,
     ) -> None:
         self.tenancy = tenancy or small()
         self.account = account or DemoAccount.generate(self.tenancy.id)
         self._now = now
         self.fault_board = FaultBoard()
-        self._activity = Activity(self.tenancy)
+        self._activity = self.activity(self.tenancy)
         self.store = PointStore(self._activity, self.fault_board)
         limits = limits or RegionLimits()
-        monitoring = MonitoringApi(self._activity, self.store, now, limits)
+        monitoring = self.monitoring_api(self._activity, self.store, now, limits)
         handlers = {
             **dict(InventoryApi(self._activity, now, limits.page).handlers()),
             **monitoring.handlers(),
-            **AlarmsApi(self.tenancy, monitoring, now, limits.alarms).handlers(),
+            **self.alarms_api(monitoring).handlers(),
             "Show": self._show,
             "AddFault": self._add_fault,
             "ClearFaults": self._clear,
             "SetLoad": self._set_load,
         }
-        served = operations(handlers)
+        served = self.table.operations(handlers)
         self.operations = tuple(operation for operation in served if not operation.is_control)
-        self._dispatcher = Dispatcher(served, self.fault_board, Throttle(calls_per_second), self.admit)
-        self._listener = HttpListener(self.respond)
+        self._dispatcher = Dispatcher(served, self.fault_board, self.admit)
+        self._server: _Server | None = None
 
     # -- requests
 
@@ -92,12 +157,15 @@ class Region:
     def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Listen. Port 0 takes a free one. Raises OSError where the address cannot be listened on."""
         self._dispatcher.stopping.clear()
-        self._listener.start(host, port)
+        self._server = _Server((host, port), self.respond)
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="demo-region", daemon=True).start()
 
     def stop(self) -> None:
         """Close every connection. Slow answers are cut short."""
         self._dispatcher.stopping.set()
-        self._listener.stop()
+        if self._server is not None:
+            self._server.close()
+            self._server = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -109,7 +177,10 @@ class Region:
     @property
     def url(self) -> str:
         """`http://127.0.0.1:PORT`: the service endpoint of every API of the region."""
-        return self._listener.url
+        if self._server is None:
+            raise RuntimeError("the region is not started")
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}"
 
     @property
     def calls(self) -> Mapping[str, int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
 from itertools import groupby, product
+from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
@@ -21,10 +22,9 @@ from fss_exporter.demo.region.demo_tenancy import (
     DemoReplication,
     Link,
     LustreFileSystem,
+    RequestMix,
     Tenancy,
-    Volume,
 )
-from fss_exporter.demo.region.requests_per_second import RequestMix
 
 Value = Callable[[int], float | None]  # The raw value of a minute; None where nothing is published
 
@@ -37,6 +37,7 @@ class PublishedStream:
     resource_id: str
     dimensions: Mapping[str, str]
     value: Value
+    seed: int  # decides gaps and delays
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class PublishedMetric:
                 ]
                 value = make(activity, subject, Split(values[-1] if values else "", figures[-1] if figures else 0.0))
                 owner = dimensions.get("resourceId", activity.tenancy.id)
-                yield PublishedStream(compartment_id, owner, labels, value)
+                seed = crc32(repr((self.name, sorted(labels.items()))).encode())
+                yield PublishedStream(compartment_id, owner, labels, value, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +231,6 @@ def _replicated(replication: DemoReplication, minute: int) -> float:
     return float(round(replication.bytes_per_second * (0.9 + 0.2 * chance(replication.interval_minutes, minute))))
 
 
-def _served(one: Volume) -> float:
-    """Return the share of the requests that a volume serves."""
-    asked = (one.reads + one.writes) or 1.0
-    return min(1.0, one.guaranteed_iops / asked, one.guaranteed_bytes / one.operation_bytes / asked)
-
-
 def _health(_: Activity, subject: ExportGroup, split: Split) -> Value:
     share = subject.target.health if split.value == "SuccessRate" else round(100 - subject.target.health, 6)
     return lambda _minute: share
@@ -268,18 +264,12 @@ VALUES: Mapping[str, MakeValue] = {
     "ldap_latency": lambda _, __, split: (
         lambda minute: round(0.004 + 0.002 * chance(crc32(split.value.encode()), minute), 6)
     ),
-    "lustre_read_bytes": _swung(lambda one: one.read_bytes),
-    "lustre_written_bytes": _swung(lambda one: one.written_bytes),
-    "lustre_reads": _swung(lambda one: one.read_bytes / (4 << 20)),
-    "lustre_writes": _swung(lambda one: one.written_bytes / (4 << 20)),
-    "lustre_metadata": _swung(lambda _: 900.0),
+    **{
+        f"swinging_{name}": _swung(attrgetter(name))
+        for name in ("read_bytes", "written_bytes", "reads", "writes", "metadata_operations", "throttled")
+    },
     "lustre_capacity": _room(lambda one: one.capacity_gb * 1e9),
     "lustre_inodes": _room(lambda _: 2e9),
-    "volume_read_bytes": _swung(lambda one: one.reads * one.operation_bytes * _served(one)),
-    "volume_written_bytes": _swung(lambda one: one.writes * one.operation_bytes * _served(one)),
-    "volume_reads": _swung(lambda one: one.reads * _served(one)),
-    "volume_writes": _swung(lambda one: one.writes * _served(one)),
-    "volume_throttled": _swung(lambda one: (one.reads + one.writes) * (1 - _served(one))),
     "guaranteed_iops": _plain(lambda one, _: one.guaranteed_iops),
     "guaranteed_megabytes": _plain(lambda one, _: one.guaranteed_bytes / 1e6),
 }

@@ -1,18 +1,19 @@
-"""Monitoring (20180401), metrics: ListMetrics, SummarizeMetricsData, PostMetricData."""
+"""Monitoring (20180401), metrics: ListMetrics and SummarizeMetricsData."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import translate
+from functools import partial
 from typing import Any
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
 from fss_exporter.demo.region.evaluate import RawStream, ResultStream, evaluate
-from fss_exporter.demo.region.point_store import ArrivedPoints, Definition, PointStore
-from fss_exporter.demo.region.resource_bodies import rfc3339
+from fss_exporter.demo.region.inventory_api import rfc3339
+from fss_exporter.demo.region.point_store import Definition, PointStore
 from fss_exporter.demo.region.wire import paged
 from fss_exporter.errors import MqlError
 from fss_exporter.oci.mql import Duration, Expression, QueriedMetric, Selector, metrics, parse
@@ -20,13 +21,11 @@ from fss_exporter.oci.mql import Duration, Expression, QueriedMetric, Selector, 
 
 @dataclass(frozen=True, slots=True)
 class RegionLimits:
-    """Documented limits of Monitoring. Tests lower them."""
+    """Documented limits of an answer."""
 
     streams: int = 2000  # in one answer of SummarizeMetricsData, documented: MetricData
     points: int = 100_000  # likewise
-    posted_streams: int = 50  # in one PostMetricData, documented: PostMetricData
     page: int = 1000  # most items of a page, documented default of ListMetrics and ListAlarms
-    alarms: int = 50  # of a tenancy in a region; 50 is commonly quoted, no document states it
 
 
 DEFAULT_RANGE_MINUTES = 180
@@ -47,11 +46,7 @@ class MonitoringApi:
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers by API operation."""
-        return {
-            "ListMetrics": self.list_metrics,
-            "SummarizeMetricsData": self.summarize,
-            "PostMetricData": self.post,
-        }
+        return {"ListMetrics": self.list_metrics, "SummarizeMetricsData": self.summarize}
 
     def scope(self, compartment_id: str, *, subtree: bool) -> frozenset[str]:
         """Return compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
@@ -71,17 +66,21 @@ class MonitoringApi:
     # -- ListMetrics
 
     def list_metrics(self, call: Call) -> ApiAnswer:
-        """ListMetrics. Deleted resources stay listed. `groupBy` makes `dimensionFilters` void, both documented."""
+        """ListMetrics. Deleted resources stay listed, documented."""
         query, wanted = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
-        named = _wildcard(wanted.name or "*")
-        entries = self.store.definitions(self.minute, scope, named, first_only=bool(wanted.group_by))
-        found = [entry for entry in entries if _fits(entry, wanted)]
+        entries = self.definitions(scope, wanted.name, first_only=bool(wanted.group_by))
+        found = [
+            entry
+            for entry in entries
+            if wanted.namespace in (None, entry.namespace) and wanted.name in (None, entry.name)
+        ]
         bodies = _grouped(found, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in found]
-        field = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resourceGroup"}.get(wanted.sort_by or "")
-        if field:
-            bodies.sort(key=lambda body: str(body.get(field) or ""), reverse=wanted.sort_order == "DESC")
         return paged(bodies, query, self.limits.page)
+
+    def definitions(self, scope: frozenset[str], name: str | None, *, first_only: bool) -> Iterator[Definition]:
+        """Yield the streams of some compartments, of one metric or of all. `first_only`: one of each metric is enough."""
+        return self.store.definitions(self.minute, scope, name, first_only=first_only)
 
     # -- SummarizeMetricsData
 
@@ -119,20 +118,18 @@ class MonitoringApi:
         """
         chosen = [_selects(selector) for selector in metric.selectors]
         group = metric.resource_group or group
-        for stream in self._streams(namespace, group, metric.name):
+        for stream in self.streams(namespace, group, metric.name):
             if stream.compartment_id in scope and all(fits(stream.dimensions) for fits in chosen):
                 yield stream
 
-    def _streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
+    def streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
+        """Yield the streams of a metric. The region's own metrics have no resource group."""
         published = self.store.documented(namespace, name, self.minute) if group is None else None
         if published is not None:
             now = self.now()
-            for number, stream in self.store.streams(published):
-                arrived = ArrivedPoints(self.store, number, stream, now)
+            for stream in self.store.streams(published):
+                arrived = partial(self.store.arrived, stream, now)
                 yield RawStream(name, stream.compartment_id, stream.dimensions, published.metadata, arrived)
-        for posted in self.store.custom(namespace, group, name):
-            entry = posted.definition
-            yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, posted)
 
     def _window(self, details: Any, expression: Expression) -> range:
         """Return minutes of the points: start inclusive, end exclusive, on whole multiples of the resolution.
@@ -156,56 +153,6 @@ class MonitoringApi:
         last = min(-int(-end // 60), self.minute + 1)
         return range(first + -first % step, last, step)
 
-    # -- PostMetricData
-
-    def post(self, call: Call) -> ApiAnswer:
-        """PostMetricData: streams without a mistake are taken, the others are named. ATOMIC takes all or nothing."""
-        details = call.body
-        if len(details.metric_data) > self.limits.posted_streams:
-            raise refusal.invalid(
-                f"field metricData: more than {self.limits.posted_streams} metric streams in one call"
-            )
-        verdicts = [(entry, self._mistake(entry)) for entry in details.metric_data]
-        failed = [
-            {"message": mistake, "metricData": entry.model_dump(mode="json", by_alias=True)}
-            for entry, mistake in verdicts
-            if mistake
-        ]
-        if failed and (details.batch_atomicity == "ATOMIC" or len(failed) == len(verdicts)):
-            raise refusal.invalid(f"field metricData: {failed[0]['message']}")
-        for entry, mistake in verdicts:
-            if not mistake:
-                self._take(entry)
-        return ApiAnswer({"failedMetricsCount": len(failed), "failedMetrics": failed})
-
-    def _mistake(self, entry: Any) -> str:
-        """Return the first mistake in a posted stream, or nothing. Rules documented: MetricDataDetails, Datapoint."""
-        now = self.now()
-        namespace, name = entry.namespace, entry.name
-        moments = [epoch(point.timestamp) for point in entry.datapoints]
-        rules = {
-            "namespace: letters, digits and underscores, a letter first": re.fullmatch(r"(?a:[A-Za-z]\w*)", namespace),
-            "namespace: the prefixes oci_ and oracle_ are reserved": not namespace.startswith(("oci_", "oracle_")),
-            "name: letters, digits and . _ - $, a letter first": re.fullmatch(r"(?a:[A-Za-z][\w.$-]*)", name),
-            "dimensions: 1 to 20 are needed": 1 <= len(entry.dimensions) <= 20,
-            "dimensions: a key or value is not allowed": all(
-                re.fullmatch(r"[!-~]{1,256}", key) and len(value) <= 512 for key, value in entry.dimensions.items()
-            ),
-            "datapoints: the list is empty": entry.datapoints,
-            "timestamp: must be less than two hours in the past and less than 10 minutes in the future": all(
-                now - 7200 < moment < now + 600 for moment in moments
-            ),
-            "compartmentId: not authorized, or no such compartment": entry.compartment_id
-            in self.activity.tenancy.compartment_ids,
-        }
-        return next((message for message, holds in rules.items() if not holds), "")
-
-    def _take(self, entry: Any) -> None:
-        where = entry.namespace, entry.resource_group, entry.compartment_id, entry.name
-        definition = Definition(*where, entry.dimensions, entry.metadata or {})
-        for point in entry.datapoints:
-            self.store.post(definition, -int(-epoch(point.timestamp) // 60), (point.value, point.count))
-
 
 def parsed_query(text: str) -> Expression:
     """Return a query, or 400 with the place of the mistake."""
@@ -218,13 +165,6 @@ def parsed_query(text: str) -> Expression:
 def epoch(moment: datetime) -> float:
     """Return epoch seconds. A time without zone is UTC."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _fits(entry: Definition, wanted: Any) -> bool:
-    if wanted.namespace not in (None, entry.namespace) or wanted.resource_group != entry.resource_group:
-        return False
-    filters = {} if wanted.group_by else wanted.dimension_filters or {}
-    return all(entry.dimensions.get(name) == value for name, value in filters.items())
 
 
 def _wildcard(pattern: str) -> Callable[[str], bool]:

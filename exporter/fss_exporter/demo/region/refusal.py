@@ -17,16 +17,12 @@ class Refusal(Exception):
 cannot_parse = partial(Refusal, HTTPStatus.BAD_REQUEST, "CannotParseRequest")
 invalid = partial(Refusal, HTTPStatus.BAD_REQUEST, "InvalidParameter")
 missing = partial(Refusal, HTTPStatus.BAD_REQUEST, "MissingParameter")
-limit_exceeded = partial(Refusal, HTTPStatus.BAD_REQUEST, "LimitExceeded")
-related_not_found = partial(Refusal, HTTPStatus.BAD_REQUEST, "RelatedResourceNotAuthorizedOrNotFound")
 not_authenticated = partial(Refusal, HTTPStatus.UNAUTHORIZED, "NotAuthenticated")
 no_such_operation = partial(Refusal, HTTPStatus.NOT_FOUND, "NotFound")
 method_not_allowed = partial(Refusal, HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed")
-conflict = partial(Refusal, HTTPStatus.CONFLICT)
 etag_mismatch = partial(
     Refusal, HTTPStatus.PRECONDITION_FAILED, "NoEtagMatch", "The etag in if-match is not that of the resource."
 )
-too_large = partial(Refusal, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "PayloadTooLarge")
 throttled = partial(Refusal, HTTPStatus.TOO_MANY_REQUESTS, "TooManyRequests", "Too many requests for the tenancy.")
 internal_error = partial(
     Refusal, HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError", "An internal server error occurred."

@@ -1,7 +1,6 @@
 """The small tenancy of the demo, read from `tenancy.yml`, and a tenancy of any size to measure with."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -17,12 +16,13 @@ from fss_exporter.demo.region.demo_tenancy import (
     DemoResource,
     Link,
     LustreFileSystem,
+    RequestMix,
+    RequestRate,
     Subnet,
     Tenancy,
     Volume,
     ocid,
 )
-from fss_exporter.demo.region.requests_per_second import RequestMix, RequestRate
 
 _DATA: Mapping[str, Any] = yaml.safe_load(files(__package__).joinpath("tenancy.yml").read_text())
 _REQUESTS = {name: RequestMix(tuple(RequestRate(*row) for row in rows)) for name, rows in _DATA["requests"].items()}
@@ -81,16 +81,8 @@ def small(region: str = REGION) -> Tenancy:
         name: build.file_system(name, places[place], terabytes * 10**12, quotas=quotas)
         for name, (place, terabytes, quotas) in _DATA["file_systems"].items()
     }
-    replication = build.resource(
-        DemoReplication,
-        "replication",
-        "projects",
-        places["here"],
-        file_system_id=systems["projects"].id,
-        target_id=ocid("filesystem", "eu-zurich-1", "projects"),
-        interval_minutes=60,
-        bytes_per_second=24_000_000,
-    )
+    copied = {"file_system_id": systems["projects"].id, "interval_minutes": 60, "bytes_per_second": 24_000_000}
+    replication = build.resource(DemoReplication, "replication", "projects-to-zurich", places["here"], **copied)
     lustre = [
         build.resource(LustreFileSystem, "lustrefilesystem", name, subnet_id=subnets[row.pop("subnet")].id, **row)
         for name, row in _rows("lustre", places)
@@ -110,7 +102,7 @@ def small(region: str = REGION) -> Tenancy:
         mount_targets=tuple(targets.values()),
         file_systems=tuple(systems.values()),
         links=tuple(build.link(targets[one], systems[other], path, mix) for one, other, path, mix in _DATA["exports"]),
-        replications=(replace(replication, name="projects-to-zurich"),),
+        replications=(replication,),
         connectors=(connector,),
         topics=(build.id("onstopic", "storage-oncall"),),
         streams=(build.id("stream", "alarms"),),

@@ -1,4 +1,4 @@
-"""HTTP to API operations and back: routes, limits, faults, error bodies, request ids, pages.
+"""HTTP to API operations and back: routes, faults, error bodies, request ids, pages.
 
 Documented in "REST APIs" and "API Errors": `opc-request-id` on every answer, `{"code", "message"}` on every error,
 `limit`, `page` and `opc-next-page` on lists, `etag` on single resources.
@@ -6,10 +6,7 @@ Documented in "REST APIs" and "API Errors": `opc-request-id` on every answer, `{
 
 import logging
 import threading
-import time
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error as NotBase64
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,14 +21,6 @@ from fss_exporter.demo.region.faults import FaultBoard
 from fss_exporter.demo.region.refusal import Refusal
 
 _LOG = logging.getLogger(__name__)
-
-CALLS_PER_SECOND: Mapping[str, int] = {
-    "SummarizeMetricsData": 10,
-    "ListMetrics": 10,
-    "alarms": 10,
-    "PostMetricData": 50,
-}
-"""Calls a second of each family for the whole tenancy. Documented: each operation of the Monitoring API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +43,6 @@ class ApiRequest:
         return self.target + self.body.decode("utf-8", "replace")
 
 
-class Throttle:
-    """Refuses a call when the limit of its family was reached within the last second."""
-
-    def __init__(self, limits: Mapping[str, int], clock: Callable[[], float] = time.monotonic) -> None:
-        self._limits = limits
-        self._clock = clock
-        self._recent: dict[str, deque[float]] = {family: deque() for family in limits}
-        self._lock = threading.Lock()
-
-    def __call__(self, family: str) -> None:
-        """Count one call. Raise 429 TooManyRequests above the limit."""
-        if family not in self._limits:
-            return
-        with self._lock:
-            now, recent = self._clock(), self._recent[family]
-            while recent and recent[0] <= now - 1:
-                recent.popleft()
-            if len(recent) >= self._limits[family]:
-                raise refusal.throttled()
-            recent.append(now)
-
-
 _FAILURES: Mapping[str, Callable[[], Refusal]] = {
     "429": refusal.throttled,
     "500": refusal.internal_error,
@@ -91,12 +58,10 @@ class Dispatcher:
         self,
         operations: Iterable[ApiOperation],
         faults: FaultBoard,
-        throttle: Throttle,
         admit: Callable[[ApiOperation, ApiRequest], None],
     ) -> None:
         self._routes = [(operation.pattern, operation) for operation in operations]
         self._faults = faults
-        self._throttle = throttle
         self._admit = admit
         self._lock = threading.Lock()
         self.calls: Counter[str] = Counter()
@@ -133,7 +98,6 @@ class Dispatcher:
         with self._lock:
             self.calls[operation.name] += 1
         self._admit(operation, request)
-        self._throttle(operation.family)
         if slow := self._faults.strike({"slow"}, operation.name, request.text):
             self.stopping.wait(slow.seconds)
         if struck := self._faults.strike(_FAILURES.keys(), operation.name, request.text):
@@ -190,19 +154,8 @@ def _parsed(read: Callable[[], BaseModel], what: str) -> BaseModel:
 
 def paged(items: Sequence[object], query: Any, largest: int) -> ApiAnswer:
     """Return one page of a list. A page may be shorter than `limit` although more follow, documented: "List Pagination"."""
-    start = 0 if query.page is None else _offset(query.page)
+    start = int(query.page or 0) if (query.page or "0").isdecimal() else len(items) + 1
     if start > len(items):
         raise refusal.invalid("query parameter page is not one this list gave out")
     end = start + min(query.limit or largest, largest)
-    token = urlsafe_b64encode(f"from:{end}".encode()).decode()
-    return ApiAnswer(list(items[start:end]), headers={"opc-next-page": token} if end < len(items) else {})
-
-
-def _offset(token: str) -> int:
-    try:
-        word, _, number = urlsafe_b64decode(token.encode()).decode().partition(":")
-        if word == "from":
-            return max(0, int(number))
-    except (NotBase64, ValueError):
-        pass
-    raise refusal.invalid("query parameter page is not one this service gave out")
+    return ApiAnswer(list(items[start:end]), headers={"opc-next-page": str(end)} if end < len(items) else {})

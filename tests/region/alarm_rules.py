@@ -8,29 +8,17 @@ The internal reset period of silent streams (about 13 minutes) is not modelled: 
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.monitoring_api import MonitoringApi, epoch, parsed_query
+from fss_exporter.demo.region.refusal import Refusal
 from fss_exporter.oci.alarms.alarm_plan import iso_seconds
 from fss_exporter.oci.mql import is_trigger
 
 Alarm = Mapping[str, Any]  # Body of an alarm in camelCase, defaults filled in
-
-DEFAULTS: dict[str, Any] = {
-    "metricCompartmentIdInSubtree": False,
-    "resolution": "1m",
-    "pendingDuration": "PT1M",
-    "isNotificationsPerMetricDimensionEnabled": False,
-    "messageFormat": "RAW",
-    "ruleName": "BASE",
-    "evaluationSlackDuration": "PT3M",
-    "freeformTags": {},
-    "definedTags": {},
-    "overrides": [],
-}
-"""Values that the service fills in for fields that are not given, documented."""
 
 _DAY = 1440
 
@@ -61,7 +49,8 @@ def _check_destinations(destinations: list[str], tenancy: Tenancy) -> None:
         raise refusal.invalid("field destinations: at most one topic and one stream")
     for destination in destinations:
         if destination not in (*tenancy.topics, *tenancy.streams):
-            raise refusal.related_not_found(f"field destinations: not authorized, or no such destination {destination}")
+            message = f"field destinations: not authorized, or no such destination {destination}"
+            raise Refusal(HTTPStatus.BAD_REQUEST, "RelatedResourceNotAuthorizedOrNotFound", message)
 
 
 def _mistakes(alarm: Alarm) -> Iterator[str]:

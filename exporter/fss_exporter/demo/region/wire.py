@@ -154,7 +154,8 @@ def _parsed(read: Callable[[], BaseModel], what: str) -> BaseModel:
 
 def paged(items: Sequence[object], query: Any, largest: int) -> ApiAnswer:
     """Return one page of a list. A page may be shorter than `limit` although more follow, documented: "List Pagination"."""
-    start = int(query.page or 0) if (query.page or "0").isdecimal() else len(items) + 1
+    token = "0" if query.page is None else query.page
+    start = int(token) if token.isdecimal() else len(items) + 1
     if start > len(items):
         raise refusal.invalid("query parameter page is not one this list gave out")
     end = start + min(query.limit or largest, largest)

@@ -30,6 +30,7 @@ class Verdict:
     incident: Incident
     sent: tuple[Notification, ...]
     slack: int = 0
+    critical: tuple[int, ...] = ()
 
     @property
     def wrong(self) -> str:
@@ -39,13 +40,18 @@ class Verdict:
         late = [
             note for note in self.sent if one.lasting is not None and note.minute > START + one.lasting + self.slack
         ]
+        over = [
+            m - START for m in self.critical if one.lasting is not None and m > START + one.lasting + 10 + self.slack
+        ]
         return "; ".join(
             said
             for said, is_so in (
                 (f"{early} before the start", bool(early)),
                 (f"{late} after recovery", bool(late)),
                 ("no page", one.page_by is not None and not pages),
-                (f"{len(pages)} pages", len(pages) > (one.page_by is not None)),
+                (f"{len(pages)} pages", len(pages) > (one.pages if one.page_by is not None else 0)),
+                (f"{len(tickets)} tickets", one.tickets is not None and len(tickets) > one.tickets),
+                (f"critical in minutes {over}", bool(over)),
                 (
                     "late page",
                     bool(pages) and one.page_by is not None and pages[0].minute - START > one.page_by + self.slack,
@@ -81,8 +87,9 @@ def tried(
     """Run one incident with the groups in an order; with `all_rules`, also rules that can have no result."""
     world = incident.build()
     groups = order(trial.groups_in_order())
-    sent = notifications(trial.firing(world, promtool, groups, eval_minutes=world.step, all_rules=all_rules))
-    return Verdict(incident, tuple(sent), slack)
+    firing = trial.firing(world, promtool, groups, eval_minutes=world.step, all_rules=all_rules)
+    critical = tuple(m for m, alerts in firing.items() if any(("severity", "critical") in alert for alert in alerts))
+    return Verdict(incident, tuple(notifications(firing)), slack, critical)
 
 
 def page(rows: Mapping[str, Sequence[Verdict]]) -> str:

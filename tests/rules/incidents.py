@@ -21,7 +21,9 @@ class Incident:
         page_by: minutes until the page; exactly one page comes, and none after it.
         ticket_by: minutes until a ticket.
         quiet: neither page nor ticket at any time.
-        lasting: minute after the start when all is well again; no message may begin after it.
+        lasting: minute after the start when all is well again; no message may begin after it, and no page fires ten minutes later.
+        pages: so many pages where `page_by` says that one comes.
+        tickets: so many tickets at most.
     """
 
     kind: str
@@ -31,6 +33,8 @@ class Incident:
     ticket_by: int | None = None
     quiet: bool = False
     lasting: int | None = None
+    pages: int = 1
+    tickets: int | None = None
 
     @property
     def expected(self) -> str:
@@ -53,11 +57,13 @@ def incident(
     ticket_by: int | None = None,
     quiet: bool = False,
     lasting: int | None = None,
+    pages: int = 1,
+    tickets: int | None = None,
 ) -> Callable[[Callable[[], World]], Callable[[], World]]:
     """Enter a function that builds the series into the table."""
 
     def enter(build: Callable[[], World]) -> Callable[[], World]:
-        INCIDENTS.append(Incident(kind, name, build, page_by, ticket_by, quiet, lasting))
+        INCIDENTS.append(Incident(kind, name, build, page_by, ticket_by, quiet, lasting, pages, tickets))
         return build
 
     return enter

@@ -38,10 +38,12 @@ class World:
     Attributes:
         minutes: how many minutes there are.
         step: minutes between two samples; more than one for tests of weeks.
+        stale: whether Prometheus marks a series that ends, as it does when a scrape fails. Without, Prometheus itself was away.
     """
 
     minutes: int = START + 30
     step: int = 1
+    stale: bool = True
     series: dict[str, list[float | None]] = field(default_factory=dict)
 
     def add(self, name: str, labels: Mapping[str, object], value: Value) -> None:
@@ -60,9 +62,13 @@ class World:
 
     def inputs(self) -> list[dict[str, str]]:
         """The series in promtool's form."""
+        return [{"series": name, "values": " ".join(self._written(values))} for name, values in self.series.items()]
+
+    def _written(self, values: list[float | None]) -> list[str]:
+        gone = "stale" if self.stale else "_"
         return [
-            {"series": name, "values": " ".join("_" if value is None else f"{value:.10g}" for value in values)}
-            for name, values in self.series.items()
+            f"{value:.10g}" if value is not None else gone if before is not None else "_"
+            for before, value in zip([None, *values], values, strict=False)
         ]
 
     def _grid(self) -> range:
@@ -253,6 +259,7 @@ class Client:
     def add(self) -> "Client":
         """Add all series of the agent on the client."""
         world, labels = self.world, {"job": self.job, "instance": f"{self.name}:10949"}
+        world.stale = world.stale and self.every == 1  # A minute without a scrape ends no series.
         there = self.there
         world.add(
             "up",

@@ -150,9 +150,14 @@ def _() -> World:
     return world
 
 
-@incident("more", "a poller is taken out of service for good", page_by=13)
+@incident(
+    "more",
+    "a poller is taken out of service for good: one page, and a ticket after three hours",
+    page_by=13,
+    ticket_by=215,
+)
 def _() -> World:
-    return region(scraped=dead, gone=True, minutes=START + 180)
+    return region(scraped=dead, gone=True, minutes=START + 230)
 
 
 # Clients that hang.

@@ -10,13 +10,13 @@ from tests.rules.notifications import Notification, notifications
 from tests.rules.orders import Order, file_order
 from tests.rules.pack import ROOT
 from tests.rules.simulator import START
-from tests.rules.variants import INCIDENTS
+from tests.rules.table import INCIDENTS
 
 PAGE = ROOT / "docs" / "alerts-tried.md"
 HEAD = """# Alerts tried
 
 For operators who want to know which incidents page, and when. `make alerts-tried` writes this page. Each row is an incident or a
-non-incident of `tests/rules/incidents.py`.
+non-incident of `tests/rules`.
 promtool runs the rules over the minutes of the incident. The routes and the inhibition of [alertmanager.md](alertmanager.md) decide about
 messages. The number after a message is minutes from the start of the incident, with data of OCI that are one minute old.
 "No page" allows a ticket. A page is expected once.

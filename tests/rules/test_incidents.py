@@ -15,7 +15,7 @@ from tests.rules.incidents import Incident
 from tests.rules.notifications import notifications
 from tests.rules.orders import ORDERS
 from tests.rules.simulator import START, Client, MountTarget, Poller, World, after
-from tests.rules.variants import INCIDENTS
+from tests.rules.table import INCIDENTS
 
 CHOSEN = list(chosen())
 

@@ -84,7 +84,13 @@ def _asked(
             "rule_files": [str(rules)],
             "evaluation_interval": f"{eval_minutes}m",
             "group_eval_order": [group["name"] for group in groups],
-            "tests": [{"interval": f"{world.step}m", "input_series": world.inputs(), "promql_expr_test": asked}],
+            "tests": [
+                {
+                    "interval": f"{world.step * world.seconds}s",
+                    "input_series": world.inputs(),
+                    "promql_expr_test": asked,
+                }
+            ],
         }
         # JSON is YAML, and takes a hundredth of the time to write.
         for path, content in ((rules, {"groups": list(groups)}), (test, document)):

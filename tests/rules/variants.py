@@ -1,12 +1,10 @@
 """Variants of the incidents: other numbers of clients, other scrape intervals, other resources, repeats and recoveries.
 
-Importing this module adds them to `INCIDENTS`, which is the whole table.
+Importing this module adds them to `INCIDENTS`.
 """
 
-from tests.rules.incidents import INCIDENTS, MT, clients, dead, hanging, incident, region, waiting
+from tests.rules.incidents import MT, clients, dead, hanging, incident, region, waiting
 from tests.rules.simulator import START, Client, MountTarget, Poller, World, after
-
-__all__ = ["INCIDENTS"]
 
 
 def without(world: World, *beginnings: str, start: int = 0, end: int = 10**6) -> World:

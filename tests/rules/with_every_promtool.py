@@ -11,7 +11,7 @@ from tests.rules.alerts_tried import tried
 from tests.rules.incidents import Incident
 from tests.rules.orders import ORDERS
 from tests.rules.pack import RULE_FILES, rules_of
-from tests.rules.variants import INCIDENTS
+from tests.rules.table import INCIDENTS
 
 SHORT = [one for one in INCIDENTS if one.build().step == 1]
 

@@ -7,7 +7,7 @@ from itertools import cycle
 from tests.rules.alerts_tried import PAGE
 from tests.rules.incidents import Incident
 from tests.rules.orders import ORDERS
-from tests.rules.variants import INCIDENTS
+from tests.rules.table import INCIDENTS
 
 
 def outcomes() -> dict[str, str]:

@@ -9,7 +9,7 @@ from tests.rules.alerts_tried import tried
 from tests.rules.chosen import in_another_order, name, on_a_generation
 from tests.rules.incidents import Incident
 from tests.rules.orders import ORDERS
-from tests.rules.variants import INCIDENTS
+from tests.rules.table import INCIDENTS
 
 
 @pytest.mark.timeout(600)

@@ -107,7 +107,7 @@ def _() -> World:
 
 @incident("more", "each host mounts four mount targets, and all hang on one", page_by=6)
 def _() -> World:
-    world = region(*({"name": f"mt-{n}", "address": f"10.0.0.{n}"} for n in range(1, 5)))
+    world = region(*({"name": f"mt-{n}", "address": f"10.0.0.{n}", "iops": 5_000} for n in range(1, 5)))
     for number in range(1, 4):
         clients(world, 4, address=f"10.0.0.{number}")
     return hanging(world, 4, address="10.0.0.4")

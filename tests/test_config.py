@@ -36,9 +36,9 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("just text", "line 1: must be a mapping"),
         ("oci:\n  auth: x\noci:\n  profile: y\n", "line 3: oci: given twice"),
         ("oci:\n  auth: password\n", "line 2: oci.auth: must be one of config_file"),
-        ("oci:\n  regoins: [a]\n", "line 2: oci.regoins: unknown key; did you mean regions?"),
-        ("ocu: {}\n", "line 1: ocu: unknown key; did you mean oci?"),
-        ("zzz: {}\n", "line 1: zzz: unknown key; known here: address_map, addresses"),
+        ("oci:\n  regoins: [a]\n", "line 2: oci.regoins: unknown key. Did you mean regions?"),
+        ("ocu: {}\n", "line 1: ocu: unknown key. Did you mean oci?"),
+        ("zzz: {}\n", "line 1: zzz: unknown key. Known keys: address_map, addresses"),
         ("oci:\n  poll_interval: soon\n", "line 2: oci.poll_interval: 'soon' is not a length of time"),
         ("oci:\n  poll_interval: -5\n", "line 2: oci.poll_interval: should be greater than 0"),
         ("oci:\n  poll_interval: 5s\n", "line 1: oci: poll_interval must be at least 10 s"),
@@ -54,7 +54,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("limits:\n  shapes:\n    hpmt-20:\n      iops: 0\n", "line 4: limits.shapes.hpmt-20.iops: should be greater"),
         (
             "limits:\n  mount_targets:\n    mt:\n      iop: 1\n",
-            "line 4: limits.mount_targets.mt.iop: unknown key; did you mean iops?",
+            "line 4: limits.mount_targets.mt.iop: unknown key. Did you mean iops?",
         ),
         (
             "latency_objectives:\n  read:\n    4KiB: 1ms\n",
@@ -62,7 +62,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ),
         (
             "latency_objectives:\n  mount_targets:\n    mt-home:\n      metdata: 5ms\n",
-            "line 4: latency_objectives.mount_targets.mt-home.metdata: unknown key; did you mean metadata?",
+            "line 4: latency_objectives.mount_targets.mt-home.metdata: unknown key. Did you mean metadata?",
         ),
         ("slo_objectives:\n  availability: 99.5\n", "line 2: slo_objectives.availability: should be less than 1"),
         (
@@ -76,7 +76,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("oci:\n  regions: eu-frankfurt-1\n", "line 2: oci.regions: should be a list, as in [a, b]"),
         (
             "latency_objectives:\n  metadata: 8\n",
-            "line 2: latency_objectives.metadata: 8 has no unit; write it like 8ms or 8s",
+            "line 2: latency_objectives.metadata: 8 has no unit. Write it like 8ms or 8s",
         ),
         (
             "latency_objectives:\n  read:\n    0B_to_8KiB: 0.5\n",

@@ -147,7 +147,7 @@ class TestLustre:
             *("--service", "block-volume", "--type", "vpu-20", "--capacity", "800GB", "--volumes", "16"),
             *("--server-network", "25Gbit/s", "--read-bandwidth", "5GiB/s", "--target", "1"),
         )
-        assert "3,125.00 MB/s; it takes 2 such servers" in answer["sentences"][-2]
+        assert "3,125.00 MB/s. The load takes 2 such servers" in answer["sentences"][-2]
 
 
 class TestBlockVolumes:

@@ -16,5 +16,5 @@ def parse_duration(text: str) -> float:
     if text == "0":
         return 0.0
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{text!r} is not a length of time; write it like 500ms, 1s or 1m30s")
+        raise ValueError(f"{text!r} is not a length of time. Write it like 500ms, 1s or 1m30s")
     return sum(float(number) * _SECONDS[unit] for number, unit in _TERM.findall(text))

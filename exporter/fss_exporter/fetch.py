@@ -50,7 +50,7 @@ def get(url: str, accept: str = "*/*") -> str:
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise SourceError(f"{shown}: no answer: {error or type(error).__name__}") from error
     if len(body) > _LARGEST_ANSWER:
-        raise SourceError(f"{shown}: more than 64 MiB; is this the right URL?")
+        raise SourceError(f"{shown}: more than 64 MiB. Is this the right URL?")
     try:
         return body.decode()
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ def _seconds(value: object) -> object:
 def _latency(value: object) -> object:
     """Return the seconds of a latency. A unit is required, because a bare 8 more often means milliseconds than seconds."""
     if isinstance(value, int | float) and value > 0:
-        raise ValueError(f"{value:g} has no unit; write it like {value:g}ms or {value:g}s")
+        raise ValueError(f"{value:g} has no unit. Write it like {value:g}ms or {value:g}s")
     return _seconds(value)
 
 
@@ -58,7 +58,7 @@ def _capacity(value: object) -> object:
         return value
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([GTP])(i?)B", value.strip())
     if found is None:
-        raise ValueError(f"{value!r} is not a capacity; write it like 800GB, 40TB or 10TiB")
+        raise ValueError(f"{value!r} is not a capacity. Write it like 800GB, 40TB or 10TiB")
     power = "GTP".index(found[2]) + 3
     return float(found[1]) * (1024 if found[3] else 1000) ** power
 

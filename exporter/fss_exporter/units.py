@@ -28,7 +28,7 @@ def size(text: str) -> int:
         return round(number * _BINARY[letter])
     if letter in _DECIMAL and rest == "b":
         return round(number * _DECIMAL[letter])
-    raise click.BadParameter(f"{text!r} is not a size; write it like 32k, 1MiB or 1MB")
+    raise click.BadParameter(f"{text!r} is not a size. Write it like 32k, 1MiB or 1MB")
 
 
 def bandwidth(text: str) -> float:
@@ -45,7 +45,7 @@ def bandwidth(text: str) -> float:
     try:
         return float(size(short))
     except click.BadParameter:
-        raise click.BadParameter(f"{text!r} is not a bandwidth; write it like 500MB/s or 10Gbit/s") from None
+        raise click.BadParameter(f"{text!r} is not a bandwidth. Write it like 500MB/s or 10Gbit/s") from None
 
 
 def rate(text: str) -> float:
@@ -56,7 +56,7 @@ def rate(text: str) -> float:
     """
     number, unit = _split(text.removesuffix("/s"), "a rate", "5000 or 5k")
     if unit.lower() not in {"", "k", "m"}:
-        raise click.BadParameter(f"{text!r} is not a rate; write it like 5000 or 5k")
+        raise click.BadParameter(f"{text!r} is not a rate. Write it like 5000 or 5k")
     return number * _DECIMAL[unit.lower()]
 
 
@@ -69,7 +69,7 @@ def latency(text: str) -> float:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(us|µs|ms|s)", text)
     if match and float(match[1]) > 0:
         return float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[match[2]]
-    raise click.BadParameter(f"{text!r} is not a length of time; write it like 2ms, 500us or 1s")
+    raise click.BadParameter(f"{text!r} is not a length of time. Write it like 2ms, 500us or 1s")
 
 
 def interval(text: str) -> float:
@@ -86,14 +86,14 @@ def interval(text: str) -> float:
         except ValueError:
             seconds = 0.0
     if not 0 < seconds <= 86400:
-        raise click.BadParameter(f"{text!r} is not an interval; give seconds up to a day, like 5, 0.5 or 1m")
+        raise click.BadParameter(f"{text!r} is not an interval. Give seconds up to a day, like 5, 0.5 or 1m")
     return seconds
 
 
 def _split(text: str, what: str, example: str) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text.strip())
     if match is None or not math.isfinite(float(match[1])) or float(match[1]) > _LARGEST:
-        raise click.BadParameter(f"{text!r} is not {what}; write it like {example}")
+        raise click.BadParameter(f"{text!r} is not {what}. Write it like {example}")
     return float(match[1]), match[2]
 
 

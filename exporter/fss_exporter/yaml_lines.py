@@ -146,7 +146,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise ConfigError(str(path), (f"cannot be read: {error.strerror}",)) from error
     if len(raw) > _LONGEST_FILE:
-        raise ConfigError(str(path), ("larger than 1 MiB; is this the configuration?",))
+        raise ConfigError(str(path), ("larger than 1 MiB. Is this the configuration?",))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -189,7 +189,7 @@ def _unknown_key(key: str, model: type[BaseModel], place: KeyPath) -> str:
     section = _section(model, place)
     known = sorted(section.model_fields) if section else []
     close = get_close_matches(key, known, 1)
-    return "unknown key" + (f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}")
+    return "unknown key" + (f". Did you mean {close[0]}?" if close else f". Known keys: {', '.join(known)}")
 
 
 def _section(annotation: Any, place: KeyPath) -> type[BaseModel] | None:  # annotations have no type

@@ -80,7 +80,7 @@ class TestASavedPlan:
         calls = operator.region.calls["CreateAlarm"]
         again = ask("alarms", "apply", *operator.account(), plan)
         assert again.code == 2
-        assert "was created after this plan was made; plan again" in again.err
+        assert "was created after this plan was made. Plan again" in again.err
         assert operator.region.calls["CreateAlarm"] == calls
 
     @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2}', '{"version": 1, "plan": {"steps": 3}}'])
@@ -166,7 +166,7 @@ class TestTwoAppliesAtTheSameTime:
         monkeypatch.undo()
         assert second.code == 1
         assert "fss-kerberos-errors is there 2 times: ocid1.alarm" in second.err
-        assert "run apply again" in second.err
+        assert "Run apply again" in second.err
         assert "2 to delete" in operator.alarms("plan").out
         assert operator.alarms("apply", "--yes").code == 0
         assert len(clients(operator.region).monitoring.list_alarms(STORAGE).data) == 2

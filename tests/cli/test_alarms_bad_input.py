@@ -9,7 +9,7 @@ class TestBadInput:
     def test_no_topic(self, operator: Operator) -> None:
         answer = ask("alarms", "plan", *operator.account(), "--compartment", STORAGE)
         assert (answer.code, answer.out) == (2, "")
-        assert "--topic: an alarm needs somewhere to go" in answer.err
+        assert "--topic: an alarm needs a destination" in answer.err
 
     @pytest.mark.parametrize("code", ["phx", "us-phoenix-1", "us_phoenix_1"])
     def test_a_topic_in_another_region(self, operator: Operator, code: str) -> None:
@@ -40,7 +40,7 @@ class TestBadInput:
     def test_a_compartment_below_the_tenancy_has_no_subtree(self, operator: Operator) -> None:
         answer = operator.alarms("plan", "--in-subtree")
         assert answer.code == 2
-        assert "--in-subtree: OCI allows it for the tenancy only" in answer.err
+        assert "--in-subtree works for the tenancy only" in answer.err
 
     def test_malformed_mql_shows_file_and_column_before_anything_is_asked(self, operator: Operator) -> None:
         file = operator.pack / "fss-kerberos-errors.json"
@@ -57,7 +57,7 @@ class TestBadInput:
         file.write_text(file.read_text().replace("*eytab|", "${MY_OCID}|"))
         answer = operator.alarms("apply")
         assert answer.code == 2
-        assert "fss-kerberos-errors: nothing to put in for MY_OCID" in answer.err
+        assert "fss-kerberos-errors: no value for MY_OCID" in answer.err
         assert "CreateAlarm" not in operator.region.calls
 
     @pytest.mark.parametrize("flag", ["--compartment", "--alarm-compartment"])
@@ -70,7 +70,7 @@ class TestBadInput:
     def test_an_unknown_shape(self, operator: Operator) -> None:
         answer = ask("alarms", "render", "--mount-target", f"{HOME}=hpmt-30")
         assert answer.code == 2
-        assert "no shape 'hpmt-30'; there are standard, hpmt-20, hpmt-40, hpmt-80" in answer.err
+        assert "no shape 'hpmt-30'. Known are standard, hpmt-20, hpmt-40, hpmt-80" in answer.err
         operator.configure("limits: {shapes: {hpmt-x: {iops: 1}}}")
         assert operator.alarms("plan").code == 2
 

@@ -28,7 +28,7 @@ def test_mistakes_are_a_line_each_and_exit_with_2(tmp_path: Path) -> None:
     lines = answer.stderr.splitlines()
     assert len(lines) == 2
     assert f"{path}: line 2: oci.auth" in lines[0]
-    assert f"{path}: line 3: limit: unknown key; did you mean limits?" in lines[1]
+    assert f"{path}: line 3: limit: unknown key. Did you mean limits?" in lines[1]
 
 
 def test_no_key_material_is_read_or_shown(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
 ) -> None:
     answer = ask("doctor", "--no-client", *account, "--record", tmp_path / place)
     assert answer.code == 2
-    assert "cannot be written; give a file" in answer.err
+    assert "cannot be written. Give a file" in answer.err
     assert not region.calls
 
 

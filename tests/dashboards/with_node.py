@@ -109,7 +109,9 @@ def test_every_panel_of_every_dashboard_is_drawn(drawn: dict[str, list[Drawn]]) 
 def test_every_panel_of_exact_mode_has_data_in_order_and_few_lines(tmp_path: Path) -> None:
     draw(recorded(EXACT_MODE), tmp_path, Drawing(widths=(1280,)))
     (path,) = tmp_path.glob("*.json")
-    exact = [panel for panel in Drawn(json.loads(path.read_text("utf-8"))).panels() if "Exact mode" in panel["row"]]
+    exact = [
+        panel for panel in Drawn(json.loads(path.read_text("utf-8"))).panels() if "Exact mode" in (panel["row"] or "")
+    ]
 
     assert [panel["title"] for panel in exact if panel["empty"]] == []
     assert {panel["title"]: panel["rows"] for panel in exact if panel["type"] == "heatmap"} == {

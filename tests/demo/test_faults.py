@@ -36,7 +36,7 @@ class TestText:
             ("503,seconds=3", "seconds=3"),
             ("gaps,share=2", "share=2"),
             ("gaps,share=nan", "share=nan"),
-            ("gaps:ListMetrics", "leave out :ListMetrics"),
+            ("gaps:ListMetrics", "Leave out :ListMetrics"),
             ("late,times=1", "times=1"),
             ("429,colour=red", "colour=red"),
             ("429,match=", "match="),
@@ -97,7 +97,7 @@ class TestAnswers:
         assert sdk.file_storage.list_mount_targets(tenancy.compartments[1].id, tenancy.availability_domains[0]).data
 
     def test_a_fault_of_an_operation_that_is_not_there_is_refused(self, region: Region) -> None:
-        with pytest.raises(UsageError, match=r"no operation 'ListMountTarget'; there are .*ListMountTargets"):
+        with pytest.raises(UsageError, match=r"no operation 'ListMountTarget'. Known are .*ListMountTargets"):
             region.add_fault("429:ListMountTarget")
         assert region.faults() == []
 

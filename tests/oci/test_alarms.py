@@ -46,7 +46,7 @@ class TestReadingAFile:
 
     def test_a_metric_nobody_has_is_refused_with_the_likely_one(self) -> None:
         """A public alarm of this kind has been copied about; OCI takes it and it never fires."""
-        with pytest.raises(UsageError, match=r"no metric MountTargetIops2; did you mean MountTargetIOPS\?"):
+        with pytest.raises(UsageError, match=r"no metric MountTargetIops2. Did you mean MountTargetIOPS\?"):
             self.read(query="MountTargetIops2[5m].groupBy(resourceId).max() > 1")
 
     def test_another_spelling_of_a_metric_is_not_a_mistake(self) -> None:

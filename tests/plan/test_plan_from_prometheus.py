@@ -244,7 +244,7 @@ def test_what_a_poller_sees_is_planned_by_its_shape(
     assert answer.code == 0, answer.err
     assert "IOPS as OCI measured them. No split by operation is published" in answer.out
     assert "Against one mount target of shape hpmt-20" in answer.out
-    assert "binds first: read bandwidth, at 80.0 % of it" in answer.out
+    assert "binds first: read bandwidth, at 80.0 %" in answer.out
     assert "operations/s" not in answer.out
     assert "connections      40.0 connections" in answer.out
 

@@ -99,7 +99,7 @@ def test_more_requests_than_the_service_takes_are_a_no_and_not_a_purchase() -> N
         " The load needs 200 at a time"
     )
     out = ask("plan", *NAS, *flags).out
-    assert "capacity  none: it takes 128 requests at a time" in out
+    assert "capacity  none: the service takes 128 requests at a time" in out
     found = ask("plan", "--service", "apsara-nas", *flags, "--latency", "10ms", "--output", "json").document
     offers = {one["type"]: one["capacity_bytes"] for one in found["offers"]}
     assert offers["capacity"] is None
@@ -124,7 +124,7 @@ def test_fewer_clients_than_the_rate_takes_are_a_no() -> None:
         refused(*flags, "--clients", "1")
         == "1 client(s) given, and the load takes 2: one client was seen to reach no more"
     )
-    assert "none: the clients do not bring the load about" in ask("plan", *flags, "--clients", "1").out
+    assert "none: the clients cannot cause this load" in ask("plan", *flags, "--clients", "1").out
     assert ask("plan", *flags, "--clients", "2", "--output", "json").document["possible"]
 
 
@@ -172,7 +172,9 @@ def test_a_self_managed_servers_bound_is_told() -> None:
     flags = ("--service", "block-volume", "--type", "vpu-10", "--capacity", "800GB", "--read-bandwidth", "5GB/s")
     out = " ".join(ask("plan", *flags, "--volumes", "16", "--server-network", "25Gbit/s").out.split())
 
-    assert "16 x 384.00 MB/s of volumes and 3,125.00 MB/s of network: 3,125.00 MB/s; it takes 2 such servers" in out
+    assert (
+        "16 x 384.00 MB/s of volumes and 3,125.00 MB/s of network: 3,125.00 MB/s. The load takes 2 such servers" in out
+    )
 
 
 def test_a_report_is_read_against_the_ceiling_of_its_service() -> None:

@@ -104,7 +104,7 @@ def check_ocid(flag: str, value: str | None) -> None:
         UsageError: the text is no OCID.
     """
     if value is not None and not value.startswith("ocid1."):
-        raise UsageError(f"{flag}={value}: give the OCID (ocid1....); the Console shows it with the compartment")
+        raise UsageError(f"{flag}={value}: give the OCID (ocid1....). The Console shows the OCID of each compartment")
 
 
 def scope_of(options: AlarmFlags, region: str) -> AlarmScope:
@@ -119,10 +119,10 @@ def scope_of(options: AlarmFlags, region: str) -> AlarmScope:
     if not compartment:
         raise UsageError("--compartment: give the OCID of the compartment the mount targets are in")
     if options.in_subtree and not compartment.startswith("ocid1.tenancy."):
-        raise UsageError("--in-subtree: OCI allows it for the tenancy only; give its OCID as --compartment")
+        raise UsageError("--in-subtree works for the tenancy only. Give the OCID of the tenancy as --compartment")
     destinations = tuple(filter(None, (options.topic, options.stream)))
     if not destinations:
-        raise UsageError("--topic: an alarm needs somewhere to go; give the OCID of a topic, or --stream")
+        raise UsageError("--topic: an alarm needs a destination. Give the OCID of a topic, or --stream")
     _check_destination("--topic", "onstopic", options.topic, region)
     _check_destination("--stream", "stream", options.stream, region)
     alarms_in = options.alarm_compartment or compartment
@@ -135,7 +135,7 @@ def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> N
     if not ocid.startswith(f"ocid1.{kind}."):
         raise UsageError(f"{flag}: {ocid} is not the OCID of a {'topic' if kind == 'onstopic' else kind}")
     if region_of(ocid) not in ("", region):
-        raise UsageError(f"{flag}: {ocid} is in {region_of(ocid)}, the alarms are in {region}; give one of that region")
+        raise UsageError(f"{flag}: {ocid} is in {region_of(ocid)}, the alarms are in {region}. Give one of {region}")
 
 
 def estate_of(
@@ -180,7 +180,7 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
     for text in stated:
         ocid, _, name = text.partition("=")
         if name not in SHAPES:
-            raise UsageError(f"--mount-target={text}: no shape {name!r}; there are {', '.join(SHAPES)}")
+            raise UsageError(f"--mount-target={text}: no shape {name!r}. Known are {', '.join(SHAPES)}")
         gbps = SHAPES[name].observed_throughput_gbps
         targets.append(_target(_stated_target(ocid, gbps), settings))
     return tuple(targets)

@@ -183,7 +183,7 @@ def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     settings = settings_of(options)
     session = session_of(settings)
     if saved.region != session.region:
-        raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}; give --oci.region")
+        raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}. Give --oci.region")
     service = Alarms(session, settings.oci.auth)
     owned, _ = survey(service, saved.alarm_compartment, saved.name)
     saving.check_current(saved, owned)
@@ -193,7 +193,7 @@ def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
 def _check_filled(wanted: Sequence[Alarm]) -> None:
     for alarm in wanted:
         if left := sorted(placeholders(alarm)):
-            raise UsageError(f"{alarm.name}: nothing to put in for {', '.join(left)}; write the OCID into the file")
+            raise UsageError(f"{alarm.name}: no value for {', '.join(left)}. Write the OCID into the file")
 
 
 def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:
@@ -229,7 +229,7 @@ def _warn_of_doubles(service: Alarms, compartment: str, name: str) -> int:
     for alarm, ocids in found.items():
         tables.note(f"{alarm} is there {len(ocids)} times: {', '.join(ocids)}")
     if found:
-        tables.note("another apply ran at the same time; run apply again: it offers to delete the younger ones")
+        tables.note("another apply ran at the same time. Run apply again, which offers to delete the younger alarms")
     return int(bool(found))
 
 

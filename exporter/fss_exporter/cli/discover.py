@@ -131,7 +131,9 @@ def _show(found: Sequence[DiscoveredMountTarget]) -> None:
         out, f"{len(found)} mount targets; - is a ceiling without a published figure, or an unknown address", "dim"
     )
     for one in sharing_an_address(found):
-        tables.note(f"{one.target.name}: {one.target.address} is also another mount target's; see --output config")
+        tables.note(
+            f"{one.target.name}: {one.target.address} is also the address of another mount target. See --output config"
+        )
 
 
 def _document(one: DiscoveredMountTarget) -> dict[str, Any]:

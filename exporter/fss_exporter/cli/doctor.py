@@ -128,7 +128,7 @@ def _check_record(path: Path, *, asked: bool | None) -> None:
     if asked is False:
         raise UsageError("--record writes what the account has: leave out --no-account")
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError(f"--record={path}: cannot be written; give a file in a folder that is there")
+        raise UsageError(f"--record={path}: cannot be written. Give a file in an existing folder")
 
 
 def _probe(options: DoctorFlags, settings: Settings) -> ClientProbe:
@@ -153,7 +153,7 @@ def _account(options: DoctorFlags, settings: Settings, *, asked: bool) -> "tuple
         wanted = asked or settings.oci.config_file.expanduser().is_file()
         if not wanted:
             tables.note(
-                "the account is not checked: no credentials; give --oci.auth or --oci.config-file, or --no-account"
+                "the account is not checked: no credentials. Give --oci.auth or --oci.config-file, or --no-account"
             )
     if not wanted:
         return [], []
@@ -173,4 +173,4 @@ def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
         path.write_text(record(__version__, regions), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--record={path}: cannot be written: {error.strerror}") from error
-    tables.note(f"{path}: written; look through it before you attach it")
+    tables.note(f"{path}: written. Read the file before you attach it")

@@ -57,7 +57,7 @@ def duration(text: str) -> float:
     except ValueError as wrong:
         raise click.BadParameter(str(wrong)) from wrong
     if not seconds:
-        raise click.BadParameter("must be longer than nothing; write it like 500ms, 1s or 1m30s")
+        raise click.BadParameter("must be longer than 0. Write it like 500ms, 1s or 1m30s")
     return seconds
 
 

@@ -254,7 +254,7 @@ def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
         if went_back(old, new):
             if count == 1:
                 raise SourceError(f"{url}: {RESTARTED}")
-            tables.note(f"{url}: {RESTARTED}; this interval is left out")
+            tables.note(f"{url}: {RESTARTED}. This interval is left out")
         else:
             yield Report(
                 url,

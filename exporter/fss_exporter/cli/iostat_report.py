@@ -105,7 +105,7 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
         rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold", latency=latency))
     show_table(out, (*_COLUMNS, *(iostat_durations.COLUMNS if report.durations else ())), rows)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
-    say(out, f"{said}; share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
+    say(out, f"{said}. Share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
     network = _network(report, order)
     if network is not None:
         figures = f"{units.megabytes(network.demand)} of {units.megabytes(network.limit)} MB/s"

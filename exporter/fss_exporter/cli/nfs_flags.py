@@ -102,9 +102,9 @@ class NfsFlags(HostFlags):
             UsageError: a flag is wrong.
         """
         if self.exact_rtt and self.exact == "off":
-            raise UsageError("--nfs.exact.rtt: the kernel counts in exact mode only; give --nfs.exact=auto as well")
+            raise UsageError("--nfs.exact.rtt: the kernel counts in exact mode only. Give --nfs.exact=auto as well")
         if not self.procfs.is_dir():
-            raise UsageError(f"--path.procfs={self.procfs}: not a directory; give the place where procfs is mounted")
+            raise UsageError(f"--path.procfs={self.procfs}: not a directory. Give the place where procfs is mounted")
         if self.pid != "self" and not (self.pid.isascii() and self.pid.isdigit()):
             raise UsageError(f"--path.pid={self.pid}: give a process number or self")
         for which, text in (("include", self.mounts_include), ("exclude", self.mounts_exclude)):
@@ -114,10 +114,10 @@ class NfsFlags(HostFlags):
                 raise UsageError(f"--nfs.mounts-{which}={(text or '')[:80]}: {wrong}") from wrong
         if self.processes and self.exact == "off":
             raise UsageError(
-                f"--nfs.exact.processes={self.processes}: the kernel counts in exact mode only; add --nfs.exact=auto"
+                f"--nfs.exact.processes={self.processes}: the kernel counts in exact mode only. Add --nfs.exact=auto"
             )
         if self.writers and not self.processes:
-            raise UsageError("--nfs.exact.writers: no process is counted; add --nfs.exact.processes=10")
+            raise UsageError("--nfs.exact.writers: no process is counted. Add --nfs.exact.processes=10")
         if self.metadata_url:
             check_url("--nfs.metadata-url", self.metadata_url)
 

@@ -88,7 +88,7 @@ def regions_of(settings: Settings, held: Credentials) -> tuple[str, ...]:
     """
     regions = settings.oci.regions or ((held.region,) if held.region else ())
     if not regions:
-        raise UsageError(f"oci.regions: the credentials ({held.auth}) do not name the region; name the regions to poll")
+        raise UsageError(f"oci.regions: the credentials ({held.auth}) do not name the region. Name the regions to poll")
     return regions
 
 

@@ -48,5 +48,5 @@ def text_of(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     if len(raw) > _LARGEST_FILE:
-        raise UsageError(f"{path}: larger than 256 MiB; is this the right file?")
+        raise UsageError(f"{path}: larger than 256 MiB. Is this the right file?")
     return decode(raw).replace("\r\n", "\n")

@@ -33,7 +33,7 @@ def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) 
     for region, one in known.items():
         if one is None:
             message = "the tenancy is not subscribed to it, so every call would be refused"
-            fix = "check its name, which is like eu-frankfurt-1; subscribe to it in the Console, or take it out of oci.regions"
+            fix = "check its name, which is like eu-frankfurt-1. Subscribe to the region in the Console, or take the region out of oci.regions"
             yield Finding("regions", Severity.PROBLEM, region, message, fix, _SUBSCRIBED)
         elif one.status != "READY":
             message, fix = (

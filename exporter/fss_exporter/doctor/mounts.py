@@ -60,7 +60,7 @@ def _found(facts: ClientFacts) -> Iterator[Finding]:
         yield Finding("mounts", Severity.WARNING, "", message, "attach /proc/1/mountstats to a bug report", PROJECT)
     count = len(reading.superblocks)
     if not count:
-        yield Finding("mounts", Severity.WARNING, "", "no NFS mounts", "mount a file system, or run it on a client")
+        yield Finding("mounts", Severity.WARNING, "", "no NFS mounts", "mount a file system, or run doctor on a client")
         return
     places = sum(len(superblock.mounts) for superblock in reading.superblocks)
     yield Finding("mounts", Severity.OK, "", f"{count} NFS mounts readable, at {places} mount points")

@@ -131,7 +131,7 @@ def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
     traffic: dict[SeriesKey, Traffic] = {}
     mount_points: dict[SeriesKey, tuple[str, ...]] = {}
     notes = [
-        f"{source}: nfsiostat gives no cost of operations on metadata and no payload, so bounds are wide; {RECORD_INSTEAD}"
+        f"{source}: nfsiostat gives no cost of operations on metadata and no payload, so bounds are wide. To have both, {RECORD_INSTEAD}"
     ]
     if len(blocks) == len(last):
         notes.append(f"{source}: one report only, and the first report of nfsiostat is a mean since each mount")

@@ -76,7 +76,7 @@ class Account(Generic[_Held]):
                 self.renew(fresh)
                 log.info("the OCI credentials were read again")
         except FssError as error:
-            kept = "" if self._held is None else "; the credentials read before stay in use"
+            kept = "" if self._held is None else ". The credentials read before stay in use"
             self._log_once.failed(
                 f"credentials {error}",
                 f"cannot use the OCI credentials, will try again: {error}{kept}",

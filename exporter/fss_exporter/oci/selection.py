@@ -64,10 +64,10 @@ def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> C
         if len(meant) == 1:
             chosen[meant[0]] = known.get(meant[0], meant[0])
         elif meant:
-            mistakes.append(f"oci.compartments: {len(meant)} compartments are called {name!r}; give the OCID")
+            mistakes.append(f"oci.compartments: {len(meant)} compartments are called {name!r}. Give the OCID")
         else:
             mistakes.append(
-                f"oci.compartments: no compartment is called {name!r}, or it may not be seen; give the OCID"
+                f"oci.compartments: no compartment is called {name!r}, or the policy hides the compartment. Give the OCID"
             )
     return ChosenCompartments(chosen or ({} if mistakes else known), tuple(mistakes))
 

@@ -50,13 +50,13 @@ def _rate(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
         why = "the load is 0" if idle else "no ceiling of this shape is published or given, so nothing is judged"
         yield f"binds first: nothing, because {why}"
     else:
-        yield f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)} of it"
+        yield f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)}"
     if answer.best is not None:
-        judged = "" if _judged_by_all(answer) else ", by the ceilings that are known"
-        yield f"the most of this mix one mount target carries{judged}: {best_text(answer.best)}"
+        judged = "" if _judged_by_all(answer) else " and by the known ceilings"
+        yield f"at this mix{judged}, one mount target serves at most {best_text(answer.best)}"
     yield from _mount_targets(scenario, answer)
     if answer.client_bound and answer.attainable is not None:
-        yield f"more mount targets do not help the clients: they get {best_text(answer.attainable)}"
+        yield f"more mount targets do not help the clients. The clients get {best_text(answer.attainable)}"
     in_flight = scenario.load.traffic.all_operations.execute_seconds
     if in_flight:
         yield f"in flight on average (Little's law): {units.number(in_flight)} requests"
@@ -80,8 +80,8 @@ def _mount_targets(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
         yield f"scaling out costs: {NO_CACHE}"
     if count > DEFAULT_MOUNT_TARGETS:
         yield (
-            f"{count} mount targets: the service limit is {DEFAULT_MOUNT_TARGETS} in each availability domain by default;"
-            " request a higher limit of File Storage mount-target-count first"
+            f"{count} mount targets: the service limit is {DEFAULT_MOUNT_TARGETS} in each availability domain by default."
+            " Request a higher limit of File Storage mount-target-count first"
         )
 
 
@@ -92,8 +92,8 @@ def _both_directions(answer: CapacityAnswer) -> Iterator[str]:
     needed = mount_targets_for(use.ratio, answer.target)
     yield (
         f"{BOTH_DIRECTIONS}: {amount(use.demand, 'B/s')} are {units.percent(use.ratio)} of {amount(use.limit, 'B/s')}. The"
-        " white paper prints one bandwidth and measured one direction at a time; that each direction has all of it is an"
-        f" assumption. If both directions share it, {needed} mount targets are needed"
+        " white paper prints one bandwidth and measured one direction at a time. This project assumes the whole bandwidth for each"
+        f" direction. If both directions share the bandwidth, {needed} mount targets are needed"
     )
 
 
@@ -105,7 +105,7 @@ def _connections(answer: CapacityAnswer, clients: ClientHosts) -> Iterator[str]:
             continue
         paper = "64 clients with TLS" if use.resource == ENCRYPTED_CONNECTIONS else "100,000 clients"
         yield (
-            f"{use.resource}: {clients.count:,} clients x nconnect {clients.nconnect} = {clients.connections:,}; one mount"
+            f"{use.resource}: {clients.count:,} clients x nconnect {clients.nconnect} = {clients.connections:,}. One mount"
             f" target takes {use.limit:,.0f}, so {use.limit // clients.nconnect:,.0f} such clients (the white paper states"
             f" {paper}, the service's metric counts connections)"
         )
@@ -134,7 +134,7 @@ def _job(scenario: Scenario) -> Iterator[str]:
     iops = scenario.load.traffic.iops
     cost = f", {units.number(iops.point / time.seconds)} IOPS" if iops else ""
     yield (
-        f"time: {units.duration(time.seconds)}, set by {time.binds.resource};"
+        f"time: {units.duration(time.seconds)}, set by {time.binds.resource}:"
         f" {units.number(time.operations_per_second)} operations/s{cost} on average"
     )
 

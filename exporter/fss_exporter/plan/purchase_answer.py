@@ -48,9 +48,9 @@ def _offers(case: ServiceCase) -> list[Offer]:
 def _row(case: ServiceCase, offer: Offer) -> Row:
     size, found = offer.capacity_bytes, case.in_flight(offer.kind)
     if found is not None and found.exceeded:
-        return Row((offer.kind.name, f"none: it takes {found.most} requests at a time", "", ""))
+        return Row((offer.kind.name, f"none: the service takes {found.most} requests at a time", "", ""))
     if overloaded(case) or case.too_few_clients:
-        return Row((offer.kind.name, "none: the clients do not bring the load about", "", ""))
+        return Row((offer.kind.name, "none: the clients cannot cause this load", "", ""))
     if size is None:
         return Row((offer.kind.name, "no capacity is enough", "", ""))
     then = offer.kind.ceilings(size or None)
@@ -66,7 +66,7 @@ def sentences(case: ServiceCase) -> Iterator[str]:
     else:
         yield (
             f"asked for: {units.number(wanted.operations)} reads and writes per second, {units.megabytes(wanted.payload)}"
-            f" MB/s; {units.percent(case.target)} of a ceiling is aimed at"
+            f" MB/s, with at most {units.percent(case.target)} of each ceiling"
         )
         for use in service_uses(wanted, case.ceilings):
             what = "" if use.unit == "IOPS" else f" of {use.resource}"
@@ -79,7 +79,7 @@ def sentences(case: ServiceCase) -> Iterator[str]:
         if use.resource != LATENCY and use.limit:
             yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {units.percent(use.ratio)}"
     if case.clients_needed is not None:
-        yield f"clients: {case.clients_needed}, at the rate that one client was seen to reach"
+        yield f"clients: {case.clients_needed}, because of the highest known rate of one client"
     yield from _server(case)
     if kind is not None and kind.remark:
         yield f"{kind.name}: {kind.remark}"
@@ -96,7 +96,7 @@ def _job(case: ServiceCase) -> Iterator[str]:
         return
     payload = case.wanted.payload / time.seconds
     yield (
-        f"time: {units.duration(time.seconds)} for {units.number(time.operations)} requests, set by {time.binds.resource};"
+        f"time: {units.duration(time.seconds)} for {units.number(time.operations)} requests, set by {time.binds.resource}:"
         f" {units.number(time.operations_per_second)} IOPS, {units.megabytes(payload)} MB/s on average"
     )
 
@@ -125,8 +125,8 @@ def _server(case: ServiceCase) -> Iterator[str]:
     bound = server_bytes_per_second([each] * case.volumes, gbps)
     servers = -(-case.wanted.payload // (bound * case.target))
     yield (
-        f"a self-managed server passes on the less of {case.volumes} x {units.megabytes(each)} MB/s of volumes and"
-        f" {units.megabytes(case.server_network)} MB/s of network: {units.megabytes(bound)} MB/s; it takes"
+        f"a self-managed server passes on the lesser of {case.volumes} x {units.megabytes(each)} MB/s of volumes and"
+        f" {units.megabytes(case.server_network)} MB/s of network: {units.megabytes(bound)} MB/s. The load takes"
         f" {servers:.0f} such servers"
     )
 

@@ -245,5 +245,5 @@ class Tenancy:
         )
         found = [one.id for one in listed if one.name == name]
         if len(found) != 1:
-            raise LookupError(f"{len(found)} resources of tenancy {self.name} are called {name!r}; use the OCID")
+            raise LookupError(f"{len(found)} resources of tenancy {self.name} are called {name!r}. Use the OCID")
         return found[0]

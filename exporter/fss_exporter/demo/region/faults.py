@@ -71,9 +71,9 @@ class FaultKinds:
         head, *options = text.split(",")
         kind, _, operation = head.partition(":")
         if kind not in self.wire and kind not in self.data:
-            raise UsageError(f"fault {text!r}: no kind {kind!r}; there are {', '.join((*self.wire, *self.data))}")
+            raise UsageError(f"fault {text!r}: no kind {kind!r}. Known are {', '.join((*self.wire, *self.data))}")
         if operation and kind in self.data:
-            raise UsageError(f"fault {text!r}: {kind} spoils data, not an operation; leave out :{operation}")
+            raise UsageError(f"fault {text!r}: {kind} spoils data, not an operation. Leave out :{operation}")
         fault = Fault(kind, operation or "*", seconds=self.seconds.get(kind, 0.0))
         for option in options:
             fault = self._with_option(fault, option, text)

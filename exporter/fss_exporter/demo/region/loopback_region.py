@@ -206,7 +206,7 @@ class Region:
         fault = self.fault_kinds.parse(fault) if isinstance(fault, str) else fault
         if not any(fnmatchcase(operation.name, fault.operation) for operation in self.operations):
             names = ", ".join(sorted(operation.name for operation in self.operations))
-            raise UsageError(f"fault '{fault}': no operation {fault.operation!r}; there are {names}")
+            raise UsageError(f"fault '{fault}': no operation {fault.operation!r}. Known are {names}")
         if fault.kind == "delete":
             self.delete(fault.resource)
         else:

@@ -92,7 +92,7 @@ def check_latency(root: Path, files: Files = FILES) -> None:
     """
     check_client(root, "sunrpc", "RPC client", files)
     if missing := _NEEDED - fields(root, CALLS, files).keys():
-        raise Unavailable(f"{root}/events/{CALLS}: no field {min(missing)}; this kernel is too old or too new")
+        raise Unavailable(f"{root}/events/{CALLS}: no field {min(missing)}. This kernel is too old or too new")
 
 
 class Durations(NamedTuple):

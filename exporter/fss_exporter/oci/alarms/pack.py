@@ -125,7 +125,7 @@ def read(source: str, text: str) -> Alarm:
         raise UsageError(f"{source}: an alarm is a JSON object")
     key = (body.get("freeformTags") or {}).get(KEY_TAG)
     if not key:
-        raise UsageError(f"{source}: freeformTags.{KEY_TAG} is missing; it says which alarm this is")
+        raise UsageError(f"{source}: freeformTags.{KEY_TAG} is missing. The tag names the alarm")
     alarm = Alarm(key, body)
     if mistakes := list(check(alarm)):
         # a query and the mark below its column are lines of their own
@@ -156,7 +156,7 @@ def _check_title(title: str) -> Iterator[str]:
     """
     fixed = _SHORT_VARIABLES.sub("CRITICAL", title)
     if variable := _ANY_VARIABLE.search(fixed):
-        yield f"notificationTitle: {variable[0]} may be too long for a title; put it into body"
+        yield f"notificationTitle: {variable[0]} may be too long for a title. Put it into body"
     if len(fixed) > _LONGEST_TITLE:
         yield f"notificationTitle: longer than {_LONGEST_TITLE} characters"
 
@@ -189,7 +189,7 @@ def _check_metric(name: str, namespace: str) -> Iterator[str]:
     known = {metric.lower(): metric for metric in _NAMES.get(namespace, ())}
     if known and name.lower() not in known:
         near = difflib.get_close_matches(name.lower(), known, 1)
-        hint = f"; did you mean {known[near[0]]}?" if near else ""
+        hint = f". Did you mean {known[near[0]]}?" if near else ""
         yield f"{namespace} has no metric {name}{hint}"
 
 

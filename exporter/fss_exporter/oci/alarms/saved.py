@@ -57,4 +57,4 @@ def check_current(saved: SavedPlan, owned: Iterable[Existing]) -> None:
     present = {str(existing.body["freeformTags"][KEY_TAG]) for existing in owned}
     for step in saved.plan.of("create"):
         if step.body["freeformTags"][KEY_TAG] in present:
-            raise UsageError(f"{step.name} was created after this plan was made; plan again")
+            raise UsageError(f"{step.name} was created after this plan was made. Plan again")

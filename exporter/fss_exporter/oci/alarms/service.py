@@ -41,7 +41,9 @@ class Alarms:
         except NotAuthorized as refused:
             raise self._explained(refused, body) from refused
         if not isinstance(answer.data, Mapping) or "id" not in answer.data:
-            raise BrokenAnswer("CreateAlarm: the answer is no alarm; it may have been created", operation="CreateAlarm")
+            raise BrokenAnswer(
+                "CreateAlarm: the answer is no alarm. OCI may have created the alarm", operation="CreateAlarm"
+            )
         return str(answer.data["id"])
 
     def update_alarm(self, alarm_id: str, changes: Mapping[str, Any], etag: str) -> None:

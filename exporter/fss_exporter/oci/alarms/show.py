@@ -21,7 +21,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
             if step.kind == "unchanged":
                 yield f"  {SIGNS[step.kind]} {printable(step.name):<44} unchanged"
             yield from (
-                f"      {printable(f'{one.name}: {_short(one.old)}')}  (stays; it may silence the alarm)"
+                f"      {printable(f'{one.name}: {_short(one.old)}')}  (stays, and may silence the alarm)"
                 for one in step.kept
             )
     kinds: tuple[tuple[StepKind, str], ...] = (

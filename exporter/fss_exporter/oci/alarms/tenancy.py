@@ -39,7 +39,7 @@ def watched(
     every: list[Listing[Any]] = [*targets, *replications, *others]
     broken = sum(listing.broken for listing in every)
     if broken:
-        raise UsageError(f"{session.region}: {broken} listed resources are not as documented; not planning on that")
+        raise UsageError(f"{session.region}: {broken} listed resources are not as documented, so no plan is made")
     listed = ListedResources(
         mount_targets=_records(targets), replications=_records(replications), service_resources=_records(others)
     )

@@ -60,7 +60,7 @@ def read_credentials(access: Access) -> Credentials:
     tenancy_id = access.tenancy_id or config.get("tenancy") or getattr(signer, "tenancy_id", None)
     region = config.get("region") or getattr(signer, "region", None)
     if not tenancy_id:
-        raise UsageError(f"oci.tenancy: the credentials ({access.auth}) do not name the tenancy; set its OCID")
+        raise UsageError(f"oci.tenancy: the credentials ({access.auth}) do not name the tenancy. Set the OCID")
     return Credentials(MappingProxyType(config), signer, tenancy_id, region or "", access.auth, files)
 
 

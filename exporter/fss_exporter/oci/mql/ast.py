@@ -124,7 +124,7 @@ class Statistic:
 
     def __post_init__(self) -> None:
         if self.name not in STATISTICS:
-            _refuse(f"no such statistic; there are {', '.join(sorted(STATISTICS))}", self.name)
+            _refuse(f"no such statistic. Known are {', '.join(sorted(STATISTICS))}", self.name)
         if self.name == "percentile":
             if isinstance(self.argument, Duration) or self.argument is None or not 0 < self.argument < 1:
                 _refuse("percentile takes a number between 0 and 1, as in percentile(0.9)", str(self))

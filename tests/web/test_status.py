@@ -219,9 +219,9 @@ def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_succes
     )
 
     main = html[html.index("<main") :]
-    assert main.index("Collector <strong>nfs</strong> fails or is stalled. The last success was 5 min ago") < main.index(
-        "1 critical"
-    )
+    assert main.index(
+        "Collector <strong>nfs</strong> fails or is stalled. The last success was 5 min ago"
+    ) < main.index("1 critical")
     assert "The NFS counters of this host cannot be read" in html
     assert "no NFS mounts" not in html
 

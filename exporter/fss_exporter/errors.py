@@ -33,12 +33,7 @@ class FssError(Exception):
 
 
 class UsageError(FssError):
-    """A flag, path or argument is wrong. The prompt prints the error and exits with code 2.
-
-    Args:
-        message: one line.
-        details: further lines, a line for each mistake.
-    """
+    """A flag, path or argument is wrong: one line, and a line for each mistake. The prompt exits with code 2."""
 
     def __init__(self, message: str, details: tuple[str, ...] = ()) -> None:
         self._lines = (message, *details)
@@ -51,12 +46,7 @@ class UsageError(FssError):
 
 
 class ConfigError(UsageError):
-    """The configuration file is wrong.
-
-    Args:
-        source: the operator's name of the file.
-        mistakes: a line for each mistake, starting with the place (`limits.shapes.hpmt-20.iops: must be positive`).
-    """
+    """The configuration file is wrong. Each mistake starts with the place (`limits.shapes.hpmt-20.iops: must be positive`)."""
 
     def __init__(self, source: str, mistakes: tuple[str, ...]) -> None:
         self.source = source
@@ -136,13 +126,7 @@ class BrokenAnswer(CloudError):
 
 
 class MqlError(FssError):
-    """A Monitoring query is invalid.
-
-    Args:
-        message: the expected text, also in `reason`.
-        query: the whole query.
-        column: 1-based column of the first wrong character.
-    """
+    """A Monitoring query is invalid. `column` is the 1-based place of the first wrong character."""
 
     def __init__(self, message: str, *, query: str, column: int) -> None:
         self.reason = message

@@ -32,11 +32,7 @@ class LogOnce:
     ) -> None:
         """Log `message`, unless a line of this kind was logged less than a period ago.
 
-        Args:
-            kind: kind of the failure.
-            message: the line.
-            level: level of the `logging` module.
-            error: exception whose traceback follows the line.
+        The traceback of the error follows the line.
         """
         with self._lock:
             now = self._clock()

@@ -39,11 +39,6 @@ class Row:
     style: str = ""  # `bold`, `yellow`, `red` or empty. A colour only repeats the text
 
 
-output_option = click.option(
-    "--output", type=click.Choice(("table", "json")), default="table", show_default=True, help="For people or programs."
-)
-
-
 def console(stream: IO[str] | None = None) -> Console:
     """A console for standard output: no colour into pipes or with NO_COLOR, no folding of lines in pipes."""
     stream = stream or sys.stdout
@@ -85,17 +80,18 @@ def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:
     out.print(Text(text, style=style))
 
 
+def colour(ratio: float | None, warning: float, critical: float) -> str:
+    """Return the colour of a share of a ceiling. Empty below the warning and for an unknown share."""
+    return "" if ratio is None or ratio < warning else "red" if ratio >= critical else "yellow"
+
+
 def note(text: str) -> None:
     """Print a remark to stderr, apart from the output."""
     click.echo(f"note: {printable(text)}", err=True)
 
 
 class Progress:
-    """The present step of a long command: `phase: 3 of 20`.
-
-    Args:
-        show: replaces the last line by a new line.
-    """
+    """The present step of a long command: `phase: 3 of 20`. `show` replaces the last line."""
 
     def __init__(self, show: Callable[[str], None] = lambda _: None) -> None:
         self._show = show

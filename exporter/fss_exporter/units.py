@@ -116,6 +116,11 @@ def kibibytes(value: float | None) -> str:
     return NOT_KNOWN if value is None else f"{value / 1024:,.1f}"
 
 
+def bounds(least: float, most: float, same: str = "") -> str:
+    """Return two bounds of a figure as text, and `same` for equal bounds."""
+    return same if least == most else f"{number(least)} to {number(most)}"
+
+
 def milliseconds(value: float | None) -> str:
     """Seconds as milliseconds."""
     return NOT_KNOWN if value is None else f"{value * 1000:,.2f}"

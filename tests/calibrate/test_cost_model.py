@@ -12,7 +12,7 @@ from tests.cli.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
 from tools.cost_rules import rendered
 
-from fss_exporter.cli.cost_model import CostModelSource, overrides_of
+from fss_exporter.cli.cost_model import CostModelSource
 from fss_exporter.cli.serve import ServeFlags, _parts
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
@@ -40,7 +40,7 @@ def configuration(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def overrides(configuration: Path) -> CostOverrides:
-    return overrides_of(load(configuration))
+    return load(configuration).cost_model.overrides
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_saved_files_are_judged_by_the_measured_costs(overrides: CostOverrides) 
 
 def test_the_poller_estimates_by_the_measured_costs() -> None:
     rows = "SETATTR: {io_operations: 5, date: 2026-11-22, source: x}"
-    overrides = overrides_of(load_text(rows + "\n    WRITE: {factor: 2, date: 2026-11-22, source: x}"))
+    overrides = load_text(rows + "\n    WRITE: {factor: 2, date: 2026-11-22, source: x}").cost_model.overrides
     watched: PointsByMetric = {
         READS: {("mt", "fs", "0B_to_8KiB"): {1: 10.0}},
         WRITES: {("mt", "fs", "0B_to_8KiB"): {1: 10.0}},

@@ -19,6 +19,7 @@ from tests.nfs.exact.kernel import Kernel
 from fss_exporter.cli import iostat as command
 from fss_exporter.cli.exact_mode import Exact
 from fss_exporter.cli.iostat_report import Report
+from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.superblocks import Reading
 
 FIRST, SECOND = (ROOT / "tests/fixtures/procfs" / name for name in ("first", "second"))
@@ -189,7 +190,7 @@ def test_what_is_estimated_is_not_told_as_exact() -> None:
 
 def interrupted(host: Host, number: signal.Signals) -> None:
     with click.Context(command.iostat).scope():
-        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, None):
+        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, None, NO_OVERRIDES):
             assert host.kernel.instances
             signal.raise_signal(number)
 
@@ -225,7 +226,7 @@ def test_a_terminal_that_closes_ends_it_and_under_nohup_it_goes_on() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     reports = 0
     with click.Context(command.iostat).scope():
-        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, 3):
+        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, 3, NO_OVERRIDES):
             signal.raise_signal(signal.SIGHUP)
             reports += 1
     assert reports == 3
@@ -245,7 +246,7 @@ def test_a_signal_while_the_triggers_are_set_waits_until_they_can_be_removed(fil
 
     host.kernel._may = interrupted_at  # type: ignore[method-assign]  # a signal at this very moment
     with pytest.raises(SystemExit), click.Context(command.iostat).scope():
-        list(command._counted(Exact(host.reader, host.costs, required=True), 0.05, 1))
+        list(command._counted(Exact(host.reader, host.costs, required=True), 0.05, 1, NO_OVERRIDES))
 
     assert host.kernel.instances == {}
 

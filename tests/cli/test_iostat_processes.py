@@ -14,7 +14,7 @@ from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
 
 from fss_exporter.cli import iostat as command
 from fss_exporter.cli.iostat_processes import ProcessReport, document, reports, show
-from fss_exporter.cli.take_down import take_down_at_the_end
+from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.nfs.exact.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 
@@ -107,7 +107,7 @@ def test_the_triggers_go_with_the_command_however_it_ends(host: BusyHost) -> Non
 
     def interrupted() -> Iterator[None]:
         with click.Context(command.iostat).scope():
-            take_down_at_the_end(host.counting.close)
+            clean_up_at_the_end(host.counting.close)
             for _ in reports(host.counting, host.reading, "process", 0.001, None):
                 assert host.kernel.instances.keys() == {OF_IOSTAT, OF_IOSTAT_WRITERS}
                 signal.raise_signal(signal.SIGTERM)

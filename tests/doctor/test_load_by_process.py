@@ -1,15 +1,18 @@
 """Whether this kernel could count the load of each process, and what an agent says of it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from tests.doctor.clients import client
 from tests.nfs.exact.kernel import BY_PROCESS
 
 from fss_exporter.doctor.client_facts import Exactness
 from fss_exporter.doctor.findings import Finding
-from fss_exporter.doctor.load_by_process import check_load_by_process, missing_parts
+from fss_exporter.doctor.kernel_counting import check_load_by_process, look
 from fss_exporter.doctor.running_exporter import _parts
+from fss_exporter.samples import Samples
 
 
 def tracefs(root: Path, *without: str, synthetic: bool = True) -> Path:
@@ -25,8 +28,12 @@ def tracefs(root: Path, *without: str, synthetic: bool = True) -> Path:
     return root
 
 
-def told(parts: dict[str, str], known: Exactness | None = None) -> list[Finding]:
-    return list(check_load_by_process(client(exactness=known or Exactness(root="/t"), missing_parts=parts)))
+def missing_parts(places: tuple[Path, ...]) -> Mapping[str, str]:
+    return look(places, Path("/nowhere")).missing_parts
+
+
+def told(parts: Mapping[str, str], known: Exactness | None = None) -> list[Finding]:
+    return list(check_load_by_process(client(exactness=known or Exactness(root="/t", missing_parts=parts))))
 
 
 def test_a_kernel_that_can_has_the_command_for_it(tmp_path: Path) -> None:
@@ -71,7 +78,7 @@ def test_an_agent_whose_part_counts_nothing_is_told_with_the_reason() -> None:
         "# TYPE fss_nfs_process_part_failures_total counter\n"
         'fss_nfs_process_part_failures_total{part="writers",reason="refused"} 1\n'
     )
-    (only,) = _parts(text)
+    (only,) = _parts(Samples(text_string_to_metric_families(text)))
 
     assert (only.subject, only.message) == (
         "writers",

@@ -17,7 +17,6 @@ from fss_exporter.catalogue.text import plain
 from fss_exporter.cli import runtime, serve
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.nfs.mount_services import BY_NAME
 
 root, exports, now = Path(sys.argv[1]), int(sys.argv[2]), 0.0
 (root / "1").mkdir(parents=True)
@@ -30,7 +29,7 @@ def mounts(*numbers, second):
     (root / "1" / "mountstats").write_text("".join(stats))
 
 mounts(second=0)
-agent = NfsAgent(NfsFlags(procfs=root), {}, BY_NAME)
+agent = NfsAgent(NfsFlags(procfs=root))
 agent.ticker._clock = lambda: now
 for number in range(exports):
     for second in (0, 40):

@@ -10,7 +10,7 @@ from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
 from tests.processes import require
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
-from fss_exporter.cli.nfs_agent import objectives_of
+from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.errors import SourceError
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import NfsCollector
@@ -285,5 +285,9 @@ def test_of_objectives_by_size_the_largest_counts_for_the_class() -> None:
     given = {"read": {"0B_to_8KiB": "10ms", "64KiB_to_1MiB": "40ms"}, "metadata": "5ms"}
     settings = Settings.model_validate({"latency_objectives": given})
 
-    assert objectives_of(settings) == {"read": 0.04, "metadata_read": 0.005, "metadata_write": 0.005}
-    assert objectives_of(None) == {}
+    assert mount_settings(settings).latency_objectives == {
+        "read": 0.04,
+        "metadata_read": 0.005,
+        "metadata_write": 0.005,
+    }
+    assert mount_settings(None).latency_objectives == {}

@@ -12,7 +12,6 @@ from fss_exporter.cli.nfs_agent import NfsAgent, metadata_url
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance, own_bandwidth
 from fss_exporter.nfs.instance_network import InstanceNetwork
-from fss_exporter.nfs.mount_services import BY_NAME
 
 NAME = "fss_client_network_bytes_per_second_limit"
 
@@ -58,7 +57,7 @@ def test_where_nothing_answers_there_is_no_series(url: str) -> None:
 
 def test_the_agent_exports_the_bandwidth_of_its_instance(tmp_path: Path) -> None:
     with metadata(b'{"shapeConfig": {"networkingBandwidthInGbps": 4.0}}') as url:
-        agent = NfsAgent(NfsFlags(procfs=tmp_path, metadata_url=url), {}, BY_NAME)
+        agent = NfsAgent(NfsFlags(procfs=tmp_path, metadata_url=url))
         agent.network.start()
         agent.network.wait(120)
         (found,) = [one for one in agent.collector.collect() if one.name == NAME]
@@ -89,7 +88,7 @@ def test_metadata_are_asked_for_on_an_instance_of_oci_only(
 def test_a_stated_bandwidth_needs_no_metadata(tmp_path: Path) -> None:
     flags = NfsFlags(procfs=tmp_path, network_bandwidth=1.25e9, metadata_url="http://127.0.0.1:1/")
     assert metadata_url(flags) == ""
-    agent = NfsAgent(flags, {}, BY_NAME)
+    agent = NfsAgent(flags)
     (found,) = [one for one in agent.collector.collect() if one.name == NAME]
     assert found.samples[0].value == 1.25e9
 

@@ -15,9 +15,8 @@ from fss_exporter.model.purchase import ServiceLoad, service_load
 from fss_exporter.model.service_table import Ceilings
 from fss_exporter.plan import prometheus_api as prometheus
 from fss_exporter.plan.answer_tables import size_lines
-from fss_exporter.plan.busiest import LimitsOf
 from fss_exporter.plan.load import Load
-from fss_exporter.plan.mount_target_history import busiest as busiest_of
+from fss_exporter.plan.mount_target_history import LimitsOf, busiest as busiest_of
 from fss_exporter.plan.service_history import of_service
 
 NOW = 1_790_000_000

@@ -22,14 +22,7 @@ SOURCE = "fss-exporter calibrate"
 def document(
     plan: CalibrationPlan, rows: Sequence[CalibrationRow], minutes: Sequence[CountedMinute], mount: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the report for sending: no OCID, address, host name or path.
-
-    Args:
-        plan: the load.
-        rows: results.
-        minutes: requests by minute, for other statistics.
-        mount: options of the mount that determine the requests.
-    """
+    """Return the report for sending: no OCID, address, host name or path. `mount` are options that determine the requests."""
     return {
         "version": __version__,
         "kernel": platform.release(),

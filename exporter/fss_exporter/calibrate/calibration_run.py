@@ -81,7 +81,7 @@ def _minute(plan: CalibrationPlan, step: CalibrationStep, sender: RequestSender,
     begin = (int(clock.now()) // 60 + 1) * 60
     clock.wait_until(begin + _LEAD_SECONDS)
     before, uncounted = sender.counts(step), Counter[str]()
-    rounds = 0 if step == IDLE else step.rounds(plan.max_iops)
+    rounds = step.rounds(plan.max_iops)
     end = begin + _LEAD_SECONDS + WORK_SECONDS
     for number in range(rounds):
         clock.wait_until(begin + _LEAD_SECONDS + number * WORK_SECONDS / rounds)

@@ -53,7 +53,9 @@ class CalibrationStep:
         return max(1.0, self.calls * self.io_operations + self.extra_io_operations)
 
     def rounds(self, max_iops: float) -> int:
-        """Return the rounds in one minute below a rate of I/O operations per second."""
+        """Return the rounds in one minute below a rate of I/O operations per second. An idle step has no rounds."""
+        if not self.operation:
+            return 0
         return min(MOST_ROUNDS, max(1, int(max_iops * WORK_SECONDS / self.round_cost)))
 
 
@@ -100,13 +102,10 @@ def _transfer_steps(operation: str, largest: int) -> tuple[CalibrationStep, ...]
     """O_DIRECT of several sizes, and two sizes through the page cache."""
     direct = sorted({min(size, largest) for size in _SIZES})
     buffered = sorted({min(64 * _KIB, largest), largest})
-    return (
-        *(_step(operation, size) for size in direct),
-        *(
-            replace(_step(operation, size), name=f"{kind_of(operation, size)} buffered", buffered=True)
-            for size in buffered
-        ),
+    cached = (
+        replace(_step(operation, size), name=f"{kind_of(operation, size)} buffered", buffered=True) for size in buffered
     )
+    return (*(_step(operation, size) for size in direct), *cached)
 
 
 def steps_of(rsize: int = _MIB, wsize: int = _MIB) -> tuple[CalibrationStep, ...]:
@@ -127,17 +126,8 @@ def steps_of(rsize: int = _MIB, wsize: int = _MIB) -> tuple[CalibrationStep, ...
 
 _METADATA_STEPS: Final = (
     IDLE,
-    _step("GETATTR"),
-    _step("LOOKUP"),
-    _step("FSSTAT"),
-    _step("SETATTR"),
-    _step("CREATE", extra=2),
-    _step("REMOVE", extra=2),
-    _step("RENAME", extra=2),
-    _step("LINK", extra=2),
-    _step("SYMLINK", extra=2),
-    _step("MKDIR", extra=2),
-    _step("RMDIR", extra=2),
+    *(_step(name) for name in ("GETATTR", "LOOKUP", "FSSTAT", "SETATTR")),
+    *(_step(name, extra=2) for name in ("CREATE", "REMOVE", "RENAME", "LINK", "SYMLINK", "MKDIR", "RMDIR")),
 )
 
 STEPS: Final = steps_of()  # Every step of a mount with the largest transfers, 1 MiB
@@ -195,9 +185,3 @@ def default_max_iops(ceiling: float | None) -> float:
     if ceiling is None:
         raise UsageError("--max-iops: no IOPS ceiling is published for this shape. Give the most IOPS to cause")
     return ceiling / 10
-
-
-def total_rounds(plan: CalibrationPlan) -> Iterable[tuple[CalibrationStep, int]]:
-    """Return each step with the rounds in one minute. An idle step has no rounds."""
-    for step in plan.steps:
-        yield step, 0 if step == IDLE else step.rounds(plan.max_iops)

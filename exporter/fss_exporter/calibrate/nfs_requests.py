@@ -6,7 +6,6 @@ import mmap
 import os
 import struct
 from collections import Counter
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,7 @@ from typing import Final
 from fss_exporter.calibrate.calibration_steps import NFSACL, PAST_THE_END, CalibrationStep
 from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.model.cost_overrides import NLM
-from fss_exporter.model.operations import READ
+from fss_exporter.model.operations import READ, WRITE
 
 _MIB: Final = 1 << 20
 _AT_STATX_FORCE_SYNC: Final = 0x2000
@@ -27,12 +26,7 @@ _MINIMAL_ACL: Final = struct.pack("<I", 2) + b"".join(
 
 
 class NfsRequests:
-    """Send requests in a directory on an NFS mount.
-
-    Args:
-        directory: an empty directory.
-        requests: counter of the true number of requests.
-    """
+    """Send requests in an empty directory on an NFS mount, and count the true number of requests."""
 
     def __init__(self, directory: Path, requests: RequestCounts) -> None:
         self._directory = directory
@@ -50,18 +44,17 @@ class NfsRequests:
         """Make the files of a step before the first minute."""
         self.close()
         self._made = 0
-        make = {"READ": self._filled, "WRITE": self._filled, "COMMIT": self._filled}.get(step.operation)
         if step.name == PAST_THE_END:
             self._file("short", os.O_CREAT | os.O_RDWR)
             os.write(self._fd, bytes(_SHORT_BYTES))
             os.fsync(self._fd)
             self._reopen("short", os.O_RDONLY | os.O_DIRECT)
-        elif make is not None:
-            make(step)
+        elif step.operation in (READ, WRITE, "COMMIT"):
+            self._fill(step)
         elif step.operation not in ("", "CREATE", "REMOVE", "MKDIR", "RMDIR", "LOOKUP", "FSSTAT"):
             self._file("file", os.O_CREAT | os.O_RDWR)
 
-    def _filled(self, step: CalibrationStep) -> None:
+    def _fill(self, step: CalibrationStep) -> None:
         self._file("data", os.O_CREAT | os.O_RDWR)
         os.ftruncate(self._fd, 16 * _MIB)
         if step.operation == READ:
@@ -77,10 +70,10 @@ class NfsRequests:
     def send(self, step: CalibrationStep) -> Counter[str]:
         """Send one round. Return uncounted lock and ACL calls, by kind."""
         self._made += 1
-        uncounted = _ROUNDS[step.operation](self, step) or Counter()
+        uncounted = getattr(self, f"_{step.operation.lower()}")(step) or Counter()
         return Counter() if self._requests.counts_calls else uncounted
 
-    # -- rounds
+    # Rounds of the operations, called by name
 
     def _getattr(self, _: CalibrationStep) -> None:
         """Statx with AT_STATX_FORCE_SYNC asks the server for the attributes each time."""
@@ -102,7 +95,7 @@ class NfsRequests:
         os.close(os.open(self._name("file"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     def _remove(self, _: CalibrationStep) -> None:
-        self._first("file").unlink()
+        self._name("file").unlink()  # of the step CREATE. OSError ENOENT ends the rounds of the minute
 
     def _rename(self, _: CalibrationStep) -> None:
         names = ("file", "renamed")
@@ -119,7 +112,7 @@ class NfsRequests:
         self._name("folder").mkdir()
 
     def _rmdir(self, _: CalibrationStep) -> None:
-        self._first("folder").rmdir()
+        self._name("folder").rmdir()
 
     def _write(self, step: CalibrationStep) -> None:
         os.pwrite(self._fd, memoryview(self._buffer)[: step.size], self._offset(step.size))
@@ -142,12 +135,12 @@ class NfsRequests:
         os.posix_fadvise(self._fd, at, _SHORT_BYTES, os.POSIX_FADV_DONTNEED)
         os.fsync(self._fd)
 
-    def _lock(self, _: CalibrationStep) -> Counter[str]:
+    def _nlm(self, _: CalibrationStep) -> Counter[str]:
         fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.lockf(self._fd, fcntl.LOCK_UN)
         return Counter({NLM: 2})
 
-    def _acl(self, _: CalibrationStep) -> Counter[str]:
+    def _nfsacl(self, _: CalibrationStep) -> Counter[str]:
         """SETACL and GETACL. A GETACL alone is answered from the client's cache after the first."""
         try:
             os.setxattr(self._directory / "file", _ACL, _MINIMAL_ACL)
@@ -156,8 +149,6 @@ class NfsRequests:
         with suppress(OSError):  # an ACL that says no more than the mode is an answer as well
             os.getxattr(self._directory / "file", _ACL)
         return Counter({NFSACL: 2})
-
-    # -- files
 
     @property
     def _fd(self) -> int:
@@ -180,29 +171,5 @@ class NfsRequests:
     def _name(self, kind: str) -> Path:
         return self._directory / f"{kind}-{self._made}"
 
-    def _first(self, kind: str) -> Path:
-        """A file of an earlier step. OSError ENOENT ends the rounds of the minute."""
-        return self._directory / f"{kind}-{self._made}"
-
     def _offset(self, size: int) -> int:
         return (self._made * size) % (16 * _MIB)
-
-
-_ROUNDS: Final[Mapping[str, Callable[..., Counter[str] | None]]] = {
-    "GETATTR": NfsRequests._getattr,  # noqa: SLF001
-    "LOOKUP": NfsRequests._lookup,  # noqa: SLF001
-    "FSSTAT": NfsRequests._fsstat,  # noqa: SLF001
-    "SETATTR": NfsRequests._setattr,  # noqa: SLF001
-    "CREATE": NfsRequests._create,  # noqa: SLF001
-    "REMOVE": NfsRequests._remove,  # noqa: SLF001
-    "RENAME": NfsRequests._rename,  # noqa: SLF001
-    "LINK": NfsRequests._link,  # noqa: SLF001
-    "SYMLINK": NfsRequests._symlink,  # noqa: SLF001
-    "MKDIR": NfsRequests._mkdir,  # noqa: SLF001
-    "RMDIR": NfsRequests._rmdir,  # noqa: SLF001
-    "WRITE": NfsRequests._write,  # noqa: SLF001
-    "READ": NfsRequests._read,  # noqa: SLF001
-    "COMMIT": NfsRequests._commit,  # noqa: SLF001
-    "NLM": NfsRequests._lock,  # noqa: SLF001
-    "NFSACL": NfsRequests._acl,  # noqa: SLF001
-}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from fss_exporter.calibrate.calibration_run import CountedMinute, WallClock
@@ -20,13 +21,7 @@ _PUBLISHED: Final = {
 
 
 class OciMinutes:
-    """Points of one mount target by the minute that ends at the point.
-
-    Args:
-        session: of the region.
-        target: the mount target.
-        clock: epoch seconds, and waits.
-    """
+    """Points of one mount target by the minute that ends at the point. The session is of the region."""
 
     def __init__(self, session: Session, target: MountTarget, clock: WallClock) -> None:
         self._session = session
@@ -36,23 +31,22 @@ class OciMinutes:
     def connections(self) -> float | None:
         """NFS connections in the newest published minute. None where nothing is published."""
         minute = int(self._clock.now() // 60)
-        found = self._points(
-            f'MountTargetConnections[1m]{{resourceId = "{self._target.id}"}}.max()', minute - 10, minute
-        )
+        found = self._gauge("MountTargetConnections", minute - 10, minute)
         return found[max(found)] if found else None
 
     def publishes_iops(self) -> bool:
         """Whether the tenancy has MountTargetIOPS for the mount target."""
         minute = int(self._clock.now() // 60)
-        return bool(self._iops(minute - 15, minute))
+        return bool(self._gauge("MountTargetIOPS", minute - 15, minute))
 
-    def _iops(self, first: int, last: int) -> dict[int, float]:
-        return self._points(f'MountTargetIOPS[1m]{{resourceId = "{self._target.id}"}}.max()', first, last)
+    def _gauge(self, metric: str, first: int, last: int) -> dict[int, float]:
+        return self._points(f'{metric}[1m]{{resourceId = "{self._target.id}"}}.max()', first, last)
 
     def io_operations(self, minutes: Iterable[CountedMinute], patience_s: float) -> dict[int, float]:
         """Return the I/O operations of each minute. Minutes that are later than `patience_s` are absent."""
         wanted = {one.minute for one in minutes}
-        found = self._until_complete(lambda: self._iops(min(wanted), max(wanted)), wanted, patience_s)
+        ask = partial(self._gauge, "MountTargetIOPS", min(wanted), max(wanted))
+        found = self._until_complete(ask, wanted, patience_s)
         return {minute: iops * 60 for minute, iops in found.items()}
 
     def requests(self, minutes: Iterable[CountedMinute], patience_s: float) -> dict[tuple[str, int], float]:
@@ -64,15 +58,12 @@ class OciMinutes:
         for step, wanted in by_step.items():
             metric, operation = _PUBLISHED.get(step.split()[0], ("", ""))
             if metric and step != PAST_THE_END:
-                query = self._request_query(metric, operation)
-                ask = _asker(self._points, query, min(wanted), max(wanted))
+                of = f'mountTargetId = "{self._target.id}"' + (f', operation = "{operation}"' if operation else "")
+                query = f"{metric}[1m]{{{of}}}.grouping().sum()"
+                ask = partial(self._points, query, min(wanted), max(wanted))
                 for minute, rate in self._until_complete(ask, wanted, patience_s).items():
                     found[step, minute] = rate * 60
         return found
-
-    def _request_query(self, metric: str, operation: str) -> str:
-        more = f', operation = "{operation}"' if operation else ""
-        return f'{metric}[1m]{{mountTargetId = "{self._target.id}"{more}}}.grouping().sum()'
 
     def _until_complete(
         self, ask: Callable[[], dict[int, float]], wanted: set[int], patience_s: float
@@ -96,12 +87,6 @@ class OciMinutes:
         streams: list[Mapping[str, Any]] = answer.data if isinstance(answer.data, list) else []
         points = [point for stream in streams for point in stream.get("aggregatedDatapoints", ())]
         return {_minute_of(point["timestamp"]): float(point["value"]) for point in points}
-
-
-def _asker(
-    points: Callable[[str, int, int], dict[int, float]], query: str, first: int, last: int
-) -> Callable[[], dict[int, float]]:
-    return lambda: points(query, first, last)
 
 
 def _stamp(minute: int) -> str:

@@ -1,19 +1,18 @@
 """The common flags of all `alarms` commands, with the scope of the alarms and the resources for the thresholds."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import click
 
 from fss_exporter import RUNBOOK
-from fss_exporter.cli.account_flags import account_settings, credential_options, credentials_of, sessions_of
-from fss_exporter.cli.flags import Command, flag, flags_of, taken_from
+from fss_exporter.cli.account import credentials_of, sessions_of
+from fss_exporter.cli.flags import AccountFlags
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import UsageError
+from fss_exporter.flag_records import flag, switch
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target
@@ -32,61 +31,88 @@ def _word(_context: click.Context, _parameter: click.Parameter, value: str) -> s
     return value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmFlags:
+@dataclass(frozen=True, kw_only=True)
+class AlarmFlags(AccountFlags):
     """The flags of all `alarms` commands. None for a flag that is not given."""
 
     compartment: str | None = flag("--compartment", "Compartment of the mount targets.", metavar="OCID")
-    in_subtree: bool = flag(
-        "--in-subtree",
-        "With the tenancy as compartment: all compartments below as well.",
-        default=False,
-        is_flag=True,
-    )
+    in_subtree: bool = switch("--in-subtree", "With the tenancy as compartment: all compartments below as well.")
     alarm_compartment: str | None = flag(
         "--alarm-compartment", "Compartment of the alarms.  [default: --compartment]", metavar="OCID"
     )
     topic: str | None = flag("--topic", "Notifications topic, in the same region.", metavar="OCID")
     stream: str | None = flag("--stream", "Stream, beside or instead of a topic.", metavar="OCID")
     name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
-    published: bool = flag(
-        "--published",
-        "Include the alarms on what serve --oci.publish publishes.",
-        default=False,
-        is_flag=True,
-    )
+    published: bool = switch("--published", "Include the alarms on what serve --oci.publish publishes.")
     runbook_url: str = flag("--runbook-url", "Link to the runbook in the texts.", RUNBOOK, metavar="BASE")
     pack_folder: Path | None = flag(
         "--pack",
         "Templates of your own in place of the shipped ones, or mql/templates/other-services.",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
     )
-    account: Mapping[str, Any] = field(default_factory=dict)  # the flags of `account_settings`
 
+    def pack(self) -> tuple[Alarm, ...]:
+        """Return the shipped pack, or the operator's own."""
+        shipped = resources.files("fss_exporter") / "assets" / "mql" / "templates" / "alarms"
+        return load_pack(self.pack_folder or shipped)
 
-_scope_options = flags_of(AlarmFlags, *(one.name for one in fields(AlarmFlags) if one.metadata))
+    def scope(self, region: str) -> AlarmScope:
+        """Where the alarms go, checked before anything is asked.
 
+        Raises:
+            UsageError: no compartment, no topic, or a topic of another region.
+        """
+        compartment = self.compartment
+        check_ocid("--compartment", compartment)
+        check_ocid("--alarm-compartment", self.alarm_compartment)
+        if not compartment:
+            raise UsageError("--compartment: give the OCID of the compartment the mount targets are in")
+        if self.in_subtree and not compartment.startswith("ocid1.tenancy."):
+            raise UsageError("--in-subtree works for the tenancy only. Give the OCID of the tenancy as --compartment")
+        destinations = tuple(filter(None, (self.topic, self.stream)))
+        if not destinations:
+            raise UsageError("--topic: an alarm needs a destination. Give the OCID of a topic, or --stream")
+        _check_destination("--topic", "onstopic", self.topic, region)
+        _check_destination("--stream", "stream", self.stream, region)
+        alarms_in = self.alarm_compartment or compartment
+        return AlarmScope(alarms_in, compartment, destinations, self.in_subtree, self.name, self.runbook_url)
 
-def shared(command: Command) -> Command:
-    """Add the flags to a command. The command passes the keywords to `options_of`."""
-    return credential_options(_scope_options(command))
+    def planned_scope(self) -> AlarmScope:
+        """Return the place of the alarms, with a ${PLACEHOLDER} for each flag that is not given."""
+        compartment = self.compartment or "${METRIC_COMPARTMENT_OCID}"
+        alarms_in = self.alarm_compartment or self.compartment or "${ALARM_COMPARTMENT_OCID}"
+        destinations = tuple(filter(None, (self.topic, self.stream))) or ("${TOPIC_OCID}",)
+        return AlarmScope(alarms_in, compartment, destinations, self.in_subtree, self.name, self.runbook_url)
 
+    def estate(self, settings: Settings, session: Session, scope: AlarmScope, pack: tuple[Alarm, ...]) -> Estate:
+        """Return the resources and settings of the tenancy, limited to services with alarms in the pack."""
+        where, subtree = scope.metric_compartment, scope.in_subtree
+        tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
+        namespaces = {str(alarm.body["namespace"]) for alarm in pack}
+        services = [service for service, namespace in NAMESPACES.items() if namespace in namespaces]
+        found = watched(session, where, in_subtree=subtree, tags=tags, services=services)
+        return replace(
+            self.planned_estate(settings),
+            targets=tuple(_target(target, settings) for target in found.mount_targets.values()),
+            stores=tuple(found.service_resources.values()),
+            replications={
+                one.id: one.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS
+                for one in found.replications.values()
+            },
+            spellings=spellings(session, where, in_subtree=subtree),
+            error_types=event_types(session, where, in_subtree=subtree),
+        )
 
-def options_of(**flags: Any) -> AlarmFlags:
-    """Return the flags as `shared` adds them."""
-    own = taken_from(AlarmFlags, flags)
-    return replace(own, account=flags)
-
-
-def settings_of(options: AlarmFlags) -> Settings:
-    """Return the configuration file with the flags on top."""
-    return account_settings(**options.account)
-
-
-def pack_of(options: AlarmFlags) -> tuple[Alarm, ...]:
-    """Return the shipped pack, or the operator's own."""
-    shipped = resources.files("fss_exporter") / "assets" / "mql" / "templates" / "alarms"
-    return load_pack(options.pack_folder or shipped)
+    def planned_estate(self, settings: Settings) -> Estate:
+        """Return the resources and settings from the configuration alone."""
+        given = mount_target_settings(settings)
+        return Estate(
+            shape_limits={
+                name: replace(shape.limits, **given.shape_limits.get(name, {})) for name, shape in SHAPES.items()
+            },
+            objectives=settings.latency_objectives.seconds,
+            published=self.published or settings.oci.publish,
+        )
 
 
 def session_of(settings: Settings) -> Session:
@@ -107,28 +133,6 @@ def check_ocid(flag: str, value: str | None) -> None:
         raise UsageError(f"{flag}={value}: give the OCID (ocid1....). The Console shows the OCID of each compartment")
 
 
-def scope_of(options: AlarmFlags, region: str) -> AlarmScope:
-    """Where the alarms go, checked before anything is asked.
-
-    Raises:
-        UsageError: no compartment, no topic, or a topic of another region.
-    """
-    compartment = options.compartment
-    check_ocid("--compartment", compartment)
-    check_ocid("--alarm-compartment", options.alarm_compartment)
-    if not compartment:
-        raise UsageError("--compartment: give the OCID of the compartment the mount targets are in")
-    if options.in_subtree and not compartment.startswith("ocid1.tenancy."):
-        raise UsageError("--in-subtree works for the tenancy only. Give the OCID of the tenancy as --compartment")
-    destinations = tuple(filter(None, (options.topic, options.stream)))
-    if not destinations:
-        raise UsageError("--topic: an alarm needs a destination. Give the OCID of a topic, or --stream")
-    _check_destination("--topic", "onstopic", options.topic, region)
-    _check_destination("--stream", "stream", options.stream, region)
-    alarms_in = options.alarm_compartment or compartment
-    return AlarmScope(alarms_in, compartment, destinations, options.in_subtree, options.name, options.runbook_url)
-
-
 def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> None:
     if ocid is None:
         return
@@ -136,42 +140,6 @@ def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> N
         raise UsageError(f"{flag}: {ocid} is not the OCID of a {'topic' if kind == 'onstopic' else kind}")
     if region_of(ocid) not in ("", region):
         raise UsageError(f"{flag}: {ocid} is in {region_of(ocid)}, the alarms are in {region}. Give one of {region}")
-
-
-def estate_of(
-    options: AlarmFlags, settings: Settings, session: Session, scope: AlarmScope, pack: tuple[Alarm, ...]
-) -> Estate:
-    """Return the resources and settings of the tenancy, limited to services with alarms in the pack."""
-    where, subtree = scope.metric_compartment, scope.in_subtree
-    tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
-    services = [service for service, namespace in NAMESPACES.items() if namespace in _namespaces(pack)]
-    found = watched(session, where, in_subtree=subtree, tags=tags, services=services)
-    return replace(
-        planned_estate(options, settings),
-        targets=tuple(_target(target, settings) for target in found.mount_targets.values()),
-        stores=tuple(found.service_resources.values()),
-        replications={
-            one.id: one.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS for one in found.replications.values()
-        },
-        spellings=spellings(session, where, in_subtree=subtree),
-        error_types=event_types(session, where, in_subtree=subtree),
-    )
-
-
-def _namespaces(pack: tuple[Alarm, ...]) -> set[str]:
-    return {str(alarm.body["namespace"]) for alarm in pack}
-
-
-def planned_estate(options: AlarmFlags, settings: Settings) -> Estate:
-    """Return the resources and settings from the configuration alone."""
-    given = mount_target_settings(settings)
-    return Estate(
-        shape_limits={
-            name: replace(shape.limits, **given.shape_limits.get(name, {})) for name, shape in SHAPES.items()
-        },
-        objectives=settings.latency_objectives.seconds,
-        published=options.published or settings.oci.publish,
-    )
 
 
 def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target, ...]:
@@ -182,16 +150,13 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
         if name not in SHAPES:
             raise UsageError(f"--mount-target={text}: no shape {name!r}. Known are {', '.join(SHAPES)}")
         gbps = SHAPES[name].observed_throughput_gbps
-        targets.append(_target(_stated_target(ocid, gbps), settings))
+        found = MountTarget(
+            id=ocid, name=ocid, compartment_id="", availability_domain="", state="", observed_throughput_gbps=gbps
+        )
+        targets.append(_target(found, settings))
     return tuple(targets)
 
 
 def _target(found: MountTarget, settings: Settings) -> Target:
     shape = shape_of(found.observed_throughput_gbps)
     return Target(found.id, shape.name, mount_target_settings(settings).limits(found))
-
-
-def _stated_target(ocid: str, gbps: int) -> MountTarget:
-    return MountTarget(
-        id=ocid, name=ocid, compartment_id="", availability_domain="", state="", observed_throughput_gbps=gbps
-    )

@@ -2,33 +2,22 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from fss_exporter import tables
-from fss_exporter.cli.alarm_options import (
-    AlarmFlags,
-    check_ocid,
-    estate_of,
-    options_of,
-    pack_of,
-    planned_estate,
-    scope_of,
-    session_of,
-    settings_of,
-    shared,
-    stated_targets,
-)
-from fss_exporter.cli.flags import CommandGroup
-from fss_exporter.cli.terminal import echo
+from fss_exporter.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
+from fss_exporter.cli.flags import NEW_FILE
+from fss_exporter.cli.terminal import CommandGroup, echo
 from fss_exporter.errors import FssError, UsageError
+from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.alarms import render as rendering, saved as saving, show
 from fss_exporter.oci.alarms.alarm_plan import Plan, plan as compare, removal
 from fss_exporter.oci.alarms.apply import apply as carry_out, doubles, survey
-from fss_exporter.oci.alarms.desired import AlarmScope, desired
+from fss_exporter.oci.alarms.desired import desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
 from fss_exporter.oci.alarms.saved import SavedPlan
 from fss_exporter.oci.alarms.service import Alarms
@@ -61,101 +50,116 @@ def alarms() -> None:
     """Plan, apply and destroy OCI alarms for mount targets."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RenderFlags(AlarmFlags):
+    """The flags of `alarms render`."""
+
+    form: rendering.Form = flag("--format", "", "json", type=click.Choice(("json", "cli", "terraform")))
+    output: Path | None = flag(
+        "--output", "One file for each alarm.", type=click.Path(file_okay=False, path_type=Path), metavar="DIR"
+    )
+    from_inventory: bool = switch("--from-inventory", "Fit the alarms to the mount targets of the tenancy.")
+    stated: tuple[str, ...] = flag(
+        "--mount-target", "Fit the alarms to this mount target. Repeatable.", (), metavar="OCID=SHAPE"
+    )
+
+
 @alarms.command()
-@shared
-@click.option("--format", "form", type=click.Choice(["json", "cli", "terraform"]), default="json", show_default=True)
-@click.option(
-    "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="One file for each alarm."
-)
-@click.option("--from-inventory", is_flag=True, help="Fit the alarms to the mount targets of the tenancy.")
-@click.option(
-    "--mount-target",
-    "stated",
-    multiple=True,
-    metavar="OCID=SHAPE",
-    help="Fit the alarms to this mount target. Repeatable.",
-)
-def render(
-    *, form: rendering.Form, output: Path | None, from_inventory: bool, stated: tuple[str, ...], **flags: Any
-) -> None:
+@takes(RenderFlags)
+def render(flags: RenderFlags) -> None:
     """Write the alarms as API JSON, OCI CLI JSON or Terraform. What is not given stays a ${PLACEHOLDER}."""
-    options = options_of(**flags)
-    settings = settings_of(options)
-    if from_inventory:
+    settings = flags.settings()
+    if flags.from_inventory:
         session = session_of(settings)
-        scope = scope_of(options, session.region)
-        estate = estate_of(options, settings, session, scope, pack_of(options))
+        scope = flags.scope(session.region)
+        estate = flags.estate(settings, session, scope, flags.pack())
     else:
-        scope = _scope_or_placeholders(options)
-        estate = replace(planned_estate(options, settings), targets=stated_targets(stated, settings))
-    wanted = desired(pack_of(options), scope, estate)
-    _write(wanted, form, output)
+        scope = flags.planned_scope()
+        estate = replace(flags.planned_estate(settings), targets=stated_targets(flags.stated, settings))
+    wanted = desired(flags.pack(), scope, estate)
+    _write(wanted, flags.form, flags.output)
     left = sorted({name for alarm in wanted for name in placeholders(alarm)})
     if left:
         tables.note(f"still to be filled in: {', '.join(left)}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanFlags(AlarmFlags):
+    """The flags of `alarms plan`."""
+
+    detailed: bool = switch("--detailed-exitcode", "Exit with 0: no changes, 2: changes, 1: error.")
+    out: Path | None = flag("--out", "Keep the plan, for `apply FILE`.", type=NEW_FILE)
+
+
 @alarms.command(cls=_Planner)
-@shared
-@click.option("--detailed-exitcode", "detailed", is_flag=True, help="Exit with 0: no changes, 2: changes, 1: error.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the plan, for `apply FILE`.")
-def plan(*, detailed: bool, out: Path | None, **flags: Any) -> int:
+@takes(PlanFlags)
+def plan(flags: PlanFlags) -> int:
     """Show what `apply` would do. Nothing is changed."""
     try:
-        saved, _ = _planned(options_of(**flags))
-        _keep(saved, out)
+        saved, _ = _planned(flags)
+        _keep(saved, flags.out)
     except UsageError as wrong:
-        if detailed:
+        if flags.detailed:
             raise FssError(str(wrong)) from wrong  # 2 means changes here
         raise
     for line in show.plan_lines(saved.plan):
         echo(line)
-    if not detailed:
+    if not flags.detailed:
         return 0
     return CHANGES if saved.plan.changes else int(bool(saved.plan.of("clash")))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ApplyFlags(AlarmFlags):
+    """The flags of `alarms apply`."""
+
+    file: Path | None = argument(metavar="[PLAN]", required=False, type=NEW_FILE)
+    yes: bool = switch("--yes", "Do not ask before deleting.")
+
+
 @alarms.command()
-@shared
-@click.argument("file", metavar="[PLAN]", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--yes", is_flag=True, help="Do not ask before deleting.")
-def apply(*, file: Path | None, yes: bool, **flags: Any) -> int:
+@takes(ApplyFlags)
+def apply(flags: ApplyFlags) -> int:
     """Create, update and delete alarms until they match the templates. A second run changes nothing.
 
     With PLAN, a file from `plan --out`, make exactly the planned changes or none.
     """
-    options = options_of(**flags)
-    saved, service = _planned(options) if file is None else _kept(file, options)
-    code = _carried_out(saved.plan, service, yes=yes)
+    saved, service = _planned(flags) if flags.file is None else _kept(flags.file, flags)
+    code = _carried_out(saved.plan, service, yes=flags.yes)
     if not saved.plan.of("create"):
         return code
     return code or _warn_of_doubles(service, saved.alarm_compartment, saved.name)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DestroyFlags(AlarmFlags):
+    """The flags of `alarms destroy`."""
+
+    yes: bool = switch("--yes", "Do not ask.")
+
+
 @alarms.command()
-@shared
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def destroy(*, yes: bool, **flags: Any) -> int:
+@takes(DestroyFlags)
+def destroy(flags: DestroyFlags) -> int:
     """Delete the alarms of the pack with the name --name, and no other alarm."""
-    options = options_of(**flags)
-    compartment = options.alarm_compartment or options.compartment
+    compartment = flags.alarm_compartment or flags.compartment
     check_ocid("--alarm-compartment", compartment)
     if not compartment:
         raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
-    settings = settings_of(options)
+    settings = flags.settings()
     service = Alarms(session_of(settings), settings.oci.auth)
-    owned, _ = survey(service, compartment, options.name)
-    return _carried_out(removal(owned), service, yes=yes)
+    owned, _ = survey(service, compartment, flags.name)
+    return _carried_out(removal(owned), service, yes=flags.yes)
 
 
 def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
-    pack = pack_of(options)
-    settings = settings_of(options)
+    pack = options.pack()
+    settings = options.settings()
     session = session_of(settings)
-    scope = scope_of(options, session.region)
+    scope = options.scope(session.region)
     with tables.progress() as progress:
         progress.phase(f"{session.region}: listing mount targets and metrics")
-        estate = estate_of(options, settings, session, scope, pack)
+        estate = options.estate(settings, session, scope, pack)
         wanted = desired(pack, scope, estate)
         _check_filled(wanted)
         progress.phase(f"{session.region}: reading alarms", len(wanted))
@@ -180,7 +184,7 @@ def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         saved = saving.load(str(file), file.read_bytes())
     except OSError as error:
         raise UsageError(f"PLAN: cannot read {file}: {error.strerror}") from error
-    settings = settings_of(options)
+    settings = options.settings()
     session = session_of(settings)
     if saved.region != session.region:
         raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}. Give --oci.region")
@@ -231,13 +235,6 @@ def _warn_of_doubles(service: Alarms, compartment: str, name: str) -> int:
     if found:
         tables.note("another apply ran at the same time. Run apply again, which offers to delete the younger alarms")
     return int(bool(found))
-
-
-def _scope_or_placeholders(options: AlarmFlags) -> AlarmScope:
-    compartment = options.compartment or "${METRIC_COMPARTMENT_OCID}"
-    alarms_in = options.alarm_compartment or options.compartment or "${ALARM_COMPARTMENT_OCID}"
-    destinations = tuple(filter(None, (options.topic, options.stream))) or ("${TOPIC_OCID}",)
-    return AlarmScope(alarms_in, compartment, destinations, options.in_subtree, options.name, options.runbook_url)
 
 
 def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -> None:

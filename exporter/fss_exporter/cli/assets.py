@@ -15,11 +15,7 @@ from fss_exporter.errors import UsageError
 
 
 def shipped(runbook_url: str = RUNBOOK) -> dict[PurePosixPath, bytes]:
-    """Return every shipped file: path below the target folder (`rules/alerts.yml`) to content.
-
-    Args:
-        runbook_url: replaces `docs/runbook.md` in the links to the runbook.
-    """
+    """Return every shipped file: path below the target folder (`rules/alerts.yml`) to content. `runbook_url` is the base of links."""
     files = dict(_walk(resources.files("fss_exporter") / "assets", PurePosixPath()))
     return {
         path: content.replace(f"{RUNBOOK}#".encode(), f"{runbook_url}#".encode()) for path, content in files.items()

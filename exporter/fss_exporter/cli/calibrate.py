@@ -1,13 +1,12 @@
 """`fss-exporter calibrate`: measure what each NFS request costs a mount target, and compare with the cost table."""
 
-import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Final
 
 import click
 
@@ -26,17 +25,19 @@ from fss_exporter.calibrate.calibration_steps import (
     chosen_steps,
     default_max_iops,
     steps_of,
-    total_rounds,
 )
 from fss_exporter.calibrate.nfs_requests import NfsRequests
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
 from fss_exporter.calibrate.request_counts import RequestCounts
-from fss_exporter.cli.account_flags import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account import credentials_of, sessions_of
+from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.exact_mode import Exact, exact
-from fss_exporter.cli.flags import FiniteRange, kernel_options
+from fss_exporter.cli.flags import NEW_FILE, PROCFS, CompartmentFlags, ExactFlags
 from fss_exporter.cli.oci_polling import mount_target_settings
+from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.flag_records import FiniteRange, argument, flag, switch, takes
 from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session
@@ -61,64 +62,41 @@ class SystemClock:
         time.sleep(max(0.0, moment - time.time()))
 
 
+@dataclass(frozen=True, kw_only=True)
+class CalibrateFlags(CompartmentFlags, ExactFlags):
+    """The flags of `calibrate`; times in seconds."""
+
+    directory: Path = argument(type=click.Path(file_okay=False, exists=True, path_type=Path))
+    ocid: str | None = flag(
+        "--mount-target", "Mount target.  [default: the one with the mount's address]", metavar="OCID"
+    )
+    steps: tuple[str, ...] = flag("--step", "Only this step. Repeatable.", (), metavar="NAME")
+    minutes: int = flag("--minutes", "Whole minutes of each step.", 3, type=click.IntRange(1, 60))
+    max_iops: float | None = flag(
+        "--max-iops", "Most IOPS to cause.  [default: a tenth of the ceiling]", type=FiniteRange(1)
+    )
+    patience_s: float = flag("--wait", "Seconds to wait for OCI's last minute.", 900.0, type=FiniteRange(0))
+    other_clients: bool = switch("--other-clients", "Go on although other clients are connected.")
+    dry_run: bool = switch("--dry-run", "Print load, duration and price, and send nothing.")
+    report_file: Path | None = flag("--report", "Write the JSON report here.", type=NEW_FILE)
+    output: str = flag(
+        "--output",
+        "For people, for programs, or cost_model for the configuration.",
+        "table",
+        type=click.Choice(("table", "json", "config")),
+    )
+    procfs: Path = flag("--path.procfs", "", PROCFS)
+    exact: str = flag(
+        "--nfs.exact",
+        "Have the kernel count READ and WRITE by size, and lock and ACL calls (tracefs, as root). auto: where it can.",
+        "auto",
+        type=click.Choice(("off", "auto", "on")),
+    )
+
+
 @click.command()
-@click.argument("directory", type=click.Path(file_okay=False, exists=True, path_type=Path))
-@account_options
-@click.option(
-    "--mount-target", "ocid", metavar="OCID", help="Mount target.  [default: the one with the mount's address]"
-)
-@click.option("--step", "steps", multiple=True, metavar="NAME", help="Only this step. Repeatable.")
-@click.option("--minutes", type=click.IntRange(1, 60), default=3, show_default=True, help="Whole minutes of each step.")
-@click.option("--max-iops", type=FiniteRange(1), help="Most IOPS to cause.  [default: a tenth of the ceiling]")
-@click.option(
-    "--wait",
-    "patience_s",
-    type=FiniteRange(0),
-    default=900.0,
-    show_default=True,
-    help="Seconds to wait for OCI's last minute.",
-)
-@click.option("--other-clients", is_flag=True, help="Go on although other clients are connected.")
-@click.option("--dry-run", is_flag=True, help="Print load, duration and price, and send nothing.")
-@click.option(
-    "--report", "report_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the JSON report here."
-)
-@click.option(
-    "--output",
-    type=click.Choice(("table", "json", "config")),
-    default="table",
-    show_default=True,
-    help="For people, for programs, or cost_model for the configuration.",
-)
-@click.option("--path.procfs", "procfs", type=click.Path(path_type=Path), default=Path("/proc"), show_default=True)
-@click.option(
-    "--nfs.exact",
-    "exact_mode",
-    type=click.Choice(("off", "auto", "on")),
-    default="auto",
-    show_default=True,
-    help="Have the kernel count READ and WRITE by size, and lock and ACL calls (tracefs, as root). auto: where it can.",
-)
-@kernel_options
-def calibrate(
-    directory: Path,
-    *,
-    config_file: Path | None,
-    ocid: str | None,
-    steps: tuple[str, ...],
-    minutes: int,
-    max_iops: float | None,
-    patience_s: float,
-    other_clients: bool,
-    dry_run: bool,
-    report_file: Path | None,
-    output: str,
-    procfs: Path,
-    exact_mode: str,
-    tracefs: Path | None,
-    sysfs: Path,
-    **flags: Any,
-) -> int:
+@takes(CalibrateFlags)
+def calibrate(flags: CalibrateFlags) -> int:
     """Measure what each NFS request costs a mount target, in a directory on an idle mount.
 
     The command makes a folder in DIRECTORY and removes the folder at the end, also after Ctrl-C. The next run removes a
@@ -126,31 +104,30 @@ def calibrate(
 
     Exit code 1: a cost differs from the table.
     """
-    settings = account_settings(config_file, **flags)
-    addresses = {address: str(name) for address, name in settings.address_map.items()}
-    source = Procfs(procfs, OWN_PID, addresses)
-    mount = RequestCounts(directory, source.read).superblock
-    session, target = _mount_target(settings, mount.key.address, ocid)
+    settings = flags.settings()
+    mounts = mount_settings(settings)
+    source = Procfs(flags.procfs, OWN_PID, mounts.address_map)
+    mount = RequestCounts(flags.directory, source.read).superblock
+    session, target = _mount_target(settings, mount.key.address, flags.ocid)
     ceiling = mount_target_settings(settings).limits(target).iops
-    chosen = chosen_steps(steps, steps_of(*_largest_transfers(mount.record.options)))
-    plan = CalibrationPlan(chosen, minutes, max_iops or default_max_iops(ceiling))
-    if dry_run:
+    chosen = chosen_steps(flags.steps, steps_of(*_largest_transfers(mount.record.options)))
+    plan = CalibrationPlan(chosen, flags.minutes, flags.max_iops or default_max_iops(ceiling))
+    if flags.dry_run:
         _show_plan(plan, target)
         return 0
-    for left in remove_leftovers(directory):
+    for left in remove_leftovers(flags.directory):
         tables.note(f"removed what an earlier calibration left: {left}")
     clock = SystemClock()
     cloud = OciMinutes(session, target, clock)
-    _refuse_other_clients(cloud, max(1, len(mount.record.transports)), allowed=other_clients)
-    _end_on_signals()
-    counting = None if exact_mode == "off" else exact(exact_mode, source.read, tracefs, sysfs, addresses)
-    done = _work(directory, plan, source, counting, clock)
-    rows = measured_rows(cloud, plan, done, patience_s)
+    _refuse_other_clients(cloud, max(1, len(mount.record.transports)), allowed=flags.other_clients)
+    counting = None if flags.exact == "off" else exact(flags, source.read, mounts)
+    done = _work(flags.directory, plan, source, counting, clock)
+    rows = measured_rows(cloud, plan, done, flags.patience_s)
     options = {name: value for name, value in mount.record.options.items() if name in _MOUNT_OPTIONS}
     report = tables.as_json(document(plan, rows, done, options))
-    if report_file is not None:
-        report_file.write_text(f"{report}\n")
-    _print(rows, report, output)
+    if flags.report_file is not None:
+        flags.report_file.write_text(f"{report}\n")
+    _print(rows, report, flags.output)
     return int(any(row.cost.verdict == "differs" for row in rows if row.step != IDLE.name))
 
 
@@ -164,6 +141,7 @@ def _work(
 ) -> list[CountedMinute]:
     """Send the requests of every step from a new directory, and leave nothing behind."""
     with ExitStack() as cleaned_up:
+        clean_up_at_the_end(cleaned_up.close)
         read = source.read
         if counting is not None:
             cleaned_up.callback(counting.reader.close)
@@ -223,22 +201,12 @@ def _refuse_other_clients(cloud: OciMinutes, own: int, *, allowed: bool) -> None
         )
 
 
-def _end_on_signals() -> None:
-    """Remove the directory on every signal that ends the program. A background job inherits an ignored SIGINT."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
-
-
-def _end(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
-
-
 def _show_plan(plan: CalibrationPlan, target: MountTarget) -> None:
     out = tables.console()
     columns = (Column("step", left=True), Column("rounds a minute"), Column("IOPS by the table"))
+    loads = {step.name: (step.rounds(plan.max_iops), step.round_cost) for step in plan.steps}
     rows = [
-        Row((step.name, units.number(rounds), units.number(rounds * step.round_cost / 60)))
-        for step, rounds in total_rounds(plan)
+        Row((name, units.number(rounds), units.number(rounds * cost / 60))) for name, (rounds, cost) in loads.items()
     ]
     tables.show(out, columns, rows)
     tables.say(

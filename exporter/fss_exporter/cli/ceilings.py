@@ -1,29 +1,59 @@
-"""The ceilings that a command compares with: ceilings of a shape, replaced by the configuration."""
+"""The settings of a client's mounts, and the ceilings that a command compares with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-import click
-
+from fss_exporter.cli.flags import NO_SHAPE
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
 from fss_exporter.model.service_table import OCI_FSS, Ceilings
 from fss_exporter.nfs.mount_services import BY_NAME, Claim, MountKey, Services
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
 
-NO_SHAPE = "none"
+_CLASSES = {"read": (READ_CLASS,), "write": (WRITE_CLASS,), "metadata": (METADATA_READ, METADATA_WRITE)}
 
-shape_option = click.option(
-    "--shape",
-    type=click.Choice((*SHAPES, NO_SHAPE)),
-    default="standard",
-    show_default=True,
-    help="Shape of the mount targets, none for storage without a ceiling.",
-)
+
+@dataclass(frozen=True, slots=True)
+class MountSettings:
+    """The part of the configuration that a client needs for its mounts."""
+
+    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    services: Services = BY_NAME  # finds the service of a mount
+    overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
+    latency_objectives: Mapping[str, float] = field(default_factory=dict)  # stated seconds by class
+
+
+NO_MOUNT_SETTINGS: Final = MountSettings()
+
+
+def mount_settings(settings: "Settings | None") -> MountSettings:
+    """Return the settings of mounts. Without a configuration the name of the server alone decides about the service."""
+    if settings is None:
+        return NO_MOUNT_SETTINGS
+    claims = [
+        Claim(one.service, one.type or "", one.capacity, one.address or "", one.server or "", one.export or "")
+        for one in settings.services
+    ]
+    return MountSettings(
+        address_map=settings.address_map,
+        services=Services(claims) if claims else BY_NAME,
+        overrides=settings.cost_model.overrides,
+        latency_objectives=_objectives(settings),
+    )
+
+
+def _objectives(settings: "Settings") -> dict[str, float]:
+    """Return the stated latency objectives by class. Of objectives by size the largest counts."""
+    objectives: dict[str, float] = {}
+    for (kind, _), seconds in settings.latency_objectives.given.items():
+        for of_class in _CLASSES[kind]:
+            objectives[of_class] = max(seconds, objectives.get(of_class, 0.0))
+    return objectives
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +63,7 @@ class Judge:
     shape: str  # the shape assumed of every mount target
     limits: Limits  # its ceilings
     by_address: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of single mount targets
-    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
-    services: Services = BY_NAME  # finds the service of a mount
-    overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
+    mounts: MountSettings = NO_MOUNT_SETTINGS
 
     def at(self, address: str) -> Limits:
         """Return ceilings of the mount target at an address."""
@@ -43,12 +71,12 @@ class Judge:
 
     def of(self, mount: MountKey) -> Limits | Ceilings:
         """Return the ceilings of a mount. Ceilings of a mount target apply to OCI File Storage only."""
-        known = self.services.of(mount, "nfs")
+        known = self.mounts.services.of(mount, "nfs")
         return self.at(mount.address) if known.service is OCI_FSS else known.ceilings
 
 
 def judge(shape: str, config_file: Path | None) -> Judge:
-    """Return the ceilings in force.
+    """Return the ceilings of a shape, replaced by the configuration.
 
     Raises:
         ConfigError: the configuration is wrong.
@@ -67,18 +95,4 @@ def judge(shape: str, config_file: Path | None) -> Judge:
         for name, ceilings in settings.limits.mount_targets.items()
         if name in settings.addresses
     }
-    return Judge(
-        shape, limits, by_address, dict(settings.address_map), services_of(settings), settings.cost_model.overrides
-    )
-
-
-def services_of(settings: "Settings | None") -> Services:
-    """Return the lookup of services. Without settings the server's name alone decides."""
-    if settings is None or not settings.services:
-        return BY_NAME
-    return Services(
-        [
-            Claim(one.service, one.type or "", one.capacity, one.address or "", one.server or "", one.export or "")
-            for one in settings.services
-        ]
-    )
+    return Judge(shape, limits, by_address, mount_settings(settings))

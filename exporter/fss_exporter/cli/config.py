@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from fss_exporter.cli.flags import CommandGroup
-from fss_exporter.cli.terminal import echo
+from fss_exporter.cli.terminal import CommandGroup, echo
 from fss_exporter.settings import Settings, load
 
 

@@ -1,19 +1,9 @@
-"""Measured costs of the configuration: handed to the agent and poller, and shown as fss_cost_model_info."""
+"""Measured costs of the configuration as fss_cost_model_info."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from fss_exporter.catalogue import Family, family
-from fss_exporter.cli.runtime import Part
-from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
-
-if TYPE_CHECKING:
-    from fss_exporter.settings import Settings
-
-
-def overrides_of(settings: "Settings | None") -> CostOverrides:
-    """Return the overrides of a configuration. Empty without a configuration."""
-    return settings.cost_model.overrides if settings else NO_OVERRIDES
+from fss_exporter.model.cost_overrides import CostOverride
 
 
 class CostModelSource:
@@ -25,24 +15,11 @@ class CostModelSource:
     def __init__(self, rows: tuple[CostOverride, ...]) -> None:
         self._rows = rows
 
-    def describe(self) -> Iterable[Family]:
-        """Nothing: registering does no work."""
-        return ()
-
-    def collect(self) -> Iterable[Family]:
+    def collect(self) -> Iterator[Family]:
         """Yield the family fss_cost_model_info."""
-        shown = family("fss_cost_model_info")
-        for row in self._rows:
-            fixed = "" if row.io_operations is None else f"{row.io_operations:g}"
-            factor = f"{row.factor:g}" if row.io_operations is None else ""
-            shown.add_metric((row.operation, fixed, factor, row.date, row.source), 1.0)
-        yield shown
+        yield family("fss_cost_model_info", ((_labels(row), 1.0) for row in self._rows))
 
 
-def cost_model_part(rows: tuple[CostOverride, ...]) -> Part:
-    """Return a part of the running exporter that shows the overrides."""
-    return Part(name="cost_model", source=CostModelSource(rows), start=_nothing, stop=_nothing)
-
-
-def _nothing() -> None:
-    return
+def _labels(row: CostOverride) -> tuple[str, ...]:
+    fixed, factor = (f"{row.io_operations:g}", "") if row.io_operations is not None else ("", f"{row.factor:g}")
+    return row.operation, fixed, factor, row.date, row.source

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -15,12 +16,12 @@ import click
 
 from fss_exporter import DEFAULT_PORT
 from fss_exporter.cli import logs
-from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.serve import ServeFlags, run
 from fss_exporter.demo.recorded_clients import Clients
 from fss_exporter.demo.region import Region, large, small
 from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
 from fss_exporter.errors import UsageError
+from fss_exporter.flag_records import flag, switch, takes
 
 UTILISATION = "mount_target:fss_utilisation:ratio"  # The recorded series of the share of each ceiling in use
 
@@ -44,62 +45,55 @@ runs: POST {{"fault": "..."}} to /control/faults of the region.
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class DemoFlags:
+    """The flags of `demo`."""
+
+    listen_address: str = flag(
+        "--web.listen-address --listen-address",
+        "Where the metrics are served.",
+        f"127.0.0.1:{DEFAULT_PORT}",
+        metavar="HOST:PORT",
+    )
+    faults: tuple[str, ...] = flag("--fault", "Fault to inject. Repeatable.", (), metavar="FAULT")
+    region_only: bool = switch("--region-only", "Only the OCI region, for the OCI CLI or an exporter of your own.")
+    region_port: int = flag(
+        "--region-port", "Port of the region. 0 takes a free port.", 0, type=click.IntRange(0, 65535)
+    )
+    mount_targets: int | None = flag(
+        "--mount-targets",
+        "A large tenancy of N mount targets with four file systems each, in place of the small one.",
+        type=click.IntRange(1, 65_000),
+        metavar="N",
+    )
+    log_level: str = flag("--log.level", "", "warn", type=click.Choice(logs.LEVELS))
+
+
 @click.command(help=_HELP)
-@click.option(
-    "--web.listen-address",
-    "--listen-address",
-    "listen_address",
-    default=f"127.0.0.1:{DEFAULT_PORT}",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="Where the metrics are served.",
-)
-@click.option("--fault", "faults", multiple=True, metavar="FAULT", help="Fault to inject. Repeatable.")
-@click.option("--region-only", is_flag=True, help="Only the OCI region, for the OCI CLI or an exporter of your own.")
-@click.option(
-    "--region-port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    help="Port of the region. 0 takes a free port.  [default: 0]",
-)
-@click.option(
-    "--mount-targets",
-    type=click.IntRange(1, 65_000),
-    metavar="N",
-    help="A large tenancy of N mount targets with four file systems each, in place of the small one.",
-)
-@click.option("--log.level", "log_level", type=click.Choice(logs.LEVELS), default="warn", show_default=True)
-def demo(
-    *,
-    listen_address: str,
-    faults: tuple[str, ...],
-    region_only: bool,
-    region_port: int,
-    mount_targets: int | None,
-    log_level: str,
-) -> None:
-    """Wire region, clients and exporter; see the help of the command above."""
-    logs.configure(log_level, "logfmt")
-    for fault in faults:
+@takes(DemoFlags)
+def demo(flags: DemoFlags) -> None:
+    """Wire region, clients and exporter. The command above has the help."""
+    logs.configure(flags.log_level, "logfmt")
+    for fault in flags.faults:
         FaultKinds().parse(fault)
     with (
         TemporaryDirectory(prefix="fss-exporter-demo-") as folder,
-        _region(faults, region_port, mount_targets) as region,
+        _region(flags.faults, flags.region_port, flags.mount_targets) as region,
     ):
         credentials = region.account.write_config(Path(folder), region.tenancy.region)
-        if region_only:
+        if flags.region_only:
             click.echo(_text("region", region, credentials))
             _wait_for_a_signal()
             return
         with _clients(Path(folder) / "proc") as procfs:
             options = ServeFlags(
-                listen_addresses=(listen_address,),
-                nfs=NfsFlags(procfs=procfs),
+                listen_addresses=(flags.listen_address,),
+                procfs=procfs,
                 collect_oci=True,
-                oci={
-                    "oci.config_file": str(credentials),
-                    "oci.endpoint": region.url,
-                    "oci.poll_interval": 15.0,
+                api_key_file=str(credentials),
+                endpoint=region.url,
+                poll_interval=15.0,
+                further_settings={
                     "oci.inventory_interval": 60.0,
                     "oci.calls_per_second": 9.0,
                     "oci.services": ("lustre", "block-volume"),

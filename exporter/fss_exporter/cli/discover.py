@@ -3,17 +3,18 @@
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import click
 import yaml
 
 from fss_exporter import tables, units
-from fss_exporter.cli.account_flags import account_options, account_settings, credentials_of, sessions_of
+from fss_exporter.cli.account import credentials_of, sessions_of
+from fss_exporter.cli.flags import CompartmentFlags
 from fss_exporter.cli.oci_polling import mount_target_settings, selection_of
 from fss_exporter.errors import CloudError, SourceError
+from fss_exporter.flag_records import flag, takes
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.discovery import DiscoveredMountTarget, found_in, http_sd, sharing_an_address
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
@@ -24,21 +25,26 @@ from fss_exporter.terminal_text import printable_lines
 _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class DiscoverFlags(CompartmentFlags):
+    """The flags of `discover`."""
+
+    output: str = flag(
+        "--output",
+        "For people, for programs, for Prometheus' http_sd or file_sd, as a configuration of this exporter.",
+        "table",
+        type=click.Choice(("table", "json", "http_sd", "config")),
+    )
+
+
 @click.command()
-@account_options
-@click.option(
-    "--output",
-    type=click.Choice(("table", "json", "http_sd", "config")),
-    default="table",
-    show_default=True,
-    help="For people, for programs, for Prometheus' http_sd or file_sd, as a configuration of this exporter.",
-)
-def discover(config_file: Path | None, *, output: str, **flags: Any) -> int:
+@takes(DiscoverFlags)
+def discover(flags: DiscoverFlags) -> int:
     """List the mount targets of an OCI account with exports, addresses, shapes and ceilings.
 
     Exit code 1: a listing failed. The output has the rest.
     """
-    settings = account_settings(config_file, **flags)
+    settings = flags.settings()
     sessions = sessions_of(settings, credentials_of(settings))
     found: list[DiscoveredMountTarget] = []
     failures: list[str] = []
@@ -50,11 +56,11 @@ def discover(config_file: Path | None, *, output: str, **flags: Any) -> int:
         tables.note(f"incomplete: {failure}")
     if failures and not found:
         raise SourceError("no mount target could be listed")
-    if output == "table":
+    if flags.output == "table":
         _show(found)
-    elif output == "json":
+    elif flags.output == "json":
         click.echo(tables.as_json({"mount_targets": [_document(one) for one in found]}))
-    elif output == "http_sd":
+    elif flags.output == "http_sd":
         click.echo(tables.as_json(http_sd(found)))
     else:
         click.echo(configuration(settings, [session.region for session in sessions], found), nl=False)
@@ -171,8 +177,8 @@ def configuration(settings: Settings, regions: Sequence[str], found: Sequence[Di
     parts = [
         "# Made by fss-exporter discover. Use it: fss-exporter serve --collector.oci --config.file THIS_FILE\n",
         _dumped({"oci": oci}),
-        "".join(_about_ceilings(found)),
-        "".join(_about_addresses(sharing_an_address(found))),
+        _about_ceilings(found),
+        _about_addresses(sharing_an_address(found)),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -183,21 +189,15 @@ def _dumped(document: dict[str, Any]) -> str:
     return text if printable_lines(text) == text else yaml.safe_dump(document, sort_keys=False)
 
 
-def _about_ceilings(found: Sequence[DiscoveredMountTarget]) -> list[str]:
+def _about_ceilings(found: Sequence[DiscoveredMountTarget]) -> str:
     shapes = sorted({one.shape for one in found if one.limits.iops is None})
-    if not shapes:
-        return []
-    lines = ["# No IOPS ceiling is published for these shapes. Where you know one, take the # away:\n", "# limits:\n"]
-    lines.append("#   shapes:\n")
-    lines += [f"#     {shape}: {{iops: FIGURE}}\n" for shape in shapes]
-    return lines
+    lines = "".join(f"#     {shape}: {{iops: FIGURE}}\n" for shape in shapes)
+    head = "# No IOPS ceiling is published for these shapes. Where you know one, take the # away:\n# limits:\n#   shapes:\n"
+    return head + lines if shapes else ""
 
 
-def _about_addresses(shared: Sequence[DiscoveredMountTarget]) -> list[str]:
+def _about_addresses(shared: Sequence[DiscoveredMountTarget]) -> str:
     """Return lines for the operator to edit, because only the operator knows the clients' addresses for a mount target."""
-    if not shared:
-        return []
-    lines = ["# These mount targets share an address. Say what the clients of each mount, and take the # away:\n"]
-    lines.append("# addresses:\n")
-    lines += [f"#   {one.target.id}: {one.target.address}\n" for one in shared]
-    return lines
+    lines = "".join(f"#   {one.target.id}: {one.target.address}\n" for one in shared)
+    head = "# These mount targets share an address. Say what the clients of each mount, and take the # away:\n# addresses:\n"
+    return head + lines if shared else ""

@@ -3,12 +3,11 @@
 import time
 
 from fss_exporter import tables
-from fss_exporter.cli.account_flags import credentials_of, sessions_of
-from fss_exporter.cli.oci_polling import regions_of
+from fss_exporter.cli.account import credentials_of, regions_of, sessions_of
 from fss_exporter.doctor.account_checks import check_region, check_subscriptions
 from fss_exporter.doctor.account_facts import CallOutcome, RegionFacts, Subscriptions
 from fss_exporter.doctor.account_probe import Probe
-from fss_exporter.doctor.findings import Finding, Severity
+from fss_exporter.doctor.findings import Finding, found
 from fss_exporter.doctor.subscriptions import OPERATION, ask_subscriptions
 from fss_exporter.errors import CloudError, UsageError
 from fss_exporter.oci.client import Session
@@ -17,27 +16,21 @@ from fss_exporter.settings import Settings
 
 
 def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:
-    """Return the answers of the configured regions, and the findings about the account.
-
-    Args:
-        settings: credentials, regions and compartments.
-        wait_seconds: wait in each region for new minutes. 0 for no wait.
-    """
+    """Return the answers of the configured regions, and the findings about the account. Wait so many seconds for new minutes."""
     try:
         held = credentials_of(settings)
         regions = regions_of(settings, held)
         # The credentials' own region tells of the others even where no other one that is meant does.
         sessions = sessions_of(settings, held, (held.region,) if held.region else ())
     except (UsageError, CloudError) as error:
-        fix = "see docs/security.md for the ways to sign, or leave the account out with --no-account"
-        return [], [Finding("credentials", Severity.PROBLEM, "", str(error), fix)]
+        return [], [found("credentials.unusable", error=error)]
     subscriptions = ask_subscriptions(sessions)
     facts = [
         _ask(settings, session, subscriptions, wait_seconds)
         for session in sessions
         if session.region in regions and (subscriptions.found is None or subscriptions.of(session.region))
     ]
-    signed = Finding("credentials", Severity.OK, "", f"signed as {held.auth}")
+    signed = found("credentials.signed", auth=held.auth)
     of_regions = (finding for one in facts for finding in check_region(one))
     return facts, [signed, *check_subscriptions(subscriptions, regions), *of_regions]
 

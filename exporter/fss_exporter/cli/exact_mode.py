@@ -1,16 +1,23 @@
-"""Exact mode with the flags of `serve`."""
+"""The readers of the kernel's tables with the flags of a command: sizes, durations and the load by process."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from fss_exporter.cli.ceilings import MountSettings
+from fss_exporter.cli.flags import ExactFlags
+from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.errors import UsageError
-from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
+from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.exact.size_reader import ExactReader
 from fss_exporter.nfs.exact.tracefs import PLACES, Unavailable
 from fss_exporter.nfs.superblocks import Reading
+
+if TYPE_CHECKING:
+    from fss_exporter.nfs.processes.process_reader import ProcessReader
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,28 +44,34 @@ class Exact:
             _LOG.warning("READ and WRITE are estimated, not counted: %s", reason)
 
 
-def exact(
-    mode: str,
-    read: Callable[[], Reading],
-    tracefs: Path | None,
-    sysfs: Path,
-    address_map: Mapping[str, str],
-    overrides: CostOverrides = NO_OVERRIDES,
-) -> Exact:
-    """Return the counting source around the source of mountstats.
+def exact(flags: ExactFlags, read: Callable[[], Reading], mounts: MountSettings) -> Exact:
+    """Return the counting source around `read`, which reads mountstats once."""
+    reader = ExactReader(read, places(flags.tracefs), flags.sysfs, mounts.address_map)
+    return Exact(reader, CountedCosts(lambda: reader.counts, mounts.overrides), required=flags.exact == "on")
 
-    Args:
-        mode: `auto` or `on`.
-        read: reads mountstats once.
-        tracefs: mount point of tracefs. None for the usual places.
-        sysfs: mount point of sysfs.
-        address_map: mount-target address by TLS forwarder address.
-        overrides: measured costs in place of the white paper's table.
-    """
-    reader = ExactReader(read, places(tracefs), sysfs, address_map)
-    return Exact(reader, CountedCosts(lambda: reader.counts, overrides), required=mode == "on")
+
+def latency_reader(flags: NfsFlags, read: Callable[[], Reading], mounts: MountSettings) -> LatencyReader:
+    """Return the loop that counts durations of requests. `read` reads mountstats once."""
+    rtt, retention_s = flags.exact_rtt, flags.series_retention_s
+    return LatencyReader(read, places(flags.tracefs), flags.sysfs, mounts.address_map, rtt=rtt, retention_s=retention_s)
 
 
 def places(tracefs: Path | None) -> tuple[Path, ...]:
-    """Where tracefs may be: the flag's place, else the usual places."""
+    """Return the place of tracefs by the flag, else the usual places."""
     return PLACES if tracefs is None else (tracefs,)
+
+
+def process_reader(flags: NfsFlags, reading: Callable[[], Reading | None], mounts: MountSettings) -> "ProcessReader":
+    """Return the loop that counts the load of each process. `reading` returns the last reading of mountstats."""
+    from fss_exporter.nfs.processes.counting import ProcessCounting, Sources  # noqa: PLC0415  # few agents need it
+    from fss_exporter.nfs.processes.process_reader import ProcessReader  # noqa: PLC0415
+    from fss_exporter.nfs.processes.process_session import OF_AGENT  # noqa: PLC0415
+
+    counting = ProcessCounting(
+        OF_AGENT,
+        writers=flags.writers,
+        sources=Sources(tracefs=places(flags.tracefs), sysfs=flags.sysfs, procfs=flags.procfs, pod_logs=flags.pod_logs),
+        address_map=mounts.address_map,
+        overrides=mounts.overrides,
+    )
+    return ProcessReader(counting, flags.processes, reading, flags.scrapers)

@@ -1,53 +1,27 @@
-"""Flags that several commands share, and flags that are declared as fields of a dataclass."""
+"""Flags that several commands share, as records."""
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
-from functools import reduce
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from fss_exporter import units
+from fss_exporter.auth_kinds import AUTH_KINDS
 from fss_exporter.durations import parse_duration
+from fss_exporter.errors import UsageError
+from fss_exporter.flag_records import flag
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-_Flags = TypeVar("_Flags")
+if TYPE_CHECKING:
+    from fss_exporter.settings import Settings
 
-CONFIGURATION = click.Path(path_type=Path, exists=True, dir_okay=False)
-"""An existing file. click names the flag if the file is missing."""
-
-config_option = click.option(
-    "--config.file",
-    "config_file",
-    type=CONFIGURATION,
-    help="Settings: credentials, tags, ceilings, addresses, services.",
-)
-
-
-class FiniteRange(click.FloatRange):
-    """A range of numbers without NaN and infinity, which every comparison of click lets through."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value!r} is not a number in the range {self._describe_range()}", param, ctx)
-        return number
-
-
-class CommandGroup(click.Group):
-    """A group of commands whose help shows every summary whole. The help of click cuts summaries at the terminal's width."""
-
-    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
-        """Return name and summary of each command, in the order of the help."""
-        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        return [(name, command.get_short_help_str(limit=1000)) for name, command in found if command is not None]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(self.summaries(ctx))
+PROCFS: Final = Path("/proc")
+NO_SHAPE: Final = "none"
+EXISTING_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+NEW_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+_OFFERED: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
 
 
 def duration(text: str) -> float:
@@ -61,52 +35,56 @@ def duration(text: str) -> float:
     return seconds
 
 
-def with_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
-    """Add options to a command, in the order of the help."""
-    return reduce(lambda decorated, option: option(decorated), reversed(options), command)
+@dataclass(frozen=True, kw_only=True)
+class ConfigFlags:
+    """The flag of the configuration file."""
+
+    config_file: Path | None = flag(
+        "--config.file", "Settings: credentials, tags, ceilings, addresses, services.", type=EXISTING_FILE
+    )
 
 
-def flag(name: str, text: str, default: Any = None, **attributes: Any) -> Any:
-    """Declare a flag as the field of a dataclass, so that name, type, default and help stand in one place.
+@dataclass(frozen=True, kw_only=True)
+class ShapeFlags(ConfigFlags):
+    """The flags that name the ceilings to compare with."""
 
-    Args:
-        name: of the flag.
-        text: its help.
-        default: of the field. `written` in `attributes` is the default as an operator writes it, e.g. `1h`.
-        attributes: of `click.option`.
-    """
-    return field(default=default, metadata={"name": name, "help": text, **attributes})
-
-
-def flags_of(record: type, *names: str) -> Callable[[Command], Command]:
-    """Return the decorator that adds the flags of some fields of a dataclass, in this order."""
-    declared = {one.name: one for one in fields(record)}
-    options = []
-    for name in names:
-        attributes = dict(declared[name].metadata)
-        default = attributes.pop("written", declared[name].default)
-        # Click is told of None as well: a pair like --account/--no-account is False by default otherwise.
-        shown = {} if attributes.get("is_flag") else {"default": default, "show_default": default is not None}
-        options.append(click.option(attributes.pop("name"), name, **{**shown, **attributes}))
-    return lambda command: with_options(command, options)
+    shape: str = flag(
+        "--shape",
+        "Shape of the mount targets, none for storage without a ceiling.",
+        "standard",
+        type=click.Choice((*SHAPES, NO_SHAPE)),
+    )
 
 
-def taken_from(record: type[_Flags], values: dict[str, Any]) -> _Flags:
-    """Take the fields of a dataclass out of the keywords of a command."""
-    names = [one.name for one in fields(record)]  # type: ignore[arg-type]  # a dataclass
-    return record(**{name: values.pop(name) for name in names if name in values})
+@dataclass(frozen=True, kw_only=True)
+class OutputFlags:
+    """The flag of the output."""
+
+    output: str = flag("--output", "For people or programs.", "table", type=click.Choice(("table", "json")))
 
 
-PROCFS: Final = Path("/proc")
-_PATH: Final = click.Path(path_type=Path)
+@dataclass(frozen=True, kw_only=True)
+class ProcfsFlags:
+    """The flags of a host's procfs."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostFlags:
-    """The flags of this host's files and mounts."""
-
-    procfs: Path = flag("--path.procfs", "Where procfs is mounted.", PROCFS, type=_PATH)
+    procfs: Path = flag("--path.procfs", "Where procfs is mounted.", PROCFS)
     pid: str = flag("--path.pid", "Process whose mounts are read: a number or self.", "1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelFlags:
+    """The flags of the places where the kernel counts."""
+
+    tracefs: Path | None = flag(
+        "--path.tracefs", "Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing]"
+    )
+    sysfs: Path = flag("--path.sysfs", "Where sysfs is mounted.", Path("/sys"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactFlags(KernelFlags):
+    """The flags of exact mode."""
+
     exact: str = flag(
         "--nfs.exact",
         "Have the kernel count READ and WRITE by size (tracefs, as root) in place of estimating them. "
@@ -114,14 +92,77 @@ class HostFlags:
         "off",
         type=click.Choice(("off", "auto", "on")),
     )
-    tracefs: Path | None = flag(
-        "--path.tracefs",
-        "Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing]",
-        type=_PATH,
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountFlags(ConfigFlags):
+    """The flags of an OCI account."""
+
+    auth: str | None = flag(
+        "--oci.auth", "How to sign in to OCI.  [default: config_file]", type=click.Choice(AUTH_KINDS)
     )
-    sysfs: Path = flag("--path.sysfs", "Where sysfs is mounted.", Path("/sys"), type=_PATH)
+    api_key_file: str | None = flag(
+        "--oci.config-file", "OCI configuration file with API keys.  [default: ~/.oci/config]", metavar="FILE"
+    )
+    profile: str | None = flag("--oci.profile", "Section of the OCI configuration file.  [default: DEFAULT]")
+    regions: tuple[str, ...] = flag("--oci.region", "Region. Repeatable.  [default: the credentials']", ())
+    endpoint: str | None = flag("--oci.endpoint", "Base URL of all services, for tests.", metavar="URL")
+
+    def overrides(self) -> dict[str, object]:
+        """Return the values of the flags by dotted place in the configuration. None for a flag that is not given."""
+        return {
+            "oci.auth": self.auth,
+            "oci.config_file": self.api_key_file,
+            "oci.profile": self.profile,
+            "oci.regions": self.regions or None,
+            "oci.endpoint": self.endpoint,
+        }
+
+    def settings(self) -> "Settings":
+        """Return the configuration file with the flags on top.
+
+        Raises:
+            ConfigError: the file or a flag is wrong.
+        """
+        from fss_exporter.settings import load  # noqa: PLC0415  # an agent without a configuration has no YAML
+
+        return load(self.config_file, self.overrides())
 
 
-procfs_options = flags_of(HostFlags, "procfs", "pid")
-kernel_options = flags_of(HostFlags, "tracefs", "sysfs")
-exact_options = flags_of(HostFlags, "exact", "tracefs", "sysfs")
+@dataclass(frozen=True, kw_only=True)
+class CompartmentFlags(AccountFlags):
+    """The flags of an OCI account and of some compartments in the account."""
+
+    compartments: tuple[str, ...] = flag("--oci.compartment", "Compartment, OCID or name. Repeatable.", ())
+
+    def overrides(self) -> dict[str, object]:
+        """Return the values of the flags by dotted place in the configuration. None for a flag that is not given."""
+        return {**super().overrides(), "oci.compartments": self.compartments or None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceFlags:
+    """The flags that name another storage service than OCI File Storage."""
+
+    service: str | None = flag(
+        "--service", "Another storage service than OCI File Storage.", type=click.Choice(_OFFERED)
+    )
+    kind: str | None = flag("--type", "Type of the service. docs/services.md lists the types.", metavar="TYPE")
+    capacity: int | None = flag("--capacity", "Capacity of the service, e.g. 10TiB.", type=units.size, metavar="SIZE")
+
+    def service_choice(self) -> ServiceChoice | None:
+        """Return the service of the flags; None where the flags name none.
+
+        Raises:
+            UsageError: the flags do not fit together.
+        """
+        if self.service is None:
+            if self.kind is not None or self.capacity is not None:
+                raise UsageError("--type and --capacity go with --service")
+            return None
+        service, kind = SERVICES[self.service], self.kind
+        if kind is not None and kind not in service.kinds:
+            raise UsageError(f"--type={kind}: {self.service} has {', '.join(service.kinds)}")
+        if self.capacity is not None and not self.capacity:
+            raise UsageError("--capacity must be more than nothing")
+        return ServiceChoice(service, None if kind is None else service.kinds[kind], self.capacity)

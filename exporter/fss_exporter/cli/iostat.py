@@ -9,19 +9,19 @@ from pathlib import Path
 
 import click
 
-from fss_exporter import tables
+from fss_exporter import tables, units
 from fss_exporter.cli import iostat_processes, iostat_report
-from fss_exporter.cli.ceilings import Judge, judge, shape_option
+from fss_exporter.cli.ceilings import MountSettings, judge
 from fss_exporter.cli.exact_mode import Exact, exact, places
-from fss_exporter.cli.flags import HostFlags, config_option, exact_options, flag, flags_of, procfs_options
+from fss_exporter.cli.flags import ExactFlags, OutputFlags, ProcfsFlags, ShapeFlags
 from fss_exporter.cli.iostat_durations import with_durations
 from fss_exporter.cli.iostat_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.iostat_processes import ProcessReport
 from fss_exporter.cli.iostat_report import Report, ReportOrder, mount_points
-from fss_exporter.cli.saved_files import seconds_option
-from fss_exporter.cli.take_down import take_down_at_the_end
+from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
+from fss_exporter.flag_records import argument, flag, takes
 from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, together
@@ -34,7 +34,7 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.superblocks import Reading
-from fss_exporter.units import bandwidth, interval as interval_type
+from fss_exporter.plan.inputs import SavedFlags
 
 _TICK_S = 1.0
 _SCRAPE_INTERVAL_S = 5.0
@@ -45,148 +45,121 @@ _COUNT_THEM = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IostatFlags(HostFlags):
-    """The flags of `iostat` that say what is read; times in seconds."""
+@dataclass(frozen=True, kw_only=True)
+class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
+    """The flags of `iostat`; times in seconds."""
 
-    interval: float | None
-    count: int | None
-    before: Path | None = flag(
-        "--from",
-        "Saved mountstats (file or tool) of any host, the earlier reading.",
-        type=click.Path(path_type=Path),
-    )
-    after: Path | None = flag(
-        "--to", "Saved mountstats, the later reading, or saved output of nfsiostat.", type=click.Path(path_type=Path)
-    )
+    interval: float | None = argument(type=units.interval, required=False)
+    count: int | None = argument(type=click.IntRange(min=1), required=False)
+    before: Path | None = flag("--from", "Saved mountstats (file or tool) of any host, the earlier reading.")
+    after: Path | None = flag("--to", "Saved mountstats, the later reading, or saved output of nfsiostat.")
     mountinfo: tuple[Path, ...] = flag(
-        "--mountinfo",
-        "The mountinfo saved with --from and --to. Give both files if it changed in between.",
-        multiple=True,
-        type=click.Path(path_type=Path),
+        "--mountinfo", "The mountinfo saved with --from and --to. Give both files if it changed in between.", ()
     )
-    seconds: float | None
     url: str | None = flag(
         "--url", "Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics."
     )
+    by: str = flag("--by", "", "mount", type=click.Choice((*iostat_report.GROUPINGS, *iostat_processes.GROUPINGS)))
+    writers: bool = flag(
+        "--writers/--no-writers",
+        "With --by process, pod or unit: give delayed write-back to the process that wrote.",
+        default=True,
+    )
+    sort: str = flag("--sort", "", "iops", type=click.Choice(tuple(iostat_report.SORTS)))
+    limit: int | None = flag("--limit", "Most lines for each mount target.", type=click.IntRange(min=1))
+    client_bandwidth: float | None = flag(
+        "--client-bandwidth", "Network of the host, e.g. 10Gbit/s.", type=units.bandwidth, metavar="RATE"
+    )
+
+    def check(self) -> None:
+        """Check that the flags name one source of figures.
+
+        Raises:
+            UsageError: the flags do not fit together.
+        """
+        is_saved, is_elsewhere = self.after is not None, self.after is not None or self.url is not None
+        counts_processes = self.by in iostat_processes.GROUPINGS
+        if counts_processes and (self.before or is_elsewhere or self.exact != "off"):
+            raise UsageError(f"--by {self.by} counts on this host: leave out --from, --to, --url and --nfs.exact")
+        if self.before is not None and not is_saved:
+            raise UsageError(ALONE)
+        if is_saved and (self.url is not None or self.interval is not None):
+            raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
+        if self.before is None and (self.mountinfo or self.seconds is not None):
+            raise UsageError("--mountinfo and --seconds go with --from and --to")
+        if self.exact != "off" and is_elsewhere:
+            raise UsageError("--nfs.exact counts on this host: leave it out with --from, --to and --url")
+        if (self.exact != "off" or counts_processes) and self.interval is None:
+            which = f"--by {self.by}" if counts_processes else "--nfs.exact"
+            raise UsageError(f"{which} counts what happens from now on: give an INTERVAL, e.g. 5")
 
 
 @click.command()
-@click.argument("interval", type=interval_type, required=False)
-@click.argument("count", type=click.IntRange(min=1), required=False)
-@flags_of(IostatFlags, "before", "after", "mountinfo")
-@seconds_option
-@flags_of(IostatFlags, "url")
-@procfs_options
-@exact_options
-@click.option(
-    "--by",
-    type=click.Choice((*iostat_report.GROUPINGS, *iostat_processes.GROUPINGS)),
-    default="mount",
-    show_default=True,
-)
-@click.option(
-    "--writers/--no-writers",
-    default=True,
-    show_default=True,
-    help="With --by process, pod or unit: give delayed write-back to the process that wrote.",
-)
-@click.option("--sort", type=click.Choice(tuple(iostat_report.SORTS)), default="iops", show_default=True)
-@click.option("--limit", type=click.IntRange(min=1), help="Most lines for each mount target.")
-@click.option("--client-bandwidth", type=bandwidth, metavar="RATE", help="Network of the host, e.g. 10Gbit/s.")
-@shape_option
-@config_option
-@tables.output_option
-def iostat(
-    *,
-    by: str,
-    writers: bool,
-    sort: str,
-    limit: int | None,
-    client_bandwidth: float | None,
-    shape: str,
-    config_file: Path | None,
-    output: str,
-    **flags: object,
-) -> None:
+@takes(IostatFlags)
+def iostat(flags: IostatFlags) -> None:
     """Show the estimated mount-target IOPS of each NFS mount.
 
     Without INTERVAL, print one report since each mount. With INTERVAL, print a report every INTERVAL seconds, COUNT times
     or until Ctrl-C. --by process, --by pod and --by unit have the kernel count by thread while the command runs.
     """
-    options = IostatFlags(**flags)  # type: ignore[arg-type]  # click has made the types
-    ceilings = judge(shape, config_file)
-    if by in iostat_processes.GROUPINGS:
-        for load in _by_process(options, ceilings, by, writers=writers):
-            if output == "json":
-                click.echo(tables.as_json(iostat_processes.document(load, sort, limit), one_line=True))
+    flags.check()
+    ceilings = judge(flags.shape, flags.config_file)
+    if flags.by in iostat_processes.GROUPINGS:
+        for load in _by_process(flags, ceilings.mounts):
+            if flags.output == "json":
+                click.echo(tables.as_json(iostat_processes.document(load, flags.sort, flags.limit), one_line=True))
             else:
-                iostat_processes.show(tables.console(), load, sort, limit)
+                iostat_processes.show(tables.console(), load, flags.sort, flags.limit)
         return
-    if client_bandwidth is None and options.after is None and options.url is None:
-        client_bandwidth = own_bandwidth(options.sysfs)
-    order = ReportOrder(by, sort, limit, client_bandwidth)
-    for report in _reports(options, ceilings):
+    client_bandwidth = flags.client_bandwidth
+    if client_bandwidth is None and flags.after is None and flags.url is None:
+        client_bandwidth = own_bandwidth(flags.sysfs)
+    order = ReportOrder(flags.by, flags.sort, flags.limit, client_bandwidth)
+    for report in _reports(flags, ceilings.mounts):
         for line in report.notes:
             tables.note(line)
-        if output == "json":
+        if flags.output == "json":
             click.echo(tables.as_json(iostat_report.document(report, ceilings, order), one_line=True))
         else:
             iostat_report.show(tables.console(), report, ceilings, order)
 
 
-def _reports(options: IostatFlags, ceilings: Judge) -> Iterator[Report]:
-    before, after, interval = options.before, options.after, options.interval
-    if before is not None and after is None:
-        raise UsageError(ALONE)
-    if after is not None and (options.url is not None or interval is not None):
-        raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
-    if before is None and (options.mountinfo or options.seconds is not None):
-        raise UsageError("--mountinfo and --seconds go with --from and --to")
-    if options.exact != "off" and (after is not None or options.url is not None):
-        raise UsageError("--nfs.exact counts on this host: leave it out with --from, --to and --url")
-    if after is not None:
-        if before is None:
-            return iter((one_file(after, ceilings),))
-        return iter((two_files(before, after, options.mountinfo, options.seconds, ceilings),))
-    if options.url is not None:
-        url = check_url("--url", options.url)
-        return _scrapes(url, interval or _SCRAPE_INTERVAL_S, options.count if interval else 1)
-    source = Procfs(options.procfs, options.pid, ceilings.address_map, ceilings.services)
-    if options.exact == "off":
-        return _local(source.read, interval, options.count, overrides=ceilings.overrides)
-    if interval is None:
-        raise UsageError("--nfs.exact counts what happens from now on: give an INTERVAL, e.g. 5")
-    counting = exact(
-        options.exact, source.read, options.tracefs, options.sysfs, ceilings.address_map, ceilings.overrides
-    )
-    source = Procfs(options.procfs, options.pid, ceilings.address_map, ceilings.services)
-    latency = LatencyReader(source.read, places(options.tracefs), options.sysfs, ceilings.address_map)
-    take_down_at_the_end(latency.close)
-    return with_durations(_counted(counting, interval, options.count, ceilings.overrides), latency)
+def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
+    if flags.after is not None and flags.before is not None:
+        return iter((two_files(flags.before, flags.after, flags.mountinfo, flags.seconds, mounts),))
+    if flags.after is not None:
+        return iter((one_file(flags.after, mounts),))
+    if flags.url is not None:
+        url = check_url("--url", flags.url)
+        return _scrapes(url, flags.interval or _SCRAPE_INTERVAL_S, flags.count if flags.interval else 1)
+    read = _source(flags, mounts).read
+    if flags.exact == "off" or flags.interval is None:
+        return _local(read, flags.interval, flags.count, overrides=mounts.overrides)
+    counting = exact(flags, read, mounts)
+    latency = LatencyReader(_source(flags, mounts).read, places(flags.tracefs), flags.sysfs, mounts.address_map)
+    clean_up_at_the_end(latency.close)
+    return with_durations(_counted(counting, flags.interval, flags.count, mounts.overrides), latency)
 
 
-def _counted(
-    source: Exact, interval: float, count: int | None, overrides: CostOverrides = NO_OVERRIDES
-) -> Iterator[Report]:
+def _source(flags: IostatFlags, mounts: MountSettings) -> Procfs:
+    return Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
+
+
+def _counted(source: Exact, interval: float, count: int | None, overrides: CostOverrides) -> Iterator[Report]:
     """Yield reports with READs and WRITEs counted by size, until the command ends in any way."""
-    take_down_at_the_end(source.reader.close)
+    clean_up_at_the_end(source.reader.close)
     source.open()
     return _local(source.reader.read, interval, count, source.costs, overrides)
 
 
-def _by_process(options: IostatFlags, ceilings: Judge, by: str, *, writers: bool) -> Iterator[ProcessReport]:
+def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[ProcessReport]:
     """Return reports by process, until the command ends, however it ends."""
-    if options.before or options.after or options.url is not None or options.exact != "off":
-        raise UsageError(f"--by {by} counts on this host: leave out --from, --to, --url and --nfs.exact")
-    if options.interval is None:
-        raise UsageError(f"--by {by} counts what happens from now on: give an INTERVAL, e.g. 5")
-    source = Procfs(options.procfs, options.pid, ceilings.address_map, ceilings.services)
-    sources = Sources(tracefs=places(options.tracefs), sysfs=options.sysfs, procfs=options.procfs)
-    counting = ProcessCounting(OF_COMMAND, writers=writers, sources=sources, address_map=ceilings.address_map)
-    take_down_at_the_end(counting.close)
+    sources = Sources(tracefs=places(flags.tracefs), sysfs=flags.sysfs, procfs=flags.procfs)
+    counting = ProcessCounting(OF_COMMAND, writers=flags.writers, sources=sources, address_map=mounts.address_map)
+    clean_up_at_the_end(counting.close)
     counting.open()
-    return iostat_processes.reports(counting, source.read, by, options.interval, options.count)
+    read, interval = _source(flags, mounts).read, flags.interval or 0.0
+    return iostat_processes.reports(counting, read, flags.by, interval, flags.count)
 
 
 def _local(

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fss_exporter.cli.ceilings import Judge
+from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.cli.iostat_report import Report, mount_points
 from fss_exporter.cli.saved_files import saved_interval, text_of
 from fss_exporter.errors import UsageError
@@ -17,23 +17,25 @@ from fss_exporter.nfs.superblocks import Reading
 ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
 
 
-def one_file(path: Path, ceilings: Judge) -> Report:
+def one_file(path: Path, mounts: MountSettings) -> Report:
     """Return a report of one saved output of nfs-utils: nfsiostat has rates, mountstats has means since each mount."""
     text = text_of(path)
     if is_mountstats_output(text):
-        saved = read_saved(str(path), text, None, ceilings.address_map, ceilings.services)
-        means = since_mount_report(saved.reading, ceilings.overrides)
+        saved = read_saved(str(path), text, None, mounts.address_map, mounts.services)
+        means = since_mount_report(saved.reading, mounts.overrides)
         return replace(means, source=f"{path} (mountstats)", time=None, notes=(*saved.notes, *means.notes))
     if not is_nfsiostat_output(text):
         raise UsageError(f"{path}: not the output of nfsiostat or mountstats. {ALONE}")
     report = parse_nfsiostat_output(str(path), text)
-    rates = {key: ceilings.overrides.priced(one) for key, one in report.traffic.items()}
+    rates = {key: mounts.overrides.priced(one) for key, one in report.traffic.items()}
     return Report(f"{path} (nfsiostat)", None, None, rates, report.mount_points, report.notes)
 
 
-def two_files(before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, ceilings: Judge) -> Report:
+def two_files(
+    before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, mounts: MountSettings
+) -> Report:
     """Return a report of two saved readings of mountstats."""
-    between = saved_interval(before, after, mountinfo, seconds, ceilings)
+    between = saved_interval(before, after, mountinfo, seconds, mounts)
     rates = traffic({}, between.accounts.mounts, between.seconds)
     source = f"{before} to {after}"
     return Report(source, None, between.seconds, rates, mount_points(between.accounts.superblocks), between.notes)

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -12,7 +12,6 @@ from fss_exporter import units
 from fss_exporter.cli import iostat_durations
 from fss_exporter.cli.ceilings import Judge
 from fss_exporter.model.capacity import CLIENT_NETWORK
-from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.histograms import CallsByEdge
 from fss_exporter.model.limits import Limits, Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
@@ -21,10 +20,11 @@ from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
-from fss_exporter.tables import Column, Row, say, show as show_table
+from fss_exporter.tables import Column, Row, colour, say, show as show_table
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
+NO_LIMITS = Limits()
 GROUPINGS = ("mount", "mount-target", "operation", "class")
 
 
@@ -69,11 +69,64 @@ SORTS: Mapping[str, Callable[[str, Traffic], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class _ReportLine:
-    """One line below a mount target: a mount, an operation or a class."""
+    """One line of a report: a mount target, or a mount, an operation or a class below."""
 
     name: str
-    key: SeriesKey | None
     traffic: Traffic
+    limits: Limits | Ceilings = NO_LIMITS
+    key: SeriesKey | None = None  # of a mount
+
+    @property
+    def every(self) -> OperationTraffic:
+        """All operations together."""
+        return self.traffic.all_operations
+
+    @property
+    def first(self) -> Use | None:
+        """The fullest ceiling. None without a known ceiling."""
+        return fullest(uses_of(self.traffic, self.limits))
+
+    @property
+    def share(self) -> float | None:
+        """Use of the fullest ceiling."""
+        return self.first.ratio if self.first else None
+
+
+class _Figure(NamedTuple):
+    """One figure of a line: a column of the table, a key of the JSON, or both."""
+
+    column: Column | None
+    key: str
+    value: Callable[[_ReportLine], Any]
+    text: Callable[[Any], str] = str
+
+
+_FIGURES = (
+    _Figure(Column("ops/s", 2), "operations_per_second", lambda of: of.every.operations, units.number),
+    _Figure(Column("IOPS"), "", lambda of: of.traffic.iops and of.traffic.iops.point, units.number),
+    _Figure(
+        Column("IOPS bounds", 6),
+        "estimated_iops",
+        lambda of: of.traffic.iops,
+        lambda iops: units.bounds(iops.lower, iops.upper, "exact") if iops else units.NOT_KNOWN,
+    ),
+    _Figure(Column("share"), "", lambda of: of.share, units.percent),
+    _Figure(Column("of", 6, left=True), "", lambda of: of.first.resource if of.first else ""),
+    _Figure(None, "estimated_lock_iops", lambda of: of.traffic.lock_iops),
+    _Figure(Column("read MB/s", 1), "read_bytes_per_second", lambda of: of.traffic.read_bytes, units.megabytes),
+    _Figure(Column("write MB/s", 1), "written_bytes_per_second", lambda of: of.traffic.written_bytes, units.megabytes),
+    _Figure(Column("KiB/read", 5), "mean_read_bytes", lambda of: of.traffic.mean_read_bytes, units.kibibytes),
+    _Figure(Column("KiB/write", 7), "mean_written_bytes", lambda of: of.traffic.mean_written_bytes, units.kibibytes),
+    _Figure(Column("RTT ms", 3), "mean_rtt_seconds", lambda of: of.every.mean_rtt_seconds, units.milliseconds),
+    _Figure(Column("queue ms", 4), "mean_queue_seconds", lambda of: of.every.mean_queue_seconds, units.milliseconds),
+    _Figure(
+        Column("execute ms", 8), "mean_execute_seconds", lambda of: of.every.mean_execute_seconds, units.milliseconds
+    ),
+    _Figure(Column("retrans/s", 4), "retransmissions_per_second", lambda of: of.every.retransmissions, units.number),
+    _Figure(None, "timeouts_per_second", lambda of: of.every.timeouts),
+    _Figure(Column("errors/s", 9), "errors_per_second", lambda of: of.every.errors, units.number),
+)
+_COLUMNS = (Column("mount target", left=True), *(figure.column for figure in _FIGURES if figure.column))
 
 
 def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> None:
@@ -84,55 +137,43 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     if not report.traffic:
         say(out, "no NFS mounts")
         return
-    rows = []
-    targets = _targets(report, order.sort)
-    for address, traffic in targets:
-        latency = iostat_durations.cells(report.durations.get(address, {})) if report.durations else ()
-        rows.append(_row(address, traffic, _limits(report, ceilings, address), style="bold", latency=latency))
-        if order.by != "mount-target":
-            rows.extend(
-                _row(
-                    f"  {part.name}",
-                    part.traffic,
-                    _limits(report, ceilings, address),
-                    latency=("",) * len(latency),
-                )
-                for part in _parts(report, address, order)
-            )
-    if len(targets) > 1:
-        everything = iostat_durations.all_requests(report.durations)
-        latency = iostat_durations.cells(everything) if report.durations else ()
-        rows.append(_row("total", together(report.traffic.values()), Limits(), style="bold", latency=latency))
-    show_table(out, (*_COLUMNS, *(iostat_durations.COLUMNS if report.durations else ())), rows)
+    show_table(
+        out, (*_COLUMNS, *(iostat_durations.COLUMNS if report.durations else ())), _rows(report, ceilings, order)
+    )
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
     say(out, f"{said}. Share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
     network = _network(report, order)
     if network is not None:
         figures = f"{units.megabytes(network.demand)} of {units.megabytes(network.limit)} MB/s"
-        say(out, f"{network.resource}: {figures}, {units.percent(network.ratio)}", _colour(network.ratio))
+        say(
+            out,
+            f"{network.resource}: {figures}, {units.percent(network.ratio)}",
+            colour(network.ratio, WARNING_RATIO, CRITICAL_RATIO),
+        )
     locks = together(report.traffic.values()).lock_iops
     if locks:
         say(out, f"not included: about {units.number(locks)} IOPS of locks", "dim")
     say(out, "")
 
 
-_COLUMNS = (
-    Column("mount target", left=True),
-    Column("ops/s", 2),
-    Column("IOPS"),
-    Column("IOPS bounds", 6),
-    Column("share"),
-    Column("of", 6, left=True),
-    Column("read MB/s", 1),
-    Column("write MB/s", 1),
-    Column("KiB/read", 5),
-    Column("KiB/write", 7),
-    Column("RTT ms", 3),
-    Column("queue ms", 4),
-    Column("execute ms", 8),
-    Column("retrans/s", 4),
-    Column("errors/s", 9),
-)
+def _rows(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[Row]:
+    targets = _targets(report, ceilings, order.sort)
+    for target in targets:
+        yield _row(target, report, report.durations.get(target.name, {}), "bold")
+        for part in _parts(report, target, order):
+            yield _row(replace(part, name=f"  {part.name}"), report, None)
+    if len(targets) > 1:
+        total = _ReportLine("total", together(report.traffic.values()))
+        yield _row(total, report, iostat_durations.all_requests(report.durations), "bold")
+
+
+def _row(line: _ReportLine, report: Report, calls: CallsByEdge | None, style: str = "") -> Row:
+    """Return one row. `calls` are the requests for the quantiles, None for empty cells."""
+    cells = (figure.text(figure.value(line)) for figure in _FIGURES if figure.column)
+    quantiles: tuple[str, ...] = ()
+    if report.durations:
+        quantiles = ("",) * len(iostat_durations.COLUMNS) if calls is None else iostat_durations.cells(calls)
+    return Row((line.name, *cells, *quantiles), colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or style)
 
 
 def _network(report: Report, order: ReportOrder) -> Use | None:
@@ -144,73 +185,40 @@ def _network(report: Report, order: ReportOrder) -> Use | None:
     return Use(CLIENT_NETWORK, "B/s", max(every.read_bytes, every.written_bytes), limit)
 
 
-def _bounds(iops: Bounds | None) -> str:
-    if iops is None:
-        return units.NOT_KNOWN
-    return "exact" if iops.lower == iops.upper else f"{units.number(iops.lower)} to {units.number(iops.upper)}"
-
-
-def _row(name: str, traffic: Traffic, limits: Limits | Ceilings, style: str = "", latency: tuple[str, ...] = ()) -> Row:
-    every = traffic.all_operations
-    first = fullest(uses_of(traffic, limits))
-    iops = traffic.iops
-    cells = (
-        name,
-        units.number(every.operations),
-        units.number(iops.point if iops else None),
-        _bounds(iops),
-        units.percent(first.ratio if first else None),
-        first.resource if first else "",
-        units.megabytes(traffic.read_bytes),
-        units.megabytes(traffic.written_bytes),
-        units.kibibytes(traffic.mean_read_bytes),
-        units.kibibytes(traffic.mean_written_bytes),
-        units.milliseconds(every.mean_rtt_seconds),
-        units.milliseconds(every.mean_queue_seconds),
-        units.milliseconds(every.mean_execute_seconds),
-        units.number(every.retransmissions),
-        units.number(every.errors),
-        *latency,
-    )
-    return Row(cells, _colour(first.ratio if first else None) or style)
-
-
-def _colour(ratio: float | None) -> str:
-    if ratio is None or ratio < WARNING_RATIO:
-        return ""
-    return "red" if ratio >= CRITICAL_RATIO else "yellow"
-
-
-def _limits(report: Report, ceilings: Judge, address: str) -> Limits | Ceilings:
-    """Return the ceilings of the service behind an address."""
-    return ceilings.of(next(key for key in report.traffic if key.address == address))
-
-
-def _targets(report: Report, sort: str) -> list[tuple[str, Traffic]]:
-    mounts: dict[str, list[Traffic]] = defaultdict(list)
+def _targets(report: Report, ceilings: Judge, sort: str) -> list[_ReportLine]:
+    mounts: dict[str, dict[SeriesKey, Traffic]] = defaultdict(dict)
     for key, traffic in report.traffic.items():
-        mounts[key.address].append(traffic)
-    targets = [(address, together(traffics)) for address, traffics in mounts.items()]
-    return sorted(targets, key=lambda target: SORTS[sort](*target))
+        mounts[key.address][key] = traffic
+    targets = [
+        _ReportLine(address, together(own.values()), ceilings.of(next(iter(own)))) for address, own in mounts.items()
+    ]
+    return sorted(targets, key=lambda target: SORTS[sort](target.name, target.traffic))
 
 
-def _parts(report: Report, address: str, order: ReportOrder) -> list[_ReportLine]:
-    mounts = {key: traffic for key, traffic in report.traffic.items() if key.address == address}
-    if order.by in ("operation", "class"):
-        parts = list(_operations(together(mounts.values()), order.by))
+def _parts(report: Report, target: _ReportLine, order: ReportOrder) -> list[_ReportLine]:
+    """Return the lines below a mount target. Empty for a report by mount target."""
+    if order.by == "mount-target":
+        return []
+    if order.by == "mount":
+        mounts = {key: traffic for key, traffic in report.traffic.items() if key.address == target.name}
+        parts = [
+            _ReportLine(_mount_name(key, report.mount_points), traffic, target.limits, key)
+            for key, traffic in mounts.items()
+        ]
     else:
-        parts = [_ReportLine(_mount_name(key, report.mount_points), key, traffic) for key, traffic in mounts.items()]
+        parts = list(_operations(target, order.by))
     parts.sort(key=lambda part: SORTS[order.sort](part.name, part.traffic))
     return parts[: order.limit]
 
 
-def _operations(traffic: Traffic, by: str) -> Iterator[_ReportLine]:
+def _operations(target: _ReportLine, by: str) -> Iterator[_ReportLine]:
+    traffic = target.traffic
     for name, rate in (traffic.operations if by == "operation" else traffic.by_class).items():
         if rate.operations:
             operation = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(name, name)
             read = traffic.read_bytes if operation == READ else 0.0
             written = traffic.written_bytes if operation == WRITE else 0.0
-            yield _ReportLine(name, None, Traffic({operation: rate}, read, written))
+            yield _ReportLine(name, Traffic({operation: rate}, read, written), target.limits)
 
 
 def mount_points(superblocks: Iterable[Superblock]) -> MountPoints:
@@ -242,56 +250,31 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
         and {"bytes_per_second": network.demand, "limit": network.limit, "ratio": network.ratio},
         "mount_targets": [
             {
-                "address": address,
-                **(iostat_durations.figures(report.durations.get(address, {})) if report.durations else {}),
-                **_figures(traffic, _limits(report, ceilings, address)),
-                **({} if order.by == "mount-target" else {_LISTS[order.by]: _listed(report, address, ceilings, order)}),
+                "address": target.name,
+                **(iostat_durations.figures(report.durations.get(target.name, {})) if report.durations else {}),
+                **_figures(target),
+                **({} if order.by == "mount-target" else {_LISTS[order.by]: _listed(report, target, order)}),
             }
-            for address, traffic in _targets(report, order.sort)
+            for target in _targets(report, ceilings, order.sort)
         ],
-        "total": _figures(together(report.traffic.values()), None),
+        "total": _figures(_ReportLine("total", together(report.traffic.values())), with_share=False),
     }
 
 
-def _listed(report: Report, address: str, ceilings: Judge, order: ReportOrder) -> list[dict[str, Any]]:
-    return [
-        {
-            **(
-                {order.by: part.name}
-                if part.key is None
-                else {
-                    "server": part.key.server,
-                    "export": part.key.export,
-                    "mount_points": list(report.mount_points.get(part.key, ())),
-                }
-            ),
-            **_figures(part.traffic, _limits(report, ceilings, address)),
-        }
-        for part in _parts(report, address, order)
-    ]
+def _listed(report: Report, target: _ReportLine, order: ReportOrder) -> list[dict[str, Any]]:
+    return [{**_names(part, report, order.by), **_figures(part)} for part in _parts(report, target, order)]
 
 
-def _figures(traffic: Traffic, limits: Limits | Ceilings | None) -> dict[str, Any]:
-    every = traffic.all_operations
-    return {
-        "operations_per_second": every.operations,
-        "estimated_iops": traffic.iops._asdict() if traffic.iops else None,
-        "estimated_lock_iops": traffic.lock_iops,
-        "read_bytes_per_second": traffic.read_bytes,
-        "written_bytes_per_second": traffic.written_bytes,
-        "mean_read_bytes": traffic.mean_read_bytes,
-        "mean_written_bytes": traffic.mean_written_bytes,
-        **_times(every),
-        **({} if limits is None else {"share": {use.resource: use.ratio for use in uses_of(traffic, limits)}}),
-    }
+def _names(part: _ReportLine, report: Report, by: str) -> dict[str, Any]:
+    if part.key is None:
+        return {by: part.name}
+    points = list(report.mount_points.get(part.key, ()))
+    return {"server": part.key.server, "export": part.key.export, "mount_points": points}
 
 
-def _times(every: OperationTraffic) -> dict[str, Any]:
-    return {
-        "mean_rtt_seconds": every.mean_rtt_seconds,
-        "mean_queue_seconds": every.mean_queue_seconds,
-        "mean_execute_seconds": every.mean_execute_seconds,
-        "retransmissions_per_second": every.retransmissions,
-        "timeouts_per_second": every.timeouts,
-        "errors_per_second": every.errors,
-    }
+def _figures(line: _ReportLine, *, with_share: bool = True) -> dict[str, Any]:
+    found = {figure.key: figure.value(line) for figure in _FIGURES if figure.key}
+    found["estimated_iops"] = line.traffic.iops._asdict() if line.traffic.iops else None
+    if with_share:
+        found["share"] = {use.resource: use.ratio for use in uses_of(line.traffic, line.limits)}
+    return found

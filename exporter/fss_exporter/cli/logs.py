@@ -39,13 +39,7 @@ def _quoted(value: str) -> str:
 
 
 def configure(level: str, form: str, stream: TextIO | None = None) -> None:
-    """Send the log to stderr.
-
-    Args:
-        level: one of `LEVELS`.
-        form: one of `FORMATS`.
-        stream: in place of stderr.
-    """
+    """Send the log to stderr, or to `stream`, with one of `LEVELS` in one of `FORMATS`."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(_Lines(as_json=form == "json"))
     root = logging.getLogger()

@@ -15,7 +15,6 @@ from click.exceptions import NoArgsIsHelpError
 
 from fss_exporter import __version__
 from fss_exporter.cli import terminal
-from fss_exporter.cli.flags import CommandGroup
 from fss_exporter.errors import INSTALL_OCI, FssError, UsageError
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -40,7 +39,7 @@ _EXTRA: Final = {"alarms": "oci", "discover": "oci", "demo": "oci", "calibrate":
 """Commands that need the extra `[oci]`, and a module of that extra."""
 
 
-class LazyGroup(CommandGroup):
+class LazyGroup(terminal.CommandGroup):
     """The commands of `COMMANDS`, each imported when it runs."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:

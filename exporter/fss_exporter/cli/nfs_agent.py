@@ -1,17 +1,14 @@
 """The agent: what reads this host's NFS counters, put together from its flags."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fss_exporter.cli.ceilings import NO_MOUNT_SETTINGS, MountSettings
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
-from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.collector import NO_OBJECTIVES, NfsCollector, no_requests
+from fss_exporter.nfs.collector import NfsCollector, no_requests
 from fss_exporter.nfs.instance_network import InstanceNetwork
-from fss_exporter.nfs.mount_services import Services
-from fss_exporter.nfs.mountinfo import MountFilter
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
@@ -20,64 +17,56 @@ if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
     from fss_exporter.nfs.exact.latency_reader import LatencyReader
     from fss_exporter.nfs.processes.process_reader import ProcessReader
-    from fss_exporter.settings import Settings
 
 
 class NfsAgent:
-    """Ticker and collector, with the kernel's tables in exact mode.
+    """Ticker and collector, with the kernel's tables in exact mode."""
 
-    Args:
-        flags: of the agent.
-        address_map: mount-target address by TLS forwarder address.
-        services: tells the service of a mount.
-        overrides: measured costs in place of the white paper's table.
-        latency_objectives: stated seconds by class.
-    """
-
-    def __init__(
-        self,
-        flags: NfsFlags,
-        address_map: Mapping[str, str],
-        services: Services,
-        overrides: CostOverrides = NO_OVERRIDES,
-        latency_objectives: Mapping[str, float] = NO_OBJECTIVES,
-    ) -> None:
-        def reader() -> Callable[[], Reading]:
-            return Procfs(flags.procfs, flags.pid, address_map, services, wanted_mounts(flags)).read
-
-        read = reader()
-        self._exact = None if flags.exact == "off" else _exact(flags, read, address_map, overrides)
-        # It looks at other times than the ticker, and from another thread: it has a reader of its own.
-        self._latency = None if flags.exact == "off" else _latency(flags, reader(), address_map)
-        costs = None if self._exact is None else self._exact.costs
-        accounts = Accounts(costs, flags.series_retention_s, most_mounts=flags.max_mounts, overrides=overrides)
-        self.ticker = Ticker(read if self._exact is None else self._exact.reader.read, flags.tick_s, accounts=accounts)
+    def __init__(self, flags: NfsFlags, mounts: MountSettings = NO_MOUNT_SETTINGS) -> None:
+        self._flags, self._mounts = flags, mounts
+        read = self._reader()
+        self._exact: Exact | None = None
+        self._latency: LatencyReader | None = None
+        if flags.exact != "off":
+            self._exact, self._latency = self._exact_mode(read)
+        accounts = Accounts(
+            self._exact.costs if self._exact else None,
+            flags.series_retention_s,
+            most_mounts=flags.max_mounts,
+            overrides=mounts.overrides,
+        )
+        self.ticker = Ticker(self._exact.reader.read if self._exact else read, flags.tick_s, accounts=accounts)
+        self._processes = self._process_reader() if flags.processes else None
         self.loops = [self.ticker.loop]
         if self._exact is not None:
             self._exact.reader.interval_s = lambda: self.ticker.wanted_interval_s
             self.loops.append(self._exact.reader.loop)
-        self._processes = self._process_reader(flags, address_map, overrides) if flags.processes else None
-        if self._processes is not None:
-            self.loops.append(self._processes.loop)
-        if self._latency is not None:
-            self.loops.append(self._latency.loop)
+        self.loops += [one.loop for one in (self._processes, self._latency) if one is not None]
         self.network = InstanceNetwork(metadata_url(flags), flags.network_bandwidth)
         self.collector = NfsCollector(
             self.ticker,
             by_operation=flags.operations == "all",
             zero_answers=flags.scrapers,
             about_host=self.network.families,
-            latency_objectives=latency_objectives,
+            latency_objectives=mounts.latency_objectives,
             by_process=self._processes,
-            about_requests=no_requests if self._latency is None else self._latency.families,
+            about_requests=self._latency.families if self._latency else no_requests,
         )
 
-    def _process_reader(
-        self, flags: NfsFlags, address_map: Mapping[str, str], overrides: CostOverrides
-    ) -> "ProcessReader":
-        from fss_exporter.cli.process_reading import process_reader  # noqa: PLC0415  # only where it is asked for
+    def _reader(self) -> Callable[[], Reading]:
+        flags, mounts = self._flags, self._mounts
+        return Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts).read
 
-        return process_reader(flags, self._last_reading, address_map, overrides)
+    def _exact_mode(self, read: Callable[[], Reading]) -> "tuple[Exact, LatencyReader]":
+        from fss_exporter.cli.exact_mode import exact, latency_reader  # noqa: PLC0415  # most agents count nothing
+
+        # The loop of durations looks at other times than the ticker and has a reader of its own.
+        return exact(self._flags, read, self._mounts), latency_reader(self._flags, self._reader(), self._mounts)
+
+    def _process_reader(self) -> "ProcessReader":
+        from fss_exporter.cli.exact_mode import process_reader  # noqa: PLC0415
+
+        return process_reader(self._flags, self._last_reading, self._mounts)
 
     def _last_reading(self) -> "Reading | None":
         with self.ticker.lock:
@@ -107,47 +96,9 @@ class NfsAgent:
 
 
 def metadata_url(flags: NfsFlags) -> str:
-    """URL of the instance metadata; empty where nothing is to be asked: outside of OCI without a flag, and where the bandwidth is stated."""
+    """Return the URL of the instance metadata. Empty outside of OCI without a flag, and with a stated bandwidth."""
     if flags.network_bandwidth is not None:
         return ""
     if flags.metadata_url is not None:
         return flags.metadata_url
     return METADATA_URL if is_oci_instance(flags.sysfs) else ""
-
-
-def objectives_of(settings: "Settings | None") -> dict[str, float]:
-    """Return latency objectives by class that the configuration states; of objectives by size the largest."""
-    given = settings.latency_objectives.given if settings else {}
-    classes = {"read": (READ_CLASS,), "write": (WRITE_CLASS,), "metadata": (METADATA_READ, METADATA_WRITE)}
-    objectives: dict[str, float] = {}
-    for (kind, _), seconds in given.items():
-        for of_class in classes[kind]:
-            objectives[of_class] = max(seconds, objectives.get(of_class, 0.0))
-    return objectives
-
-
-def wanted_mounts(flags: NfsFlags) -> MountFilter:
-    """Which mounts are read."""
-    return MountFilter(flags.mounts_include, flags.mounts_exclude, flags.max_mounts)
-
-
-def _exact(
-    flags: NfsFlags, read: Callable[[], Reading], address_map: Mapping[str, str], overrides: CostOverrides
-) -> "Exact":
-    from fss_exporter.cli.exact_mode import exact  # noqa: PLC0415  # only where it is asked for
-
-    return exact(flags.exact, read, flags.tracefs, flags.sysfs, address_map, overrides)
-
-
-def _latency(flags: NfsFlags, read: Callable[[], Reading], address_map: Mapping[str, str]) -> "LatencyReader":
-    from fss_exporter.cli.exact_mode import places  # noqa: PLC0415
-    from fss_exporter.nfs.exact.latency_reader import LatencyReader  # noqa: PLC0415
-
-    return LatencyReader(
-        read,
-        places(flags.tracefs),
-        flags.sysfs,
-        address_map,
-        rtt=flags.exact_rtt,
-        retention_s=flags.series_retention_s,
-    )

@@ -7,17 +7,65 @@ from typing import Final
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.flags import HostFlags, duration, flag, flags_of
+from fss_exporter.cli.flags import ExactFlags, ProcfsFlags, duration
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url
-from fss_exporter.nfs.mountinfo import name_expression
+from fss_exporter.flag_records import flag, switch
+from fss_exporter.nfs.mountinfo import MountFilter, name_expression
 
 MAX_MOUNTS: Final = 2000
 MOST_PROCESSES: Final = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NfsFlags(HostFlags):
+@dataclass(frozen=True, kw_only=True)
+class MountFlags(ProcfsFlags):
+    """The flags that choose mounts and series of this host."""
+
+    mounts_include: str | None = flag(
+        "--nfs.mounts-include",
+        "Read only mounts whose mount point, export, server or server:export matches RE completely.",
+        metavar="RE",
+    )
+    mounts_exclude: str | None = flag(
+        "--nfs.mounts-exclude", "Leave out mounts that match RE completely.", metavar="RE"
+    )
+    operations: str = flag(
+        "--nfs.operations",
+        "Count operations by name (22 series a mount), or only by class (4).",
+        "all",
+        type=click.Choice(("all", "none")),
+    )
+    max_mounts: int = flag(
+        "--nfs.max-mounts",
+        "Most superblocks to read. Leave out the rest, and count them in fss_nfs_superblocks_left_out.",
+        MAX_MOUNTS,
+        type=click.IntRange(min=1),
+    )
+
+    @property
+    def wanted_mounts(self) -> MountFilter:
+        """The mounts to read."""
+        return MountFilter(self.mounts_include, self.mounts_exclude, self.max_mounts)
+
+    def check(self) -> None:
+        """Check what can be checked before anything runs.
+
+        Raises:
+            UsageError: a flag is wrong.
+        """
+        if not self.procfs.is_dir():
+            raise UsageError(f"--path.procfs={self.procfs}: not a directory. Give the place where procfs is mounted")
+        if self.pid != "self" and not (self.pid.isascii() and self.pid.isdigit()):
+            raise UsageError(f"--path.pid={self.pid}: give a process number or self")
+        for which, text in (("include", self.mounts_include), ("exclude", self.mounts_exclude)):
+            try:
+                name_expression(text or "")
+            except ValueError as wrong:
+                raise UsageError(f"--nfs.mounts-{which}={(text or '')[:80]}: {wrong}") from wrong
+
+
+@dataclass(frozen=True, kw_only=True)
+class NfsFlags(MountFlags, ExactFlags):
     """The flags of the agent; times in seconds."""
 
     tick_s: float = flag(
@@ -48,27 +96,6 @@ class NfsFlags(HostFlags):
         type=units.bandwidth,
         metavar="RATE",
     )
-    mounts_include: str | None = flag(
-        "--nfs.mounts-include",
-        "Read only mounts whose mount point, export, server or server:export matches RE completely.",
-        metavar="RE",
-    )
-    mounts_exclude: str | None = flag(
-        "--nfs.mounts-exclude", "Leave out mounts that match RE completely.", metavar="RE"
-    )
-    operations: str = flag(
-        "--nfs.operations",
-        "Count operations by name (22 series a mount), or only by class (4).",
-        "all",
-        type=click.Choice(("all", "none")),
-    )
-    max_mounts: int = flag(
-        "--nfs.max-mounts",
-        "Most superblocks to read. Leave out the rest, and count them in fss_nfs_superblocks_left_out.",
-        MAX_MOUNTS,
-        type=click.IntRange(min=1),
-    )
-
     processes: int = flag(
         "--nfs.exact.processes",
         "Show the load of the N processes that cost each mount target most. Names and pods become visible. 0: off.",
@@ -76,23 +103,13 @@ class NfsFlags(HostFlags):
         type=click.IntRange(min=0, max=MOST_PROCESSES),
         metavar="N",
     )
-    writers: bool = flag(
+    writers: bool = switch(
         "--nfs.exact.writers",
         "Give delayed write-back to the process that wrote. Each dirtied page of any file system costs a little more.",
-        default=False,
-        is_flag=True,
     )
+    exact_rtt: bool = switch("--nfs.exact.rtt", "In exact mode, count round-trip times as well as whole durations.")
     pod_logs: Path = flag(
-        "--path.pod-logs",
-        "Folder of pod logs on a Kubernetes node, for the names of pods.",
-        Path("/var/log/pods"),
-        type=click.Path(path_type=Path),
-    )
-    exact_rtt: bool = flag(
-        "--nfs.exact.rtt",
-        "In exact mode, count round-trip times as well as whole durations.",
-        default=False,
-        is_flag=True,
+        "--path.pod-logs", "Folder of pod logs on a Kubernetes node, for the names of pods.", Path("/var/log/pods")
     )
 
     def check(self) -> None:
@@ -101,17 +118,9 @@ class NfsFlags(HostFlags):
         Raises:
             UsageError: a flag is wrong.
         """
+        super().check()
         if self.exact_rtt and self.exact == "off":
             raise UsageError("--nfs.exact.rtt: the kernel counts in exact mode only. Give --nfs.exact=auto as well")
-        if not self.procfs.is_dir():
-            raise UsageError(f"--path.procfs={self.procfs}: not a directory. Give the place where procfs is mounted")
-        if self.pid != "self" and not (self.pid.isascii() and self.pid.isdigit()):
-            raise UsageError(f"--path.pid={self.pid}: give a process number or self")
-        for which, text in (("include", self.mounts_include), ("exclude", self.mounts_exclude)):
-            try:
-                name_expression(text or "")
-            except ValueError as wrong:
-                raise UsageError(f"--nfs.mounts-{which}={(text or '')[:80]}: {wrong}") from wrong
         if self.processes and self.exact == "off":
             raise UsageError(
                 f"--nfs.exact.processes={self.processes}: the kernel counts in exact mode only. Add --nfs.exact=auto"
@@ -120,11 +129,3 @@ class NfsFlags(HostFlags):
             raise UsageError("--nfs.exact.writers: no process is counted. Add --nfs.exact.processes=10")
         if self.metadata_url:
             check_url("--nfs.metadata-url", self.metadata_url)
-
-
-_FILTERS: Final = ("mounts_include", "mounts_exclude", "operations", "max_mounts")
-_SERVED: Final = ("tick_s", "series_retention_s", "scrapers", "metadata_url", "network_bandwidth")
-
-filter_options = flags_of(NfsFlags, *_FILTERS)
-_EXACT: Final = ("exact", "exact_rtt", "processes", "writers", "tracefs", "sysfs", "pod_logs")
-agent_options = flags_of(NfsFlags, "procfs", "pid", *_SERVED, *_FILTERS, *_EXACT)

@@ -5,17 +5,16 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from pathlib import Path
 from typing import Final
 
 from fss_exporter.background import EndLoop, Worker
+from fss_exporter.cli.account import credentials_of, reach_of, regions_of
 from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
-from fss_exporter.errors import UsageError
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
 from fss_exporter.oci.account import Account, MonitoredRegion
 from fss_exporter.oci.call_budget import CallBudget
-from fss_exporter.oci.client import Access, Credentials, Reach, SdkClient, Session, read_credentials
+from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.inventory_loop import InventoryLoop
@@ -39,20 +38,6 @@ _PUBLISH_SECONDS: Final = 5.0  # between two looks whether a poll has ended
 _STOP_SECONDS: Final = 0.3  # for each loop; calls under way are left to their daemon threads
 
 log = logging.getLogger(__name__)
-
-
-def access_of(settings: Settings) -> Access:
-    """Which credentials the settings name."""
-    oci = settings.oci
-    return Access(oci.auth, Path(oci.config_file), oci.profile, oci.tenancy or "")
-
-
-def reach_of(settings: Settings) -> Reach:
-    """Where the settings find the services."""
-    oci = settings.oci
-    given = {service: url or oci.endpoint for service, url in oci.endpoints.model_dump().items()}
-    endpoints = {service: url for service, url in given.items() if url}
-    return Reach(endpoints, oci.connect_timeout, oci.read_timeout, oci.answer_timeout)
 
 
 def export_settings(settings: Settings) -> ExportSettings:
@@ -80,27 +65,10 @@ def selection_of(settings: Settings) -> InventorySelection:
     return InventorySelection(oci.compartments, TagFilter(oci.include.tags, oci.exclude.tags), services, optional)
 
 
-def regions_of(settings: Settings, held: Credentials) -> tuple[str, ...]:
-    """Return the regions that are meant.
-
-    Raises:
-        UsageError: neither the settings nor the credentials name one.
-    """
-    regions = settings.oci.regions or ((held.region,) if held.region else ())
-    if not regions:
-        raise UsageError(f"oci.regions: the credentials ({held.auth}) do not name the region. Name the regions to poll")
-    return regions
-
-
 class Polling:
     """Everything that polls one account with one version of the settings. Nothing is read or called before a round runs.
 
-    Args:
-        settings: which account, and how often.
-        self_metrics: counters of the poller itself.
-        now: epoch seconds.
-        clock: seconds that never go back.
-        wait: waits for the seconds, True to stop; by default on `stopping`.
+    `clock` never goes back. `wait` waits for some seconds, and returns True to stop.
 
     Attributes:
         stopping: set to end all waits and calls with `EndLoop`.
@@ -118,7 +86,7 @@ class Polling:
         self.stopping = threading.Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
         self.board = SnapshotBoard()
-        self.account = Account(partial(read_credentials, access_of(settings)), self._connect, self._renew)
+        self.account = Account(partial(credentials_of, settings), self._connect, self._renew)
         self._settings = settings
         self._self_metrics = self_metrics
         self._now, self._clock = now, clock
@@ -188,9 +156,6 @@ class Polling:
 
 class Cloud:
     """The poller as a part of the exporter. Its loops live as long as the exporter, what they run is replaced with the settings.
-
-    Args:
-        load: reads the settings.
 
     Raises:
         UsageError: the settings are wrong.
@@ -281,8 +246,8 @@ def part(load: Callable[[], Settings]) -> Part:
     """
     cloud = Cloud(load)
     return Part(
-        name="oci",
-        source=cloud.source,
+        "oci",
+        cloud.source,
         start=cloud.start,
         stop=cloud.stop,
         loops=cloud.loops,

@@ -6,18 +6,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from fss_exporter.catalogue.text import plain
-from fss_exporter.cli.ceilings import services_of
-from fss_exporter.cli.flags import config_option, procfs_options, taken_from
-from fss_exporter.cli.nfs_agent import wanted_mounts
-from fss_exporter.cli.nfs_flags import NfsFlags, filter_options
+from fss_exporter.cli.ceilings import mount_settings
+from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
+from fss_exporter.cli.nfs_flags import MountFlags
 from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.model.cost_overrides import NO_OVERRIDES
+from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
@@ -31,24 +30,27 @@ from fss_exporter.web.collecting import Collectors
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
+@dataclass(frozen=True, kw_only=True)
+class OnceFlags(MountFlags, ConfigFlags):
+    """The flags of `once`."""
+
+    output: Path | None = flag(
+        "--output",
+        "Replace FILE as a whole, and go on counting where the last run ended (kept in FILE.state).",
+        type=NEW_FILE,
+        metavar="FILE.prom",
+    )
+
+
 @click.command()
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.prom",
-    help="Replace FILE as a whole, and go on counting where the last run ended (kept in FILE.state).",
-)
-@procfs_options
-@filter_options
-@config_option
-def once(*, output: Path | None, config_file: Path | None, **flags: Any) -> None:
+@takes(OnceFlags)
+def once(flags: OnceFlags) -> None:
     """Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.
 
     On standard output, counters start at each mount. With --output, counters continue from run to run, as with `serve`.
     """
-    nfs = taken_from(NfsFlags, flags)
-    nfs.check()
-    run = _Run(nfs, config_file)
+    flags.check()
+    run, output = _Run(flags), flags.output
     if output is None:
         click.echo(run.since_mounts(), nl=False)
         return
@@ -62,22 +64,18 @@ def once(*, output: Path | None, config_file: Path | None, **flags: Any) -> None
 class _Run:
     """One reading of the host and what becomes of it."""
 
-    def __init__(self, flags: NfsFlags, config_file: Path | None) -> None:
+    def __init__(self, flags: OnceFlags) -> None:
         settings = None
-        if config_file is not None:
+        if flags.config_file is not None:
             from fss_exporter.settings import load  # noqa: PLC0415  # a host without a configuration needs no YAML
 
-            settings = load(config_file)
+            settings = load(flags.config_file)
         self._flags = flags
-        self._address_map = settings.address_map if settings else {}
-        self._services = services_of(settings)
+        self._mounts = mounts = mount_settings(settings)
         self._source = Procfs(
-            flags.procfs, flags.pid, self._address_map, self._services, wanted_mounts(flags), keep_texts=True
+            flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts, keep_texts=True
         )
-        overrides = settings.cost_model.overrides if settings else NO_OVERRIDES
-        self._accounts = Accounts(
-            retention_s=flags.series_retention_s, most_mounts=flags.max_mounts, overrides=overrides
-        )
+        self._accounts = Accounts(most_mounts=flags.max_mounts, overrides=mounts.overrides)
         self._boot_id = _text_or_empty(_BOOT_ID)
         self._at = 0.0
 
@@ -118,8 +116,8 @@ class _Run:
         return b"".join(plain(Collectors({"nfs": collector}, (ticker.loop,)))).decode()
 
     def _reading_of(self, texts: RawTexts) -> Reading:
-        mounts = parse_mountinfo(texts.mountinfo, wanted_mounts(self._flags))
-        return join(parse_mountstats(texts.mountstats), mounts, self._address_map, self._services)
+        mounts = parse_mountinfo(texts.mountinfo, self._flags.wanted_mounts)
+        return join(parse_mountstats(texts.mountstats), mounts, self._mounts.address_map, self._mounts.services)
 
 
 def _text_or_empty(path: Path) -> str:

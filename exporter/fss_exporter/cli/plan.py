@@ -1,7 +1,7 @@
 """`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -9,23 +9,21 @@ import click
 from click.core import ParameterSource
 
 from fss_exporter import tables
-from fss_exporter.cli.ceilings import NO_SHAPE, Judge, judge, shape_option
-from fss_exporter.cli.flags import config_option
-from fss_exporter.cli.plan_options import plan_options
+from fss_exporter.cli.ceilings import Judge, judge
+from fss_exporter.cli.flags import NO_SHAPE, OutputFlags, ServiceFlags, ShapeFlags
 from fss_exporter.cli.saved_files import saved_interval, text_of
-from fss_exporter.cli.service_options import service_choice, service_options
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url, get
+from fss_exporter.flag_records import takes
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import Service, ServiceChoice
-from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.rates import traffic as traffic_between
 from fss_exporter.plan.answer_json import case_document
 from fss_exporter.plan.answer_tables import show_case
 from fss_exporter.plan.inputs import PlanInputs, check_inputs
-from fss_exporter.plan.load import Load
+from fss_exporter.plan.load import Load, loads_by_address
 from fss_exporter.plan.mount_target_history import busiest
 from fss_exporter.plan.prometheus_api import Prometheus
 from fss_exporter.plan.purchase_answer import service_document, show_service
@@ -38,15 +36,14 @@ from fss_exporter.plan.stated import as_job, stated_load
 SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanFlags(PlanInputs, ServiceFlags, ShapeFlags, OutputFlags):
+    """The flags of `plan`, with ceilings and output."""
+
+
 @click.command()
-@plan_options
-@service_options
-@shape_option
-@config_option
-@tables.output_option
-def plan(
-    *, shape: str, output: str, service: str | None, kind: str | None, capacity: int | None, **flags: object
-) -> None:
+@takes(PlanFlags)
+def plan(flags: PlanFlags) -> None:
     """Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.
 
     Give the workload in rates and sizes, or a recorded workload with --mountstats, --nfsiostat, --scrapes or --prometheus.
@@ -58,40 +55,39 @@ def plan(
     --what-if takes nconnect, clients, concurrency, latency, network-rtt, client-bandwidth, mount-targets, target or
     shape.
     """
-    inputs = PlanInputs(**flags)  # type: ignore[arg-type]  # click has made the types
-    check_inputs(inputs)
-    choice = service_choice(service, kind, capacity)
+    check_inputs(flags)
+    choice = flags.service_choice()
     if choice is not None:
-        _answer_for_service(choice, inputs, output)
+        _answer_for_service(choice, flags)
         return
-    if inputs.volumes is not None:
+    if flags.volumes is not None:
         raise UsageError("--volumes and --server-network go with --service block-volume")
-    if inputs.concurrency and not inputs.latency and not any(one.startswith("latency=") for one in inputs.changes):
+    if flags.concurrency and not flags.latency and not any(one.startswith("latency=") for one in flags.changes):
         raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
-    ceilings = judge(shape, inputs.config_file)
-    of_shape = _of_shapes(ceilings, inputs.config_file)
-    loads = _loads(inputs, ceilings, of_shape)
-    cases = [_case(name, load, of_shape, inputs) for name, load in _chosen(loads, inputs)]
-    if output == "json":
+    ceilings = judge(flags.shape, flags.config_file)
+    of_shape = _of_shapes(ceilings, flags.config_file)
+    loads = _loads(flags, ceilings, of_shape)
+    cases = [_case(name, load, of_shape, flags) for name, load in _chosen(loads, flags)]
+    if flags.output == "json":
         click.echo(tables.as_json({**SCHEMA, "plans": [case_document(case) for case in cases]}))
         return
     for case in cases:
         show_case(tables.console(), case)
 
 
-def _answer_for_service(choice: ServiceChoice, inputs: PlanInputs, output: str) -> None:
-    """What to buy of another service."""
-    if inputs.operations or inputs.changes:
+def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
+    """Print the capacity to buy of another service."""
+    if flags.operations or flags.changes:
         raise UsageError(
             "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
             " --operation and --what-if"
         )
     if _is_given("shape"):
         raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
-    inputs = with_stated_latency(inputs, choice)
-    found = _loads_of_service(choice, inputs, judge(NO_SHAPE, inputs.config_file))
+    inputs = with_stated_latency(flags, choice)
+    found = _loads_of_service(choice, inputs, judge(NO_SHAPE, flags.config_file))
     cases = [service_case(choice, inputs, name, load) for name, load in _chosen(found, inputs)]
-    if output == "json":
+    if flags.output == "json":
         documents = [service_document(case) for case in cases]
         click.echo(tables.as_json({**SCHEMA, **(documents[0] if inputs.is_stated else {"plans": documents})}))
         return
@@ -106,7 +102,7 @@ def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]
     if inputs.mountstats is not None:
         loads = _recorded(inputs.mountstats, inputs, ceilings)
     elif inputs.nfsiostat is not None:
-        loads = _of_nfsiostat(inputs.nfsiostat, ceilings.overrides)
+        loads = _of_nfsiostat(inputs.nfsiostat, ceilings.mounts.overrides)
     elif inputs.scrapes is not None:
         before, after = inputs.scrapes
         loads = between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
@@ -114,7 +110,7 @@ def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]
         api = Prometheus(_api(inputs.prometheus))
         loads = busiest(api, lambda address, shape: of_shape(shape).at(address), inputs.address)
     else:
-        return {"": stated_load(inputs, overrides=ceilings.overrides)}
+        return {"": stated_load(inputs, overrides=ceilings.mounts.overrides)}
     return {name: as_job(load, inputs) for name, load in loads.items()} if inputs.is_job else loads
 
 
@@ -140,16 +136,13 @@ def _recorded(
     files: tuple[Path, Path], inputs: PlanInputs, ceilings: Judge, service: Service | None = None
 ) -> dict[str, Load]:
     """By address; only the mounts of a service, where the service has some."""
-    between = saved_interval(*files, inputs.mountinfo, inputs.seconds, ceilings)
+    between = saved_interval(*files, inputs.mountinfo, inputs.seconds, ceilings.mounts)
     for line in between.notes:
         tables.note(line)
     every = traffic_between({}, between.accounts.mounts, between.seconds)
     own = {key: load for key, load in every.items() if service is not None and key.service == service.name}
-    mounts: dict[str, list[Traffic]] = {}
-    for key, load in (own or every).items():
-        mounts.setdefault(key.address, []).append(load)
     source = f"{files[0]} to {files[1]}, {between.seconds:g} s"
-    return {name: Load(source, together(loads)) for name, loads in mounts.items()}
+    return loads_by_address(source, ((key.address, load) for key, load in (own or every).items()))
 
 
 def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
@@ -160,10 +153,8 @@ def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
     report = parse_nfsiostat_output(str(file), text)
     for line in report.notes:
         tables.note(line)
-    mounts: dict[str, list[Traffic]] = {}
-    for key, traffic in report.traffic.items():
-        mounts.setdefault(key.address or key.server, []).append(overrides.priced(traffic))
-    return {name: Load(str(file), together(loads)) for name, loads in mounts.items()}
+    priced = ((key.address or key.server, overrides.priced(traffic)) for key, traffic in report.traffic.items())
+    return loads_by_address(str(file), priced)
 
 
 def _api(url: str) -> Callable[[str], str]:
@@ -189,13 +180,13 @@ def _of_shapes(ceilings: Judge, config_file: Path | None) -> Callable[[str], Jud
     return cache(lambda shape: judge(shape, config_file) if shape in SHAPES else ceilings)
 
 
-def _case(name: str, load: Load, of_shape: Callable[[str], Judge], inputs: PlanInputs) -> Case:
-    own, clients = of_shape(load.shape), inputs.hosts
+def _case(name: str, load: Load, of_shape: Callable[[str], Judge], flags: PlanFlags) -> Case:
+    own, clients = of_shape(load.shape), flags.hosts
     if load.connections and clients.count is None and clients.nconnect == 1:
         clients = replace(clients, count=round(load.connections))
-    scenario = Scenario(load, own.shape, own.at(name), clients, inputs.target, inputs.mount_targets)
+    scenario = Scenario(load, own.shape, own.at(name), clients, flags.target, flags.mount_targets)
     changed = tuple(
-        (change, what_if(scenario, change, lambda shape: judge(shape, inputs.config_file).limits))
-        for change in inputs.changes
+        (change, what_if(scenario, change, lambda shape: judge(shape, flags.config_file).limits))
+        for change in flags.changes
     )
     return Case(name, scenario, changed)

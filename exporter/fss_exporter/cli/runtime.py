@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -35,59 +35,43 @@ _TLS_CONNECTIONS = 64  # each takes 150 KiB and more, several times as much as w
 _STOP_SECONDS = 0.5  # a call that hangs is left to its daemon thread; tearing Python down takes the rest of the second
 
 
-def _always() -> bool:
-    return True
-
-
-def _nothing() -> None:
-    return
-
-
-def _ignore(_: Sequence[str]) -> None:
-    return
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """Something that reads a source in a thread of its own."""
 
     name: str  # value of the `collector` label
     source: Source | None  # collects what was read; None if the part exports no families of its own
-    start: Callable[[], None]  # begin reading
-    stop: Callable[[], None]  # end reading, within a second
+    _: KW_ONLY
+    start: Callable[[], None] = lambda: None  # begin reading
+    stop: Callable[[], None] = lambda: None  # end reading, within a second
     # its background loops, the same objects for the life of the exporter. Health checks and metrics watch them
     loops: Sequence[HasHeartbeat] = ()
     # collects the same for the status page, where looking must change nothing; None: `source` does
     page_source: Source | None = None
-    is_ready: Callable[[], bool] = _always  # whether it has anything to tell yet
+    is_ready: Callable[[], bool] = lambda: True  # whether it has anything to tell yet
     # read its settings again; raises `FssError` and changes nothing if they are wrong
-    reload: Callable[[], None] = _nothing
+    reload: Callable[[], None] = lambda: None
 
 
 def serve(
     parts: Sequence[Part],
     *,
     listen_addresses: tuple[str, ...],
-    telemetry_path: str = "/metrics",
-    web_config_file: Path | None = None,
-    systemd_socket: bool = False,
-    on_listening: Callable[[Sequence[str]], None] = _ignore,
+    telemetry_path: str,
+    web_config_file: Path | None,
+    systemd_socket: bool,
+    on_listening: Callable[[Sequence[str]], None],
 ) -> None:
-    """Serve the parts until SIGTERM or SIGINT; SIGHUP reads the configuration again.
-
-    Args:
-        parts: what is collected.
-        listen_addresses: as in `--web.listen-address`.
-        telemetry_path: where the metrics are.
-        web_config_file: TLS, users, headers and rate limit.
-        systemd_socket: listen where systemd does, in place of the addresses.
-        on_listening: called with the URLs of the metrics after the start.
+    """Serve the parts until SIGTERM or SIGINT. SIGHUP reads the configuration again. `on_listening` gets the URLs of the metrics.
 
     Raises:
         UsageError: an address or file is wrong; nothing has been started.
     """
-    protection = _protection(web_config_file)
-    if protection:
+    protection = None
+    if web_config_file is not None:
+        from fss_exporter.web.web_config_reload import WebConfigReload  # noqa: PLC0415  # few exporters need pydantic and bcrypt
+
+        protection = WebConfigReload(web_config_file)
         parts = (_watching(protection), *parts)
     application, reload = _application(parts, protection, telemetry_path)
     with ExitStack() as undo:
@@ -106,25 +90,10 @@ def serve(
         asyncio.run(_run(server, reload, running.begin_stopping))
 
 
-def _protection(path: Path | None) -> "WebConfigReload | None":
-    if path is None:
-        return None
-    from fss_exporter.web.web_config_reload import WebConfigReload  # noqa: PLC0415  # pydantic and bcrypt are for those who ask
-
-    return WebConfigReload(path)
-
-
 def _watching(protection: "WebConfigReload") -> Part:
     """Return the loop that reads a changed web configuration."""
     loop = protection.loop
-    return Part(
-        name=loop.collector,
-        source=None,
-        start=loop.start,
-        stop=loop.stop,
-        loops=(loop,),
-        reload=protection.reload,
-    )
+    return Part(loop.collector, None, start=loop.start, stop=loop.stop, loops=(loop,), reload=protection.reload)
 
 
 def _application(

@@ -1,28 +1,19 @@
-"""Flags and reading of saved mountstats files, for the commands that take them."""
+"""Read saved mountstats files for the commands that take them."""
 
 from pathlib import Path
 
-import click
-
-from fss_exporter.cli.ceilings import Judge
-from fss_exporter.cli.flags import FiniteRange
+from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.errors import UsageError
 from fss_exporter.nfs.records import decode
 from fss_exporter.nfs.saved_readings import SavedInterval, between, read_saved
 
 _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
 
-seconds_option = click.option(
-    "--seconds",
-    type=FiniteRange(0.001, 1e9),
-    help="Time between the two saved readings. Without it the ages of the mounts give the time, to the second.",
-)
-
 
 def saved_interval(
-    before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, ceilings: Judge
+    before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, mounts: MountSettings
 ) -> SavedInterval:
-    """What lies between two saved looks; addresses and services are as the configuration has them.
+    """Return the interval between two saved readings, with addresses and services of the configuration.
 
     Raises:
         UsageError: a file cannot be read, or they are not two looks at one host in this order.
@@ -30,10 +21,10 @@ def saved_interval(
     if len(mountinfo) > 2:
         raise UsageError("--mountinfo: give it once, or twice for --from and --to")
     texts = [text_of(path) for path in mountinfo]
-    mapping = (ceilings.address_map, ceilings.services)
-    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, *mapping)
-    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, *mapping)
-    return between(earlier, later, seconds, ceilings.overrides)
+    known = (mounts.address_map, mounts.services)
+    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, *known)
+    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, *known)
+    return between(earlier, later, seconds, mounts.overrides)
 
 
 def text_of(path: Path) -> str:

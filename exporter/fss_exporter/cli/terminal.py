@@ -1,9 +1,13 @@
-"""The two ways from a command to a terminal, and the standard streams it may have been started with."""
+"""The terminal of a command: help, output, complaints, signals and standard streams."""
 
 import io
 import logging
 import os
+import signal
 import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
 
 import click
 
@@ -20,6 +24,20 @@ def complain(where: str, line: str) -> None:
     click.echo(f"{where}: {printable(line)}", err=True)
 
 
+class CommandGroup(click.Group):
+    """A group of commands whose help shows every summary whole. The help of click cuts summaries at the terminal's width."""
+
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """Return name and summary of each command, in the order of the help."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        return [(name, command.get_short_help_str(limit=1000)) for name, command in found if command is not None]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl(self.summaries(ctx))
+
+
 class LogLines(logging.Formatter):
     """Log records of commands that keep no log: one printable line, then the printable lines of a traceback."""
 
@@ -29,6 +47,22 @@ class LogLines(logging.Formatter):
         if not record.exc_info:
             return message
         return f"{message}\n{printable_lines(self.formatException(record.exc_info))}"
+
+
+def clean_up_at_the_end(clean_up: Callable[[], None]) -> None:
+    """Call a function however the command ends: with success, an error or a signal.
+
+    Without this, the kernel would go on counting for a command that set triggers.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        # A background job inherits an ignored SIGINT, and its end must be as clean. Under nohup SIGHUP stays ignored.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
+    click.get_current_context().call_on_close(clean_up)
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def prepare_streams() -> None:

@@ -1,28 +1,29 @@
-"""Checks of an account: credentials, permissions, clock and metrics. Pure."""
+"""Checks of an account: credentials, permissions, clock, metrics and undocumented behaviour of OCI Monitoring. Pure."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Final
 
 from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Subscriptions, Tried
-from fss_exporter.doctor.discovered import check_discovered
-from fss_exporter.doctor.findings import PROJECT, WHITE_PAPER, Finding, Severity
+from fss_exporter.doctor.findings import Finding, Severity, found
+from fss_exporter.doctor.record import holds_names
 
-_SKEW_REFUSED: Final = 300.0
-"""Age of a signature in seconds from which OCI refuses the signature."""
-
+_SKEW_REFUSED: Final = 300.0  # Age of a signature in seconds from which OCI refuses the signature
 _SKEW_NOTED: Final = 60.0
+
 _LATE: Final = 300.0
-"""Age of a newest point in seconds from which ingestion is late. OCI's own alarms wait three minutes."""
+# Age of a newest point in seconds from which ingestion is late. OCI's own alarms wait three minutes.
+
+_YOUNG: Final = 55.0
+# Most seconds after the stamp of a point that is stamped with the start of the minute, with five seconds for clocks.
 
 _PARTS: Final = (
     "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLustreFileSystems ListVolumes ListBootVolumes"
 )
 _LESSER: Final = dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
-"""Calls whose failure costs some metrics, names or a check. A failure of any other call costs everything."""
+# Calls whose failure costs some metrics, names or a check. A failure of any other call costs everything.
 
 _NAMED: Final = 3
-_SUBSCRIBED: Final = "OCI API, ListRegionSubscriptions"
-_ALARM_DEFAULT: Final = "OCI documentation, Overview of Monitoring, read 2026-09-05"
 
 
 def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) -> Iterator[Finding]:
@@ -32,23 +33,15 @@ def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) 
     known = {region: subscriptions.of(region) for region in regions}
     for region, one in known.items():
         if one is None:
-            message = "the tenancy is not subscribed to it, so every call would be refused"
-            fix = "check its name, which is like eu-frankfurt-1. Subscribe to the region in the Console, or take the region out of oci.regions"
-            yield Finding("regions", Severity.PROBLEM, region, message, fix, _SUBSCRIBED)
+            yield found("regions.not-subscribed", region)
         elif one.status != "READY":
-            message, fix = (
-                f"its subscription is {one.status or 'without a status'}, not READY",
-                "try again in some minutes",
-            )
-            yield Finding("regions", Severity.WARNING, region, message, fix, _SUBSCRIBED)
+            yield found("regions.not-ready", region, status=one.status or "without a status")
     ready = [one.region for one in known.values() if one is not None and one.status == "READY"]
     if ready:
-        yield Finding("regions", Severity.OK, "", f"subscribed to {', '.join(ready)}")
+        yield found("regions.ready", regions=", ".join(ready))
     others = sorted({one.region for one in subscriptions.found} - {one.region for one in known.values() if one})
     if others:
-        message = f"not looked at, though subscribed to: {', '.join(others)}"
-        fix = "name those that have mount targets in oci.regions, or with --oci.region"
-        yield Finding("regions", Severity.ADVICE, "", message, fix)
+        yield found("regions.others", regions=", ".join(others))
 
 
 def check_region(facts: RegionFacts) -> Iterator[Finding]:
@@ -58,65 +51,41 @@ def check_region(facts: RegionFacts) -> Iterator[Finding]:
     yield from _resources(facts)
     yield from _metrics(facts)
     yield from _lag(facts)
-    yield from check_discovered(facts)
+    yield from _discovered(facts)
 
 
 def _operations(facts: RegionFacts) -> Iterator[Finding]:
-    answered = [name for name, tried in facts.tried.items() if tried.outcome is CallOutcome.OK]
+    answered = sorted(name for name, tried in facts.tried.items() if tried.outcome is CallOutcome.OK)
     for name, tried in facts.tried.items():
-        if tried.outcome is CallOutcome.OK:
-            continue
-        severity = _LESSER.get(name, Severity.PROBLEM)
-        if tried.outcome is CallOutcome.SILENT:
-            severity = Severity.PROBLEM
-        elif tried.outcome is CallOutcome.LATE and answered:  # the network works, and the account is not at fault
-            severity = Severity.WARNING
-        yield Finding(
-            "permissions" if tried.outcome is CallOutcome.REFUSED else "api",
-            severity,
-            f"{facts.region} {name}",
-            tried.error,
-            _fix(tried),
-        )
+        if tried.outcome is not CallOutcome.OK:
+            finding = found(_failure(tried), f"{facts.region} {name}", error=tried.error)
+            severity = finding.severity if tried.outcome is CallOutcome.SILENT else _LESSER.get(name, finding.severity)
+            if tried.outcome is CallOutcome.LATE and answered:  # the network works, and the account is not at fault
+                severity = Severity.WARNING
+            yield replace(finding, severity=severity)
     if answered:
-        message = f"{len(answered)} API operations answered: {', '.join(sorted(answered))}"
-        yield Finding("api", Severity.OK, facts.region, message)
+        yield found("api.answered", facts.region, count=len(answered), operations=", ".join(answered))
 
 
-def _fix(tried: Tried) -> str:
-    if tried.outcome is CallOutcome.REFUSED and "Allow " not in tried.error:
-        return "correct the credentials or this host's clock: without a signature that holds, every call is refused"
-    return {
-        CallOutcome.REFUSED: "have the statement added to a policy. The user or instance must be in the group it names",
-        CallOutcome.LATE: "run doctor again. oci.read_timeout and oci.answer_timeout set how long doctor waits",
-        CallOutcome.SILENT: "check the route, proxy, DNS and firewall to OCI's endpoints (service gateway or NAT gateway)",
-    }.get(tried.outcome, "try again. If it stays, give the request id to OCI's support")
+def _failure(tried: Tried) -> str:
+    if tried.outcome is CallOutcome.REFUSED:
+        return "permissions.policy" if "Allow " in tried.error else "permissions.signature"
+    return {CallOutcome.SILENT: "api.silent", CallOutcome.LATE: "api.late"}.get(tried.outcome, "api.failed")
 
 
 def _clock(facts: RegionFacts) -> Iterator[Finding]:
     ahead = facts.clock_ahead_seconds
     if ahead is None:
         return
-    if abs(ahead) < _SKEW_NOTED:
-        yield Finding("clock", Severity.OK, facts.region, "this host's clock agrees with OCI's")
-        return
-    severity = Severity.PROBLEM if abs(ahead) >= _SKEW_REFUSED else Severity.WARNING
-    message = f"this host's clock is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} OCI's"
-    fix = "synchronise it (chrony); OCI refuses signatures that are five minutes off"
-    yield Finding("clock", severity, facts.region, message, fix, "OCI documentation, Request Signatures")
+    seconds, direction = abs(ahead), "ahead of" if ahead > 0 else "behind"
+    case = "agrees" if seconds < _SKEW_NOTED else "off" if seconds < _SKEW_REFUSED else "refused"
+    yield found(f"clock.{case}", facts.region, seconds=seconds, direction=direction)
 
 
 def _resources(facts: RegionFacts) -> Iterator[Finding]:
-    if facts.mount_targets == 0:
-        fix = "check --oci.region and --oci.compartment, and that inspect mount-targets reaches those compartments"
-        yield Finding("inventory", Severity.WARNING, facts.region, "no mount targets", fix)
-    elif facts.mount_targets is not None:
-        few = (
-            ""
-            if facts.all_addresses
-            else ". Only a few of their addresses were looked up, which shows that it is allowed"
-        )
-        yield Finding("inventory", Severity.OK, facts.region, f"{facts.mount_targets:,} mount targets{few}")
+    if facts.mount_targets is not None:
+        case = "none" if not facts.mount_targets else "all" if facts.all_addresses else "few-addresses"
+        yield found(f"inventory.{case}", facts.region, count=facts.mount_targets)
 
 
 def _metrics(facts: RegionFacts) -> Iterator[Finding]:
@@ -125,42 +94,28 @@ def _metrics(facts: RegionFacts) -> Iterator[Finding]:
     if not is_whole and not facts.metrics:
         return
     if not facts.metrics:
-        fix = "metrics appear minutes after a file system exists. Check that read metrics reaches its compartment"
-        yield Finding("metrics", Severity.WARNING, facts.region, "Monitoring has no metric of oci_filestorage", fix)
+        yield found("metrics.none", facts.region)
         return
     for metric in facts.metrics:
-        yield from _metric(facts.region, metric)
+        yield from _metric(f"{facts.region} {metric.spelling}", metric)
     asked = [metric for metric in facts.metrics if metric.streams is not None]
     active = sum(1 for metric in asked if metric.streams)
-    message = f"{len(asked)} metrics answered, {active} of them with points of the last {facts.asked_minutes} minutes"
-    yield Finding("metrics", Severity.OK, facts.region, message)
+    yield found("metrics.answered", facts.region, count=len(asked), active=active, minutes=facts.asked_minutes)
     if is_whole and "MountTargetIOPS" not in {metric.documented for metric in facts.metrics}:
-        message = "MountTargetIOPS is not there: IOPS of mount targets are estimated from requests by size"
-        fix = "nothing to do. Alarms on MountTargetIOPS would never fire here"
-        yield Finding("metrics", Severity.ADVICE, facts.region, message, fix, WHITE_PAPER)
+        yield found("metrics.no-iops", facts.region)
 
 
-def _metric(region: str, metric: MetricFacts) -> Iterator[Finding]:
-    subject = f"{region} {metric.spelling}"
+def _metric(subject: str, metric: MetricFacts) -> Iterator[Finding]:
     if metric.error:
-        yield Finding("metrics", Severity.WARNING, subject, metric.error, "see what else failed")
+        yield found("metrics.failed", subject, error=metric.error)
     if metric.is_large:
-        message = f"more than {metric.listed:,} streams. The poller splits the query where one answer cannot hold them"
-        yield Finding("metrics", Severity.OK, subject, message)
+        yield found("metrics.large", subject, count=metric.listed)
     if not metric.documented:
-        message = "not documented, so it is not collected"
-        yield Finding("metrics", Severity.ADVICE, subject, message, "report it, with doctor --record", PROJECT)
+        yield found("metrics.undocumented", subject)
     elif metric.spelling != metric.documented:
-        yield Finding(
-            "metrics",
-            Severity.OK,
-            subject,
-            f"documented as {metric.documented}. The poller asks with the spelling of this account",
-        )
+        yield found("metrics.spelled", subject, name=metric.documented)
     elif metric.is_steady and metric.streams == 0:
-        message = "no points, though it is sent also while idle"
-        fix = "check again in some minutes. Deleted resources stay listed for 90 days"
-        yield Finding("metrics", Severity.ADVICE, subject, message, fix, PROJECT)
+        yield found("metrics.silent", subject)
 
 
 def _lag(facts: RegionFacts) -> Iterator[Finding]:
@@ -192,8 +147,37 @@ def _span(seconds: Collection[tuple[float, str]]) -> str:
 
 
 def _judged(region: str, seconds: float, message: str) -> Finding:
-    if seconds <= _LATE:
-        return Finding("ingestion-lag", Severity.OK, region, message)
-    fix = "wait, or look at OCI's status page. Alarms and dashboards see the same age"
-    source = f"{_ALARM_DEFAULT}; threshold: {PROJECT}"
-    return Finding("ingestion-lag", Severity.WARNING, region, message, fix, source)
+    return found("ingestion-lag.fine" if seconds <= _LATE else "ingestion-lag.late", region, message=message)
+
+
+def _discovered(facts: RegionFacts) -> Iterator[Finding]:
+    """Yield dimension values and undocumented behaviour of one region. `--record` saves all of them."""
+    values: dict[str, set[str]] = {}
+    for metric in facts.metrics:
+        for name, distinct in metric.dimensions.items():
+            if not holds_names(name, distinct):
+                values.setdefault(name, set()).update(distinct)
+    of = " among the streams of the first page" if any(metric.is_large for metric in facts.metrics) else ""
+    throughputs = (f"{gbps} ({count})" for gbps, count in facts.observed_throughputs.items())
+    answers = {f"values of {name}{of}": ", ".join(sorted(distinct)) for name, distinct in sorted(values.items())} | {
+        "points are stamped with the end of their minute": _stamped_at_the_end(facts),
+        "streams without points are answered": _answers_empty_streams(facts),
+        "observedThroughput of mount targets": ", ".join(throughputs),
+        "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.names_ignore_case],
+        "two metrics added in one query": facts.arithmetic,
+    }
+    for what, answer in answers.items():
+        if answer:
+            yield found("discovered.values", facts.region, what=what, answer=answer)
+
+
+def _stamped_at_the_end(facts: RegionFacts) -> str:
+    ahead = facts.clock_ahead_seconds or 0.0
+    young = any(lag.at_most is not None and lag.at_most - ahead < _YOUNG for lag in facts.lags)
+    return "yes, some could be read within a minute" if young else ""
+
+
+def _answers_empty_streams(facts: RegionFacts) -> str:
+    if any(one.empty_streams for one in facts.metrics):
+        return "yes"
+    return "no" if any(one.streams is not None and one.streams < one.listed for one in facts.metrics) else ""

@@ -26,13 +26,15 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Exactness:
-    """Whether the kernel could count READs and WRITEs by size."""
+    """Whether the kernel could count READs and WRITEs by size, and the load of each process."""
 
     reason: str = ""  # why not, with a remedy; empty if it could
     waits: bool = False  # it could as soon as something is mounted
     root: str = ""  # where tracefs is; empty if it was not found
     instances: tuple[str, ...] = ()  # names of the exporter's instances that are there
     latency_reason: str = ""  # why durations of requests could not be counted; empty if they could
+    # parts of the load by process that the kernel cannot count, with the reason
+    missing_parts: Mapping[str, str] = field(default_factory=dict)
     lockdown: str = ""  # mode of kernel lockdown, e.g. `integrity`; empty if there is none
     selinux: bool = False  # SELinux enforces
 
@@ -53,4 +55,3 @@ class ClientFacts:
     # of mount targets, by address, as far as the account tells
     availability_domains: Mapping[str, str] = field(default_factory=dict)
     exactness: Exactness | None = None  # of exact mode; None where it was not looked at
-    missing_parts: Mapping[str, str] = field(default_factory=dict)  # of the load by process, with the reason

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fss_exporter.doctor import exact, probes
-from fss_exporter.doctor.client_facts import ClientFacts, Exactness
-from fss_exporter.doctor.load_by_process import missing_parts
+from fss_exporter.doctor import kernel_counting, probes
+from fss_exporter.doctor.client_facts import ClientFacts
 from fss_exporter.doctor.network import LARGE_DIRECTORY
 from fss_exporter.errors import SourceError
 from fss_exporter.instance_metadata import read_instance_metadata
@@ -33,8 +32,7 @@ class ClientProbe:
     def ask(self, availability_domains: Mapping[str, str]) -> ClientFacts:
         """Read the facts. An unreadable fact is left out or carries the error.
 
-        Args:
-            availability_domains: availability domain by address of a mount target, as far as the account knows.
+        The account knows the availability domains by address of a mount target.
         """
         reading, error = None, ""
         try:
@@ -51,14 +49,10 @@ class ClientProbe:
             sysctls=probes.read_sysctls(self.procfs),
             connects={server: probes.connect(*server, self.deadline_s) for server in servers},
             directories=tuple(counted),
-            exactness=self._exactness(),
-            missing_parts=missing_parts(tuple(self.tracefs)) if self.tracefs else {},
+            exactness=kernel_counting.look(tuple(self.tracefs), self.sysfs) if self.tracefs else None,
             instance=read_instance_metadata(self.metadata_url, self.deadline_s) if self.metadata_url else None,
             availability_domains=availability_domains,
         )
-
-    def _exactness(self) -> Exactness | None:
-        return exact.look(tuple(self.tracefs), self.sysfs) if self.tracefs else None
 
 
 def tracefs_of(stated: Path | None, *, own_host: bool) -> tuple[Path, ...]:

@@ -1,8 +1,11 @@
-"""The findings of checks: severity, subject, source and fix."""
+"""The findings of checks: severity, subject, text, fix and source. `findings.toml` has the texts."""
 
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
+from importlib.resources import files
 
 
 class Severity(IntEnum):
@@ -26,13 +29,25 @@ class Finding:
     source: str = ""  # who says that it matters
 
 
-WHITE_PAPER = "OCI File Storage Performance Characteristics, version 2.0, August 2023"
-MOUNTING = "OCI documentation, Mounting File Systems From UNIX-Style Instances, read 2026-09-05"
-MOUNT_TARGETS = "OCI documentation, Managing Mount Targets, read 2026-09-05"
-TLS = "OCI documentation, Using In-transit TLS Encryption, read 2026-09-05"
-APSARA = "Apsara File Storage NAS Performance, version 20210922"
-KERNEL = "Linux 6.12, Documentation/admin-guide/kernel-parameters.txt and net/sunrpc"
-PROJECT = "assumption of fss-exporter, November 2026"
+@cache
+def texts() -> dict[str, dict[str, dict[str, str]]]:
+    """Return the texts of all findings by check and case, and the names of documents below `sources`."""
+    return tomllib.loads(files(__package__).joinpath("findings.toml").read_text(encoding="utf-8"))
+
+
+def found(kind: str, subject: str = "", **values: object) -> Finding:
+    """Return a finding with a text of `findings.toml`.
+
+    Args:
+        kind: check and case, e.g. `soft-mount.writable`.
+        subject: a mount, an address, a region. Empty for the host or the account.
+        values: figures and names for the words in braces.
+    """
+    check, case = kind.split(".")
+    text = texts()[check][case]
+    values = texts()["sources"] | values
+    message, fix, source = (text.get(part, "").format_map(values) for part in ("message", "fix", "source"))
+    return Finding(check, Severity[text["severity"].upper()], subject, message, fix, source)
 
 
 def exit_code(findings: Iterable[Finding]) -> int:

@@ -45,13 +45,7 @@ SCHEMA_VERSION: Final = 1
 
 
 def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -> dict[str, Any]:
-    """Return all findings as a JSON document with the schema docs/schemas/doctor.json.
-
-    Args:
-        version: version of fss-exporter.
-        code: exit code of the command.
-        findings: findings by subject: `client`, `exporter` or `account`.
-    """
+    """Return all findings, by subject `client`, `exporter` or `account`, as JSON with the schema docs/schemas/doctor.json."""
     listed = [_document(about, finding) for about, finding in findings]
     return {"schema_version": SCHEMA_VERSION, "fss_exporter": version, "exit_code": code, "findings": listed}
 

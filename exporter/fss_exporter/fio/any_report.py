@@ -11,11 +11,7 @@ _TERSE = re.compile(r"^(?:\d;)?(?:terse;)?[2-5];fio-\d|^[2-5];[^;]*;\d+;\d+;\d+;
 
 
 def read_report(source: str, text: str) -> tuple[Job, ...]:
-    """Return the jobs of a report.
-
-    Args:
-        source: name of the file, for messages.
-        text: output of fio with `--output-format=json`, `json+` or `normal`.
+    """Return the jobs of a report: output of fio with `--output-format=json`, `json+` or `normal`. Messages name the source.
 
     Raises:
         UsageError: the text is no report, cut off, of another fio, or without any figures.

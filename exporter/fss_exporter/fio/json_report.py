@@ -13,13 +13,16 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.engines import SYNCHRONOUS
 from fss_exporter.model.benchmark import Direction, Job
+
+SYNCHRONOUS = frozenset(("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "null", "ftruncate", "sg", "splice"))
+"""I/O engines of fio that wait for each request, at any iodepth (fio, ioengines.c: FIO_SYNCIO)."""
+
+MOST_IN_FLIGHT = 1.05
+"""Largest share of the depth that requests in flight can be, with rounding."""
 
 _NANOSECOND = 1e-9
 _ALL_CLIENTS = "All clients"  # the sum of the other entries
-_IMPOSSIBLE = 1.05
-# Requests in flight over depth: more than rounding.
 
 Amount = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**18)]
@@ -66,11 +69,7 @@ class _Report(_Part):
 
 
 def read_json_report(source: str, text: str) -> tuple[Job, ...]:
-    """Return the jobs of a report.
-
-    Args:
-        source: name of the file, for messages.
-        text: output of fio with `--output-format=json`.
+    """Return the jobs of a report: output of fio with `--output-format=json`. Messages name the source.
 
     Raises:
         UsageError: the text is no such report, cut off, of another fio, or without any figures.
@@ -149,7 +148,7 @@ def _job(entry: _Job, options: Mapping[str, Any], copies: int) -> Job:
         directory=str(options.get("directory") or options.get("filename", "").rpartition("/")[0]),
         host=entry.hostname,
     )
-    if depth is not None and (job.in_flight or 0.0) > depth * _IMPOSSIBLE:
+    if depth is not None and (job.in_flight or 0.0) > depth * MOST_IN_FLIGHT:
         unlike = "unlike jobs reported as one: the report has the depth of one of them only"
         return replace(job, depth=None, remarks=(*job.remarks, unlike))
     return job

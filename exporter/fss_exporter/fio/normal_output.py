@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.engines import SYNCHRONOUS
+from fss_exporter.fio.json_report import MOST_IN_FLIGHT, SYNCHRONOUS
 from fss_exporter.model.benchmark import Direction, Job
 
 _ALL_CLIENTS: Final = "All clients"  # the sum of the other jobs
@@ -70,11 +70,7 @@ def is_normal_output(text: str) -> bool:
 
 
 def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
-    """Return the jobs of a text.
-
-    Args:
-        source: name of the file, for messages.
-        text: output of fio.
+    """Return the jobs of a text. Messages name the source.
 
     Raises:
         UsageError: no job has a figure.
@@ -153,7 +149,7 @@ def _job(result: _Result, options: Mapping[str, str]) -> Job:
         depth=None if requests is None else requests * result.threads,
         remarks=tuple(remarks),
     )
-    return replace(job, depth=None) if job.depth and (job.in_flight or 0.0) > job.depth * 1.05 else job
+    return replace(job, depth=None) if job.depth and (job.in_flight or 0.0) > job.depth * MOST_IN_FLIGHT else job
 
 
 def _direction(part: _DirectionLines | None, issued: int, announced: str) -> Direction:

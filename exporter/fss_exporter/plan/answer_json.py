@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from fss_exporter.model.capacity import LATENCY, Best, CapacityAnswer
+from fss_exporter.model.capacity import LATENCY, Best
 from fss_exporter.model.limits import Use
 from fss_exporter.plan.answer_sentences import NO_CACHE, sentences
 from fss_exporter.plan.scenario import Case, Scenario
@@ -48,6 +49,7 @@ def case_document(case: Case) -> dict[str, Any]:
 def _answer(scenario: Scenario) -> dict[str, Any]:
     answer, time = scenario.answer(), scenario.job_time()
     bound = time.binds if time else answer.binds
+    several = max(answer.mount_targets or 1, scenario.mount_targets or 1) > 1
     return {
         "mount_target": _uses(answer.mount_target),
         "clients": _uses(answer.clients),
@@ -60,19 +62,12 @@ def _answer(scenario: Scenario) -> dict[str, Any]:
         "mount_targets_given": scenario.mount_targets,
         "mount_targets": answer.mount_targets,
         "mount_targets_at_upper_bound": answer.mount_targets_at_worst,
-        "scaling_out_costs": NO_CACHE if _several(scenario, answer) else None,
+        "scaling_out_costs": NO_CACHE if several else None,
     }
 
 
-def _several(scenario: Scenario, answer: CapacityAnswer) -> bool:
-    return max(answer.mount_targets or 1, scenario.mount_targets or 1) > 1
-
-
 def _uses(found: Sequence[Use]) -> list[dict[str, Any]]:
-    return [
-        {"resource": use.resource, "unit": use.unit, "demand": use.demand, "limit": use.limit, "ratio": use.ratio}
-        for use in found
-    ]
+    return [asdict(use) | {"ratio": use.ratio} for use in found]
 
 
 def _best_document(best: Best | None) -> dict[str, Any] | None:

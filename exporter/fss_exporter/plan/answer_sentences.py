@@ -16,7 +16,6 @@ from fss_exporter.model.capacity import (
     distance_advice,
     mount_targets_for,
 )
-from fss_exporter.model.limits import Use
 from fss_exporter.plan.scenario import Scenario
 
 NO_CACHE = (
@@ -201,9 +200,3 @@ def best_text(best: Best) -> str:
 def _judged_by_all(answer: CapacityAnswer) -> bool:
     """Whether every ceiling of the mount target is known."""
     return all(use.limit is not None for use in answer.mount_target)
-
-
-def style_of(use: Use, warning: float, critical: float) -> str:
-    """Colour of a row."""
-    ratio = use.ratio
-    return "" if ratio is None or ratio < warning else "red" if ratio >= critical else "yellow"

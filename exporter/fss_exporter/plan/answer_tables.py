@@ -10,10 +10,10 @@ from fss_exporter.model.limits import Use, fullest
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.plan.answer_sentences import amount, differences, sentences, style_of
+from fss_exporter.plan.answer_sentences import amount, differences, sentences
 from fss_exporter.plan.load import Load
 from fss_exporter.plan.scenario import Case, Scenario
-from fss_exporter.tables import Column, Row, say, show as show_table
+from fss_exporter.tables import Column, Row, colour, say, show as show_table
 
 _USES = (
     Column("bound", left=True),
@@ -106,8 +106,7 @@ def _operation_row(name: str, rate: OperationTraffic, size: float | None, whole:
 
 
 def _bounds(rate: OperationTraffic) -> str:
-    cost = rate.iops
-    return f"{units.number(cost.lower)} to {units.number(cost.upper)}" if cost and cost.lower != cost.upper else ""
+    return units.bounds(rate.iops.lower, rate.iops.upper) if rate.iops else ""
 
 
 def _show_bounds(out: Console, scenario: Scenario) -> None:
@@ -136,7 +135,7 @@ def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:
         time = units.duration(ratio) if ratio is not None and is_rate else units.NOT_KNOWN
         return Row((use.resource, demand, limit, time, remark if is_rate else ""))
     return Row(
-        (use.resource, demand, limit, units.percent(ratio), remark), style_of(use, WARNING_RATIO, CRITICAL_RATIO)
+        (use.resource, demand, limit, units.percent(ratio), remark), colour(ratio, WARNING_RATIO, CRITICAL_RATIO)
     )
 
 

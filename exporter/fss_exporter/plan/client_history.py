@@ -11,8 +11,7 @@ from fss_exporter.model.operations import READ
 from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.scraped import COST_MODEL, COUNTERS, override_of, traffic_of
-from fss_exporter.plan.busiest import busiest_moment, ended
-from fss_exporter.plan.load import Load, SizeShare
+from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended
 from fss_exporter.plan.prometheus_api import Prometheus, selector
 
 _COST = "fss_client_estimated_io_operations"
@@ -24,34 +23,19 @@ _SIZES = "fss_client_io_size_bytes"
 def of_clients(
     prometheus: Prometheus, limits: Callable[[str], Limits | Ceilings], address: str | None
 ) -> dict[str, Load]:
-    """Return the busiest five minutes of the clients of each mount target, by address.
-
-    Args:
-        prometheus: the API.
-        limits: ceilings of an address.
-        address: only this address. None for all.
+    """Return the busiest five minutes of the clients of each mount target, or of one, by address. `limits` are by address.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
-    loads = {}
-    for where, history in _histories(prometheus, address).items():
-        at = busiest_moment(history, limits(where))
-        loads[where] = Load(ended(at), _load(prometheus, where, at), _sizes(prometheus, where, at))
-    return loads
-
-
-def _histories(prometheus: Prometheus, address: str | None) -> dict[str, dict[float, Traffic]]:
-    """Return the traffic of each five minutes by address and end, as far as ceilings need the traffic."""
     of = selector("address", address)
-    figures: dict[str, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-    for name in (f"{_COST}_total", _READ, _WRITTEN):
-        for labels, values in prometheus.week(f"sum by (address) (rate({name}{of}[5m]))"):
-            for moment, value in values:
-                figures[labels.get("address", "")][moment][name] = value
-    return {
-        where: {at: _rough(values) for at, values in moments.items()} for where, moments in figures.items() if where
-    }
+    queries = {name: f"sum by (address) (rate({name}{of}[5m]))" for name in (f"{_COST}_total", _READ, _WRITTEN)}
+    loads = {}
+    for where, history in prometheus.figures(queries, lambda labels: labels.get("address", "")).items():
+        if where:
+            at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(where))
+            loads[where] = Load(ended(at), _load(prometheus, where, at), _sizes(prometheus, where, at))
+    return loads
 
 
 def _rough(values: dict[str, float]) -> Traffic:

@@ -3,48 +3,141 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from fss_exporter.errors import UsageError
+import click
+
+from fss_exporter import units
+from fss_exporter.flag_records import FiniteRange, flag, refuse, switch
 from fss_exporter.model.capacity import DEFAULT_WINDOW_BYTES, ClientHosts
+from fss_exporter.model.thresholds import WARNING_RATIO
+
+MOST_CLIENTS = 1_000_000
+MOST_REQUESTS = 1_000_000_000
+MOST_MOUNT_TARGETS = 1000  # Larger figures are typing errors
 
 _RECORDED = "--mountstats, --nfsiostat, --scrapes or --prometheus"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanInputs:
+def _rates_by_operation(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Return the rates of `NAME=RATE` by operation, for click."""
+    found: dict[str, float] = {}
+    for value in values:
+        name, equals, per_second = value.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{value!r}: write it like GETATTR=5000")
+        found[name.upper()] = found.get(name.upper(), 0.0) + units.rate(per_second)
+    return found
+
+
+def _rate(name: str, text: str) -> Any:
+    return flag(name, text, type=units.rate, metavar="RATE")
+
+
+def _bandwidth(name: str, text: str) -> Any:
+    return flag(name, text, type=units.bandwidth, metavar="RATE")
+
+
+def _size(name: str, text: str) -> Any:
+    return flag(name, text, type=units.size, metavar="SIZE")
+
+
+def _latency(name: str, text: str) -> Any:
+    return flag(name, text, type=units.latency, metavar="TIME")
+
+
+def _count(name: str, text: str, most: int, metavar: str | None = None) -> Any:
+    return flag(name, text, type=click.IntRange(1, most), metavar=metavar)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedFlags:
+    """The flags of two saved readings."""
+
+    seconds: float | None = flag(
+        "--seconds",
+        "Time between the two saved readings. Without it the ages of the mounts give the time, to the second.",
+        type=FiniteRange(0.001, 1e9),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanInputs(SavedFlags):
     """The flags of `plan`. Rates per second, sizes in bytes, times in seconds. None for a flag that is not given."""
 
-    reads: float | None
-    read_bandwidth: float | None
-    read_size: int | None
-    writes: float | None
-    write_bandwidth: float | None
-    write_size: int | None
-    operations: Mapping[str, float]
-    mix: bool
-    files: int | None
-    total_bytes: int | None
-    mountstats: tuple[Path, Path] | None
-    mountinfo: tuple[Path, ...]
-    seconds: float | None
-    nfsiostat: Path | None
-    scrapes: tuple[Path, Path] | None
-    prometheus: str | None
-    address: str | None
-    concurrency: float | None
-    latency: float | None
-    clients: int | None
-    nconnect: int
-    tls: bool
-    client_bandwidth: float | None
-    network_rtt: float | None
-    tcp_window: int
-    mount_targets: int | None
-    target: float
-    changes: tuple[str, ...]
-    volumes: int | None
-    server_network: float | None
-    config_file: Path | None
+    reads: float | None = _rate("--reads", "Reads per second.")
+    read_bandwidth: float | None = _bandwidth("--read-bandwidth", "In place of --reads, e.g. 500MB/s.")
+    read_size: int | None = _size("--read-size", "Bytes of a read.  [default: 1MiB]")
+    writes: float | None = _rate("--writes", "Writes per second.")
+    write_bandwidth: float | None = _bandwidth("--write-bandwidth", "In place of --writes.")
+    write_size: int | None = _size("--write-size", "Bytes of a write.  [default: 1MiB]")
+    operations: Mapping[str, float] = flag(
+        "--operation",
+        "Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100. Repeatable.",
+        (),
+        multiple=True,
+        type=str,
+        callback=_rates_by_operation,
+        metavar="NAME=RATE",
+    )
+    mix: bool = switch("--mix", "The rates are proportions. --concurrency and --latency set the amount.")
+    files: int | None = _count(
+        "--files",
+        "A job of N files: the rates are operations of one file. How long does the job take?",
+        MOST_REQUESTS,
+        "N",
+    )
+    total_bytes: int | None = _size("--bytes", "A job of this size: the workload is a mix. How long does the job take?")
+
+    mountstats: tuple[Path, Path] | None = flag(
+        "--mountstats",
+        "A recorded load: /proc/1/mountstats or output of the tool mountstats, saved twice.",
+        metavar="BEFORE AFTER",
+    )
+    nfsiostat: Path | None = flag("--nfsiostat", "Saved output of nfsiostat. Its last report counts.", metavar="FILE")
+    mountinfo: tuple[Path, ...] = flag("--mountinfo", "The mountinfo saved with --mountstats.", ())
+    scrapes: tuple[Path, Path] | None = flag("--scrapes", "/metrics of an agent, saved twice.", metavar="BEFORE AFTER")
+    prometheus: str | None = flag(
+        "--prometheus", "The busiest five minutes of the last week, of clients or else of mount targets.", metavar="URL"
+    )
+    address: str | None = flag(
+        "--address", "Of a recorded load: one mount target, or one file system or volume of --service."
+    )
+
+    concurrency: float | None = flag(
+        "--concurrency", "Requests in flight, all clients.", type=FiniteRange(0, MOST_REQUESTS, min_open=True)
+    )
+    latency: float | None = _latency("--latency", "Mean time of a request, e.g. 2ms.")
+    clients: int | None = _count("--clients", "Hosts that mount the mount target.", MOST_CLIENTS)
+    nconnect: int = flag("--nconnect", "Connections of each host.", 1, type=click.IntRange(1, 16))
+    tls: bool = switch("--tls", "The connections are encrypted in transit.")
+    client_bandwidth: float | None = _bandwidth("--client-bandwidth", "Network of one host, e.g. 10Gbit/s.")
+    network_rtt: float | None = _latency("--network-rtt", "Round trip of the network, e.g. 300us.")
+    tcp_window: int = flag(
+        "--tcp-window",
+        "Bytes that one connection can have in flight.  [default: 3MiB, half of Linux' largest buffer]",
+        DEFAULT_WINDOW_BYTES,
+        written="3MiB",
+        show_default=False,
+        type=units.size,
+        metavar="SIZE",
+    )
+
+    mount_targets: int | None = _count(
+        "--mount-targets",
+        "Spread the load over N mount targets, and show what 1, 2, 4 and 8 give.",
+        MOST_MOUNT_TARGETS,
+        "N",
+    )
+    target: float = flag(
+        "--target",
+        "Share of every ceiling to stay at or below.",
+        WARNING_RATIO,
+        type=FiniteRange(0, 1, min_open=True),
+    )
+    changes: tuple[str, ...] = flag("--what-if", "Answer again with one thing changed.", (), metavar="NAME=VALUE")
+    volumes: int | None = _count("--volumes", "Block volumes in one self-managed storage server.", 1000)
+    server_network: float | None = _bandwidth("--server-network", "Network of this server to the clients.")
 
     @property
     def has_rates(self) -> bool:
@@ -87,61 +180,42 @@ def check_inputs(inputs: PlanInputs) -> None:
     Raises:
         UsageError: the message names the flags.
     """
-    for wrong, message in _conflicts(inputs):
-        if wrong:
-            raise UsageError(message)
-
-
-def _conflicts(inputs: PlanInputs) -> tuple[tuple[bool, str], ...]:
     recorded = sum(one is not None for one in (inputs.mountstats, inputs.nfsiostat, inputs.scrapes, inputs.prometheus))
-    no_interval = inputs.mountstats is None and inputs.scrapes is None
-    return (
-        (
-            not inputs.is_stated and not recorded,
-            f"no workload: give rates such as --reads 5000 --read-size 32k, {_RECORDED}",
-        ),
-        (
-            inputs.has_rates and not any((*inputs.transfer_rates, *inputs.operations.values())),
-            "no workload: every rate is 0",
-        ),
-        (inputs.is_stated + recorded > 1, f"more than one workload: give rates, {_RECORDED}"),
-        (inputs.mountstats is None and bool(inputs.mountinfo), "--mountinfo goes with --mountstats"),
-        (no_interval and inputs.seconds is not None, "--seconds goes with --mountstats or --scrapes"),
-        (
-            inputs.is_stated and inputs.address is not None,
-            f"--address goes with a recorded load: {_RECORDED}",
-        ),
-        (
-            inputs.reads is not None and inputs.read_bandwidth is not None,
-            "--reads and --read-bandwidth both state the reads: give one",
-        ),
-        (
-            inputs.writes is not None and inputs.write_bandwidth is not None,
-            "--writes and --write-bandwidth both state the writes: give one",
-        ),
-        (
-            inputs.files is not None and inputs.total_bytes is not None,
-            "--files and --bytes both state the job: give one",
-        ),
-        (inputs.mix and inputs.is_job, "--mix states a rate, --files and --bytes state a job: give one"),
-        (
-            inputs.files is not None and not inputs.has_rates,
-            "--files needs operations of one file, e.g. --operation CREATE=1",
-        ),
-        (
-            inputs.mix and (not inputs.has_rates or inputs.hosts.highest_rate is None),
-            "--mix needs rates such as --reads 7 --writes 3, and --concurrency and --latency",
-        ),
-        (
-            (inputs.volumes is None) != (inputs.server_network is None),
-            "--volumes and --server-network describe one self-managed server: give both",
-        ),
-        (
-            inputs.tcp_window != DEFAULT_WINDOW_BYTES and inputs.network_rtt is None,
-            "--tcp-window goes with --network-rtt",
-        ),
-        (
-            0 in {inputs.read_size, inputs.write_size, inputs.tcp_window, inputs.total_bytes},
-            "--read-size, --write-size, --bytes and --tcp-window must be more than nothing",
-        ),
+    stated, no_pair = inputs.is_stated, inputs.mountstats is None and inputs.scrapes is None
+    all_zero = inputs.has_rates and not any((*inputs.transfer_rates, *inputs.operations.values()))
+    refuse(
+        {
+            f"no workload: give rates such as --reads 5000 --read-size 32k, {_RECORDED}": not stated and not recorded,
+            "no workload: every rate is 0": all_zero,
+            f"more than one workload: give rates, {_RECORDED}": stated + recorded > 1,
+            "--mountinfo goes with --mountstats": inputs.mountstats is None and bool(inputs.mountinfo),
+            "--seconds goes with --mountstats or --scrapes": no_pair and inputs.seconds is not None,
+            f"--address goes with a recorded load: {_RECORDED}": stated and inputs.address is not None,
+        }
+    )
+    _check_amounts(inputs)
+
+
+def _check_amounts(inputs: PlanInputs) -> None:
+    """Refuse flags that state an amount twice, in part or as 0."""
+    no_rate_of_mix = not inputs.has_rates or inputs.hosts.highest_rate is None
+    one_of_server = (inputs.volumes is None) != (inputs.server_network is None)
+    window = inputs.tcp_window != DEFAULT_WINDOW_BYTES
+    sizes = {inputs.read_size, inputs.write_size, inputs.tcp_window, inputs.total_bytes}
+    two_reads, two_writes = None not in inputs.transfer_rates[:2], None not in inputs.transfer_rates[2:]
+    two_jobs, no_rate = None not in (inputs.files, inputs.total_bytes), not inputs.has_rates
+    refuse(
+        {
+            "--reads and --read-bandwidth both state the reads: give one": two_reads,
+            "--writes and --write-bandwidth both state the writes: give one": two_writes,
+            "--files and --bytes both state the job: give one": two_jobs,
+            "--mix states a rate, --files and --bytes state a job: give one": inputs.mix and inputs.is_job,
+            "--files needs operations of one file, e.g. --operation CREATE=1": inputs.files is not None and no_rate,
+            "--mix needs rates such as --reads 7 --writes 3, and --concurrency and --latency": (
+                inputs.mix and no_rate_of_mix
+            ),
+            "--volumes and --server-network describe one self-managed server: give both": one_of_server,
+            "--tcp-window goes with --network-rtt": window and inputs.network_rtt is None,
+            "--read-size, --write-size, --bytes and --tcp-window must be more than nothing": 0 in sizes,
+        }
     )

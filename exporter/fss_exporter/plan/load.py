@@ -1,10 +1,14 @@
-"""A workload to plan for."""
+"""A workload to plan for, and the busiest moment of a history of workloads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import NamedTuple
 
-from fss_exporter.model.traffic import Traffic
+from fss_exporter.model.limits import Limits, fullest
+from fss_exporter.model.purchase import uses_of
+from fss_exporter.model.service_table import Ceilings
+from fss_exporter.model.traffic import Traffic, together
 
 
 class SizeShare(NamedTuple):
@@ -30,3 +34,28 @@ class Load:
     remark: str = ""  # quality of the IOPS figure; with a remark, the operations are not split
     is_job: bool = False  # whether the traffic is a number of files or bytes and not a rate
     follows_latency: bool = False  # whether latency and concurrency state the rate, so that the load changes with them
+
+
+def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> dict[str, Load]:
+    """Return the load of each address, from traffic of mounts by address."""
+    mounts: dict[str, list[Traffic]] = {}
+    for address, traffic in traffics:
+        mounts.setdefault(address, []).append(traffic)
+    return {address: Load(source, together(found)) for address, found in mounts.items()}
+
+
+def busiest_moment(history: Mapping[float, Traffic], limits: Limits | Ceilings) -> float:
+    """Return the moment, epoch seconds, with the highest use of a ceiling. Without a ceiling, cost and payload decide."""
+
+    def fullness(moment: float) -> tuple[float, float, float]:
+        traffic = history[moment]
+        first = fullest(uses_of(traffic, limits))
+        cost = traffic.iops.point if traffic.iops else 0.0
+        return (first.ratio or 0.0) if first else 0.0, cost, traffic.read_bytes + traffic.written_bytes
+
+    return max(history, key=fullness)
+
+
+def ended(moment: float) -> str:
+    """Return the name of the five minutes that end at a moment, for a report."""
+    return f"busiest 5 minutes of the last week, until {datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,14 +1,14 @@
 """The busiest five minutes of a week of mount targets: from clients, or from a poller where no client is scraped."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.plan.busiest import LimitsOf, busiest_moment, ended
 from fss_exporter.plan.client_history import of_clients
-from fss_exporter.plan.load import Load
+from fss_exporter.plan.load import Load, busiest_moment, ended
 from fss_exporter.plan.prometheus_api import Prometheus, selector
 
 _MEASURED: Final = "fss_mount_target_iops"
@@ -19,22 +19,17 @@ _CONNECTIONS: Final = "fss_mount_target_connections"
 
 EVERYTHING: Final = "all operations"  # Stands for what OCI does not split by operation
 
-
-Target = tuple[str, str]  # OCID and name
+LimitsOf = Callable[[str, str], Limits]
+"""Ceilings of the mount target at an address, with a shape. An empty shape is not known."""
 
 
 def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of each mount target, by address.
-
-    Args:
-        prometheus: the API.
-        limits: ceilings of a mount target.
-        address: only this mount target. None for all.
+    """Return the busiest five minutes of each mount target, or of one, by address.
 
     Raises:
         SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
     """
-    loads = of_clients(prometheus, lambda where: limits(where, ""), address) or published(prometheus, limits, address)
+    loads = of_clients(prometheus, lambda where: limits(where, ""), address) or _published(prometheus, limits, address)
     if not loads:
         of = f" with address {address}" if address else ""
         raise SourceError(
@@ -44,20 +39,13 @@ def busiest(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> di
     return loads
 
 
-def published(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of each mount target of a poller, by address, or by name without an address.
-
-    Args:
-        prometheus: the API.
-        limits: ceilings of a mount target.
-        address: only this mount target. None for all.
-
-    Raises:
-        SourceError: Prometheus does not answer.
-    """
-    known = _inventory(prometheus, address)
+def _published(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target of a poller, by address, or by name without an address."""
+    query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
+    known = {_target(labels): labels for labels, _ in prometheus.at(query, prometheus.now)}
+    queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
     loads = {}
-    for target, history in _histories(prometheus).items():
+    for target, history in prometheus.figures(queries, _target, needed=(_READ, _WRITTEN)).items():
         info = known.get(target, {})
         if address is None or info:
             where, shape = info.get("address") or target[1], info.get("shape", "")
@@ -66,25 +54,9 @@ def published(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> 
     return loads
 
 
-def _inventory(prometheus: Prometheus, address: str | None) -> dict[Target, Mapping[str, str]]:
-    query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
-    return {_target(labels): labels for labels, _ in prometheus.at(query, prometheus.now)}
-
-
-def _target(labels: Mapping[str, str]) -> Target:
+def _target(labels: Mapping[str, str]) -> tuple[str, str]:
+    """Return OCID and name of a mount target."""
     return labels.get("mount_target_id", ""), labels.get("mount_target", "")
-
-
-def _histories(prometheus: Prometheus) -> dict[Target, dict[float, dict[str, float]]]:
-    """Return figures by mount target and end of the five minutes, as far as ceilings need the figures and bandwidth is
-    known.
-    """
-    figures = prometheus.figures({name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}, _target)
-    whole = {
-        target: {moment: one for moment, one in moments.items() if {_READ, _WRITTEN} <= one.keys()}
-        for target, moments in figures.items()
-    }
-    return {target: moments for target, moments in whole.items() if moments}
 
 
 def _mean(name: str, mount_target_id: str | None = None) -> str:

@@ -4,7 +4,7 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
@@ -47,9 +47,14 @@ class Prometheus:
             yield WeekSeries(series["metric"], tuple(values))
 
     def figures(
-        self, queries: Mapping[str, str], key: Callable[[Mapping[str, str]], _Key]
+        self,
+        queries: Mapping[str, str],
+        key: Callable[[Mapping[str, str]], _Key],
+        needed: Collection[str] = (),
     ) -> dict[_Key, dict[float, dict[str, float]]]:
         """Return the values of several queries over the week, by key of the labels, moment and name of the query.
+
+        Moments without a value of each needed query are left out.
 
         Raises:
             SourceError: no answer, or an answer of another program.
@@ -59,7 +64,11 @@ class Prometheus:
             for labels, values in self.week(query):
                 for moment, value in values:
                     found[key(labels)][moment][name] = value
-        return found
+        whole = {
+            one: {moment: values for moment, values in moments.items() if values.keys() >= set(needed)}
+            for one, moments in found.items()
+        }
+        return {one: moments for one, moments in whole.items() if moments}
 
     def at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], float]]:
         """Labels and values at a moment, epoch seconds.

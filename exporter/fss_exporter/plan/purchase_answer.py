@@ -7,13 +7,7 @@ from rich.console import Console
 
 from fss_exporter import units
 from fss_exporter.model.capacity import LATENCY, distance_advice
-from fss_exporter.model.purchase import (
-    Offer,
-    network_bytes_per_second,
-    offers,
-    server_bytes_per_second,
-    service_uses,
-)
+from fss_exporter.model.purchase import Offer, network_bytes_per_second, offers, server_bytes_per_second, service_uses
 from fss_exporter.plan.answer_sentences import PARALLEL_TOOLS, amount
 from fss_exporter.plan.service_case import ServiceCase, client_bounds, obstacles, overloaded
 from fss_exporter.tables import Column, Row, say, show as show_table
@@ -45,14 +39,20 @@ def _offers(case: ServiceCase) -> list[Offer]:
     return [one for one in every if case.choice.kind is None or one.kind is case.choice.kind]
 
 
-def _row(case: ServiceCase, offer: Offer) -> Row:
-    size, found = offer.capacity_bytes, case.in_flight(offer.kind)
+def _why_none(case: ServiceCase, offer: Offer) -> str:
+    """Return the reason why no capacity of a type carries the load. Empty for an offer."""
+    found = case.in_flight(offer.kind)
     if found is not None and found.exceeded:
-        return Row((offer.kind.name, f"none: the service takes {found.most} requests at a time", "", ""))
+        return f"none: the service takes {found.most} requests at a time"
     if overloaded(case) or case.too_few_clients:
-        return Row((offer.kind.name, "none: the clients cannot cause this load", "", ""))
-    if size is None:
-        return Row((offer.kind.name, "no capacity is enough", "", ""))
+        return "none: the clients cannot cause this load"
+    return "no capacity is enough" if offer.capacity_bytes is None else ""
+
+
+def _row(case: ServiceCase, offer: Offer) -> Row:
+    why, size = _why_none(case, offer), offer.capacity_bytes
+    if why:
+        return Row((offer.kind.name, why, "", ""))
     then = offer.kind.ceilings(size or None)
     bought = units.capacity(size) if size else "any"
     return Row((offer.kind.name, bought, units.number(then.iops), units.megabytes(then.bytes_per_second)))
@@ -144,16 +144,16 @@ def service_document(case: ServiceCase) -> dict[str, Any]:
         "possible": not why,
         "obstacles": why,
         "job_seconds": time.seconds if time else None,
-        "offers": [{"type": one.kind.name, "capacity_bytes": _offered(case, one)} for one in _offers(case)],
+        "offers": [
+            {
+                "type": one.kind.name,
+                "capacity_bytes": None if case.load.is_job or _why_none(case, one) else one.capacity_bytes,
+            }
+            for one in _offers(case)
+        ],
         "share": {} if case.load.is_job else {use.resource: use.ratio for use in service_uses(wanted, case.ceilings)},
         "in_flight": found and found.needed,
         "in_flight_limit": found and found.most,
         "clients": case.clients_needed,
         "sentences": list(sentences(case)),
     }
-
-
-def _offered(case: ServiceCase, offer: Offer) -> float | None:
-    found = case.in_flight(offer.kind)
-    impossible = (found is not None and found.exceeded) or overloaded(case) or case.too_few_clients
-    return None if case.load.is_job or impossible else offer.capacity_bytes

@@ -19,11 +19,8 @@ from fss_exporter.model.capacity import (
 )
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import scaled
+from fss_exporter.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS, MOST_REQUESTS
 from fss_exporter.plan.load import Load
-
-MOST_CLIENTS = 1_000_000
-MOST_REQUESTS = 1_000_000_000
-MOST_MOUNT_TARGETS = 1000  # Larger figures are typing errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +102,7 @@ _KNOWN = ", ".join((*_OF_CLIENTS, "mount-targets", "target", "shape"))
 
 
 def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits]) -> Scenario:
-    """Return the scenario with one change.
-
-    Args:
-        scenario: the scenario before the change.
-        change: `name=value`.
-        limits_of: ceilings of a shape.
+    """Return the scenario with one change, `name=value`. `limits_of` returns the ceilings of a shape.
 
     Raises:
         UsageError: the name is unknown, or the value does not fit.

@@ -7,19 +7,14 @@ from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.histograms import TransferClass, classes_io_operations
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.traffic import OperationTraffic, Traffic, together
+from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, read_sizes
-from fss_exporter.plan.load import Load, SizeShare
+from fss_exporter.plan.load import Load, SizeShare, loads_by_address
 
 
 def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: float | None) -> dict[str, Load]:
-    """Return the workload by address.
-
-    Args:
-        names: names of the two files, for messages.
-        texts: `/metrics` of one agent, earlier and later.
-        seconds: seconds between the scrapes. None to take the time from the scrapes.
+    """Return the workload by address between two scrapes of `/metrics` of one agent. Without `seconds` the scrapes give the time.
 
     Raises:
         UsageError: the texts are not two scrapes of one agent in this order.
@@ -38,11 +33,9 @@ def _between(names: tuple[str, str], texts: tuple[str, str], seconds: float | No
     passed = seconds or after.seconds - before.seconds
     if passed <= 0:
         raise UsageError(f"{names[0]}, {names[1]}: the scrapes do not say how far apart they are: give --seconds")
-    mounts: dict[str, list[Traffic]] = {}
-    for key, rates in traffic_between(old, new, passed).items():
-        mounts.setdefault(key.address, []).append(rates)
     source = f"{names[0]} to {names[1]}, {passed:g} s"
-    loads = {address: Load(source, together(found)) for address, found in mounts.items()}
+    rates = traffic_between(old, new, passed)
+    loads = loads_by_address(source, ((key.address, rate) for key, rate in rates.items()))
     for (address, operation), histogram in after.histograms.items():
         earlier = before.histograms.get((address, operation), NO_HISTOGRAM)
         load = loads.get(address, Load(source, Traffic({}, 0.0, 0.0)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from fss_exporter import units
-from fss_exporter.errors import UsageError
+from fss_exporter.flag_records import refuse
 from fss_exporter.model.capacity import LATENCY, ClientHosts, JobTime, client_uses, job_time
 from fss_exporter.model.limits import Use
 from fss_exporter.model.purchase import (
@@ -110,36 +110,28 @@ def service_case(choice: ServiceChoice, inputs: PlanInputs, name: str, load: Loa
 
 
 def _check(case: ServiceCase, inputs: PlanInputs) -> None:
-    hosts = case.hosts(case.choice.kind)
-    window = inputs.nconnect > 1 or inputs.network_rtt is not None
-    for wrong, message in (
-        (inputs.tls, "--tls is about mount targets of OCI File Storage: leave it out with --service"),
-        (inputs.mount_targets is not None, "--mount-targets is about OCI File Storage: leave it out with --service"),
-        (
-            case.volumes is not None and case.choice.ceilings.bytes_per_second is None,
-            "--volumes: say what volumes with --service block-volume --type vpu-10 --capacity 800GB",
-        ),
-        (
-            inputs.concurrency is not None and hosts.latency_seconds is None,
-            "--concurrency needs --latency, because the service states no latency of this load and type",
-        ),
-        (
-            (inputs.client_bandwidth is not None or inputs.network_rtt is not None) and inputs.clients is None,
-            "--client-bandwidth and --network-rtt need --clients: how many hosts share the load",
-        ),
-        (
-            inputs.clients is not None and not _clients_count(case, inputs),
-            "--clients has no effect here. Give --client-bandwidth or --network-rtt, or a --type with figures about one client",
-        ),
-        (window and inputs.network_rtt is None, "--nconnect needs --network-rtt and --clients with --service"),
-    ):
-        if wrong:
-            raise UsageError(message)
-
-
-def _clients_count(case: ServiceCase, inputs: PlanInputs) -> bool:
-    """Whether the number of clients bounds anything."""
-    return inputs.client_bandwidth is not None or inputs.network_rtt is not None or case.clients_needed is not None
+    network = inputs.client_bandwidth is not None or inputs.network_rtt is not None
+    no_latency = case.hosts(case.choice.kind).latency_seconds is None
+    refuse(
+        {
+            "--tls is about mount targets of OCI File Storage: leave it out with --service": inputs.tls,
+            "--mount-targets is about OCI File Storage: leave it out with --service": inputs.mount_targets is not None,
+            "--volumes: say what volumes with --service block-volume --type vpu-10 --capacity 800GB": (
+                case.volumes is not None and case.choice.ceilings.bytes_per_second is None
+            ),
+            "--concurrency needs --latency, because the service states no latency of this load and type": (
+                inputs.concurrency is not None and no_latency
+            ),
+            "--client-bandwidth and --network-rtt need --clients: how many hosts share the load": (
+                network and inputs.clients is None
+            ),
+            "--clients has no effect here. Give --client-bandwidth or --network-rtt, or a --type with figures about one"
+            " client": inputs.clients is not None and not network and case.clients_needed is None,
+            "--nconnect needs --network-rtt and --clients with --service": (
+                inputs.nconnect > 1 and inputs.network_rtt is None
+            ),
+        }
+    )
 
 
 def with_stated_latency(inputs: PlanInputs, choice: ServiceChoice) -> PlanInputs:

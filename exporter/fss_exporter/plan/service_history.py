@@ -8,9 +8,8 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.plan.busiest import busiest_moment, ended
 from fss_exporter.plan.client_history import of_clients
-from fss_exporter.plan.load import Load
+from fss_exporter.plan.load import Load, busiest_moment, ended
 from fss_exporter.plan.prometheus_api import Prometheus, selector
 
 _READS: Final = "fss_service_read_operations_per_second"
@@ -20,17 +19,13 @@ _WRITTEN: Final = "fss_service_write_bytes_per_second"
 _RATES: Final = (_READS, _WRITES, _READ, _WRITTEN)
 _RESOURCE: Final = "by (resource_id, resource)"
 
-Resource = tuple[str, str]  # OCID and name
+_Resource = tuple[str, str]  # OCID and name
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
     """Return loads of file systems and volumes by name, from a poller, else loads of clients by address.
 
-    Args:
-        prometheus: the API.
-        service: name of the service.
-        ceilings: decide which moment is the busiest. Without ceilings, the limits that OCI publishes decide.
-        wanted: name, OCID or address. None for all.
+    Without ceilings, the limits that OCI publishes decide which moment is the busiest. `wanted` is a name, OCID or address.
 
     Raises:
         SourceError: Prometheus does not answer, or has no series of the service.
@@ -53,18 +48,20 @@ def _of_clients(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted
 
 
 def _published(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
-    own = _limits(prometheus, service)
+    own = _limits(prometheus, service) if ceilings == Ceilings() else {}
+    of = selector("service", service)
+    queries = {name: f"max {_RESOURCE} (avg_over_time({name}{of}[5m]))" for name in _RATES}
     loads = {}
-    for resource, history in _histories(prometheus, service).items():
+    for resource, figures in prometheus.figures(queries, _resource, needed=_RATES).items():
         if wanted in {None, *resource}:
-            limits = own.get(resource, Ceilings()) if ceilings == Ceilings() else ceilings
-            at = busiest_moment(history, limits)
+            history = {moment: _traffic(one) for moment, one in figures.items()}
+            at = busiest_moment(history, own.get(resource, ceilings))
             loads[wanted or resource[1] or resource[0]] = Load(ended(at), history[at])
     return loads
 
 
-def _limits(prometheus: Prometheus, service: str) -> dict[Resource, Ceilings]:
-    def newest(name: str) -> dict[Resource, float]:
+def _limits(prometheus: Prometheus, service: str) -> dict[_Resource, Ceilings]:
+    def newest(name: str) -> dict[_Resource, float]:
         query = f"max {_RESOURCE} (last_over_time({name}{selector('service', service)}[7d]))"
         return {_resource(labels): value for labels, value in prometheus.at(query, prometheus.now)}
 
@@ -72,19 +69,7 @@ def _limits(prometheus: Prometheus, service: str) -> dict[Resource, Ceilings]:
     return {one: Ceilings(iops=iops.get(one), bytes_per_second=both.get(one)) for one in iops | both}
 
 
-def _histories(prometheus: Prometheus, service: str) -> dict[Resource, dict[float, Traffic]]:
-    """Return the traffic of each five minutes with all four rates."""
-    of = selector("service", service)
-    queries = {name: f"max {_RESOURCE} (avg_over_time({name}{of}[5m]))" for name in _RATES}
-    figures = prometheus.figures(queries, _resource)
-    whole = {
-        resource: {at: _traffic(one) for at, one in moments.items() if len(one) == len(_RATES)}
-        for resource, moments in figures.items()
-    }
-    return {resource: moments for resource, moments in whole.items() if moments}
-
-
-def _resource(labels: Mapping[str, str]) -> Resource:
+def _resource(labels: Mapping[str, str]) -> _Resource:
     return labels.get("resource_id", ""), labels.get("resource", "")
 
 

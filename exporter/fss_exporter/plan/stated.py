@@ -14,12 +14,7 @@ _DEFAULT_SIZE = LARGEST_TRANSFER_BYTES
 def stated_load(
     inputs: PlanInputs, cap_bytes: int = LARGEST_TRANSFER_BYTES, overrides: CostOverrides = NO_OVERRIDES
 ) -> Load:
-    """The workload of the flags.
-
-    Args:
-        inputs: the flags.
-        cap_bytes: the largest transfer of the client (rsize and wsize).
-        overrides: measured costs in place of the white paper's table.
+    """Return the workload of the flags. `cap_bytes` is the largest transfer of the client (rsize and wsize).
 
     Raises:
         UsageError: an operation has no known cost, or a rate is missing.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fss_exporter.doctor.exact import look
+from fss_exporter.doctor.kernel_counting import look
 from fss_exporter.nfs.exact.hist_tables import HistParser
 from fss_exporter.nfs.exact.request_durations import LatencySession
 from fss_exporter.nfs.exact.size_triggers import SizeSession

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO
+from fss_exporter.samples import Labels, Samples
 from fss_exporter.web.status.rows import ESTIMATED_FROM_OCI, MEASURED, MountTargetRow, Quantity, Usage
-from fss_exporter.web.status.samples import Labels, Samples
 
 Ages = Mapping[tuple[str, ...], float]  # Age in seconds of the newest minute, by region and OCI metric in lower case
 
@@ -35,9 +35,7 @@ _SIZES = {bucket.name: bucket.text for bucket in BUCKETS}
 def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tuple[MountTargetRow, ...]:
     """Return every mount target of the inventory, the highest use of a ceiling first.
 
-    Args:
-        samples: samples of this collection.
-        from_clients: IOPS of this host's own mounts, by address.
+    The load of this host comes by address.
     """
     usages = _usages(samples)
     limits = samples.by(_LIMITS[Quantity.IOPS], "mount_target_id")

@@ -6,10 +6,18 @@ from datetime import datetime
 from prometheus_client.metrics_core import Metric as Family
 
 from fss_exporter.model.service_table import OCI_FSS
-from fss_exporter.web.status.client_rows import KnownAddress, Look, address_rows, iops_by_address, look, mount_rows
+from fss_exporter.samples import Samples
+from fss_exporter.web.status.client_rows import (
+    Growth,
+    KnownAddress,
+    Look,
+    address_rows,
+    iops_by_address,
+    look,
+    mount_rows,
+)
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
-from fss_exporter.web.status.samples import Samples
 
 
 def status_page(
@@ -26,12 +34,13 @@ def status_page(
     """
     samples = Samples(families)
     this = look(samples, at)
+    grown = Growth(this, earlier or Look(at))
     page = StatusPage(
         version=next((labels["version"] for labels, _ in samples.all("fss_exporter_build_info")), ""),
         now=now,
-        mount_targets=mount_target_rows(samples, iops_by_address(this, earlier) if earlier else {}),
-        addresses=address_rows(samples, _known_addresses(samples), this, earlier or Look(at)),
-        mounts=mount_rows(samples, this, earlier) if earlier else (),
+        mount_targets=mount_target_rows(samples, iops_by_address(grown) if earlier else {}),
+        addresses=address_rows(samples, _known_addresses(samples), grown),
+        mounts=mount_rows(samples, grown) if earlier else (),
         collectors=_collectors(samples, now.timestamp()),
         regions=_regions(samples, now.timestamp()),
         rates_over_seconds=at - earlier.at if earlier else None,
@@ -71,38 +80,33 @@ def _collectors(samples: Samples, now: float) -> tuple[CollectorRow, ...]:
     durations = samples.by("fss_collector_duration_seconds", "collector")
     succeeded = samples.by("fss_collector_last_success_timestamp_seconds", "collector")
     return tuple(
-        CollectorRow(
-            name,
-            success == 1,
-            durations.get((name,)),
-            max(0.0, now - succeeded[name,]) if (name,) in succeeded else None,
-        )
-        for (name,), success in sorted(samples.by("fss_collector_success", "collector").items())
+        CollectorRow(key[0], success == 1, durations.get(key), _seconds_since(succeeded.get(key), now))
+        for key, success in sorted(samples.by("fss_collector_success", "collector").items())
     )
+
+
+def _seconds_since(moment: float | None, now: float) -> float | None:
+    return None if moment is None else max(0.0, now - moment)
 
 
 def _regions(samples: Samples, now: float) -> tuple[RegionRow, ...]:
     ended = samples.by("fss_oci_poll_timestamp_seconds", "region")
     durations = samples.by("fss_oci_poll_duration_seconds", "region")
     inventory = samples.by("fss_oci_inventory_age_seconds", "region")
+    of_metrics = samples.by("fss_oci_metric_success", "region", "oci_metric")
     rows = []
-    for (region,), success in sorted(samples.by("fss_oci_poll_success", "region").items()):
-        ages = [age for labels, age in samples.all("fss_oci_datapoint_age_seconds") if labels["region"] == region]
-        failed = sorted(
-            labels["oci_metric"]
-            for labels, answered in samples.all("fss_oci_metric_success")
-            if labels["region"] == region and not answered
-        )
+    for key, success in sorted(samples.by("fss_oci_poll_success", "region").items()):
+        ages = [age for labels, age in samples.all("fss_oci_datapoint_age_seconds") if labels["region"] == key[0]]
         rows.append(
             RegionRow(
-                region=region,
+                region=key[0],
                 success=success == 1,
-                polled_seconds_ago=max(0.0, now - ended[region,]) if (region,) in ended else None,
-                duration_seconds=durations.get((region,)),
-                inventory_age_seconds=inventory.get((region,)),
+                polled_seconds_ago=_seconds_since(ended.get(key), now),
+                duration_seconds=durations.get(key),
+                inventory_age_seconds=inventory.get(key),
                 newest_data_age_seconds=min(ages, default=None),
                 oldest_data_age_seconds=max(ages, default=None),
-                failed_metrics=tuple(failed),
+                failed_metrics=tuple(sorted(name for (of, name), ok in of_metrics.items() if of == key[0] and not ok)),
             )
         )
     return tuple(rows)

@@ -76,7 +76,7 @@ def _worst(usages: Iterable[Usage]) -> Level:
 class MountTargetRow:
     """A mount target with the load from OCI and from clients."""
 
-    # name, region, address, shape, state: values of the inventory. The address is empty if unknown or not unique
+    # values of the inventory. The address is empty if unknown or not unique
     name: str
     region: str
     address: str

@@ -1,12 +1,21 @@
-"""The verdict on a benchmark as tables and sentences."""
+"""The verdict on a benchmark as tables, sentences and JSON (schema: docs/schemas/fio.json)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Console
 
 from fss_exporter import tables, units
-from fss_exporter.model.benchmark import ABOVE_RATIO, CLIENT_REACH, BenchmarkVerdict, Bottleneck, Job, Storage
+from fss_exporter.model.benchmark import (
+    ABOVE_RATIO,
+    CLIENT_REACH,
+    BenchmarkVerdict,
+    Bottleneck,
+    Direction,
+    Job,
+    Storage,
+)
 from fss_exporter.model.limits import Limits, Use
 from fss_exporter.tables import Column, Row
 
@@ -45,15 +54,7 @@ def counted_as(storage: Storage) -> str:
 
 
 def show_verdicts(out: Console, source: str, name: str, storage: Storage, found: Sequence[Judged]) -> None:
-    """Print reports and verdicts.
-
-    Args:
-        out: the terminal.
-        source: names of the reports.
-        name: name of the storage.
-        storage: the storage under the benchmark.
-        found: groups of jobs with their verdicts.
-    """
+    """Print the verdicts on groups of jobs, with the names of the reports (`source`) and of the storage."""
     cost = (Column(counted_as(storage)),) if storage.limits is not None else ()
     rows = [row for one in found for job in one.jobs for row in _rows(job, storage)]
     tables.show(out, (*_COLUMNS, *cost), rows, source)
@@ -100,8 +101,8 @@ def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) ->
     """Return the verdict, a sentence for each part."""
     iops, first = verdict.traffic.iops, verdict.first
     if iops is not None and storage.limits is not None:
-        bounds = f" ({units.number(iops.lower)} to {units.number(iops.upper)})" if iops.lower != iops.upper else ""
-        yield f"cost: {units.number(iops.point)} {counted_as(storage)}{bounds}"
+        bounds = units.bounds(iops.lower, iops.upper)
+        yield f"cost: {units.number(iops.point)} {counted_as(storage)}{f' ({bounds})' if bounds else ''}"
     depth = f" of {verdict.depth}" if verdict.depth is not None else ""
     if verdict.in_flight is not None:
         yield f"in flight (Little's law): {units.number(verdict.in_flight)}{depth}"
@@ -143,3 +144,51 @@ _SENTENCES = {
     Bottleneck.CLIENT: "no ceiling met, the client does not keep its depth filled",
     Bottleneck.UNKNOWN: "no ceiling met",
 }
+
+
+def verdict_document(judged: Judged, storage: Storage) -> dict[str, Any]:
+    """Return a group of jobs with the verdict. Unknown figures are null."""
+    verdict, jobs = judged.verdict, judged.jobs
+    iops = verdict.traffic.iops if storage.limits is not None else None
+    return {
+        "group": jobs[0].group,
+        "name": judged.name,
+        "jobs": [
+            {
+                "name": job.name,
+                "read": _direction(job.reads),
+                "write": _direction(job.writes),
+                "in_flight": job.in_flight,
+                "depth": job.depth,
+                "directory": job.directory or None,
+                "mount_target_iops": cost._asdict()
+                if storage.limits is not None and (cost := storage.traffic(job).iops)
+                else None,
+                "remarks": list(job.remarks),
+            }
+            for job in jobs
+        ],
+        "mount_target_iops": iops._asdict() if iops else None,
+        "in_flight": verdict.in_flight,
+        "depth": verdict.depth,
+        "share": {use.resource: use.ratio for use in verdict.uses if use.limit is not None},
+        "clients": {use.resource: use.ratio for use in verdict.clients},
+        "ceiling": verdict.first.resource if verdict.first and verdict.error is not None else None,
+        "pace": verdict.bottleneck.value,
+        "allowed_operations_per_second": verdict.allowed,
+        "model_error_ratio": verdict.error,
+        "iops_limit": storage.limits.iops if storage.limits is not None else None,
+    }
+
+
+def _direction(direction: Direction) -> dict[str, Any] | None:
+    if not direction.count:
+        return None
+    return {
+        "operations_per_second": direction.operations,
+        "bytes_per_second": direction.bytes_per_second,
+        "mean_bytes": direction.mean_bytes,
+        "mean_seconds": direction.mean_seconds,
+        "percentile_seconds": {f"{percent:g}": seconds for percent, seconds in direction.percentiles.items()},
+        "in_flight": direction.in_flight,
+    }

@@ -1,0 +1,116 @@
+"""The flags of a command as the fields of a dataclass, so that name, type, default and help stand in one place."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, field, fields
+from functools import wraps
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
+
+import click
+
+from fss_exporter.errors import UsageError
+
+_Record = TypeVar("_Record")
+_Result = TypeVar("_Result")
+_TYPES: Final = {Path: click.Path(path_type=Path)}
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers without NaN and infinity, which every comparison of click lets through."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number in the range {self._describe_range()}", param, ctx)
+        return number
+
+
+def flag(name: str, text: str, default: Any = None, **attributes: Any) -> Any:
+    """Declare a flag as the field of a dataclass.
+
+    The type of the field says the rest. A `bool` is a switch, and a tuple of any length is a repeatable flag.
+
+    Args:
+        name: of the flag, or several names with spaces in between.
+        text: its help.
+        default: of the field. `written` in `attributes` is the default as an operator writes it, e.g. `1h`.
+        attributes: of `click.option`.
+    """
+    return field(
+        default=default, metadata={"declared": click.option, "names": name.split(), "help": text, **attributes}
+    )
+
+
+def switch(name: str, text: str) -> Any:
+    """Declare a flag without a value, off by default."""
+    return flag(name, text, default=False, is_flag=True, show_default=False)
+
+
+def argument(**attributes: Any) -> Any:
+    """Declare an argument of the command line as the field of a dataclass, with the attributes of `click.argument`."""
+    return field(metadata={"declared": click.argument, "names": [], **attributes})
+
+
+def refuse(conflicts: Mapping[str, bool]) -> None:
+    """Refuse the first wrong combination of flags, given by message.
+
+    Raises:
+        UsageError: the message of the first combination that is there.
+    """
+    for message, is_there in conflicts.items():
+        if is_there:
+            raise UsageError(message)
+
+
+def takes(record: type[_Record]) -> Callable[[Callable[[_Record], _Result]], Callable[..., _Result]]:
+    """Return the decorator that adds the flags of a record to a command, and calls the command with the filled record.
+
+    The help lists the flags of the class itself first, then the flags of the base classes.
+    """
+
+    def added(command: Callable[[_Record], _Result]) -> Callable[..., _Result]:
+        @wraps(command)
+        def filled(**values: Any) -> _Result:
+            return command(record(**values))
+
+        hints = get_type_hints(record)
+        for one in reversed(list(_flags_of(record))):
+            filled = _declared(one, hints[one.name])(filled)
+        return filled
+
+    return added
+
+
+def _flags_of(record: type) -> Iterator[Field[Any]]:
+    known = {one.name: one for one in fields(record) if one.metadata}
+    for owner in record.__mro__:
+        for name in vars(owner).get("__annotations__", {}):
+            if name in known:
+                yield known.pop(name)
+
+
+def _declared(one: Field[Any], hint: Any) -> Callable[[Any], Any]:
+    """Return the option or argument of a field."""
+    attributes = dict(one.metadata)
+    declared, names = attributes.pop("declared"), attributes.pop("names")
+    if declared is click.option:
+        # click gets None as well. The default of a pair like --account/--no-account is otherwise False.
+        default = attributes.pop("written", one.default)
+        attributes = {"default": default, "show_default": default is not None and default != ()} | attributes
+    attributes = _of_type(hint, is_repeatable=declared is click.option) | attributes
+    decorator: Callable[[Any], Any] = declared(*names, one.name, **attributes)
+    return decorator
+
+
+def _of_type(hint: Any, *, is_repeatable: bool) -> dict[str, Any]:
+    """Return what the type of a field says about its flag."""
+    if isinstance(hint, UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not NoneType)
+    if get_origin(hint) is not tuple:
+        return {"type": _TYPES.get(hint, hint)}
+    first, last = get_args(hint)
+    number = {"nargs": 2} if last is not Ellipsis else {"multiple": True} if is_repeatable else {}
+    return {"type": _TYPES.get(first, first), **number}

@@ -1,0 +1,46 @@
+"""The texts of findings and the checks that use them."""
+
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import fss_exporter
+from fss_exporter.doctor.findings import Severity, texts
+
+ROOT = Path(fss_exporter.__file__).parent
+TEXTS = {name: cases for name, cases in texts().items() if name != "sources"}
+KINDS = [f"{check}.{case}" for check, cases in TEXTS.items() for case in cases]
+CODE = "\n".join(path.read_text() for folder in ("doctor", "cli") for path in (ROOT / folder).glob("*.py"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_text_has_a_severity_and_a_message_and_a_check_uses_the_text(kind: str) -> None:
+    check, case = kind.split(".")
+
+    assert TEXTS[check][case].keys() - {"fix", "source"} == {"severity", "message"}
+    assert TEXTS[check][case]["severity"].upper() in Severity.__members__
+    assert f'"{kind}"' in CODE or (f'found(f"{check}.' in CODE and f'"{case}"' in CODE)
+
+
+def test_each_finding_of_a_check_has_a_text() -> None:
+    assert set(re.findall(r'found\(\s*"([^"]+)"', CODE)) <= set(KINDS)
+
+
+def test_a_warning_or_problem_names_the_fix() -> None:
+    grave = {f"{check}.{case}" for check in TEXTS for case, text in TEXTS[check].items() if text["severity"] != "ok"}
+
+    assert {kind for kind in grave if not TEXTS[kind.split(".")[0]][kind.split(".")[1]].get("fix")} == set()
+
+
+def test_each_document_of_the_list_is_the_source_of_a_finding() -> None:
+    used = {
+        name
+        for cases in TEXTS.values()
+        for text in cases.values()
+        for _, name, _, _ in Formatter().parse(text.get("source", ""))
+        if name
+    }
+
+    assert used >= texts()["sources"].keys()

@@ -221,25 +221,20 @@ SHORT_S = 1.0
 
 
 @pytest.mark.parametrize(
-    "expression",
-    [
-        "(a+)+",
-        "(/[^/]*)*",
-        "(a|aa)+",
-        "/mnt/((a*)*|b)",
-        "(a?){100}",
-        "(a{1,3}){0,90}",
-        "(((a+)b)+)?",
-    ],
+    "expression", ["(", "a)|(b", r"(a)\1", "(?=a)b", "a{99999999999}", "a{1000}{1000}{1000}", 2000 * "("]
 )
-def test_an_expression_that_takes_hours_on_a_long_name_is_refused(expression: str) -> None:
-    with pytest.raises(ValueError, match="a group of varying length repeats"):
+def test_an_expression_that_is_no_expression_or_needs_too_much_memory_is_refused(expression: str) -> None:
+    with pytest.raises(ValueError, match="not a regular expression"):
         MountFilter(expression)
 
 
 @pytest.mark.parametrize(
     "expression",
     [
+        "(a+)+",
+        "(/[^/]*)*",
+        "(a|aa)+",
+        "(a?){100}",
         r"(\d{1,3}\.){3}\d{1,3}",
         "/mnt/(data|home)(/.*)?",
         "(foo|bar)*",
@@ -248,9 +243,10 @@ def test_an_expression_that_takes_hours_on_a_long_name_is_refused(expression: st
         "|".join(f"/export/{number}" for number in range(1000)),
         "a" * 10_000,
         "(a|" * 50 + "b" + ")" * 50,
+        ".*a.*a.*a.*a.*c",
     ],
 )
-def test_other_expressions_are_quick_on_a_long_name(expression: str) -> None:
+def test_every_expression_is_quick_on_a_long_name(expression: str) -> None:
     began = time.process_time()
     wanted = MountFilter(expression, expression)
     for _ in range(100):

@@ -199,3 +199,12 @@ def test_nfsiostat_of_nfs_utils_1_3_is_read(tmp_path: Path) -> None:
 
 def test_another_file_alone_needs_an_earlier_one() -> None:
     assert "not the output of nfsiostat or mountstats" in refused(ask("iostat", "--to", MIXED / "after.txt"))
+
+
+def test_a_mount_that_the_earlier_file_lacks_has_no_row_of_zeros(tmp_path: Path) -> None:
+    def second(text: str) -> str:
+        return text + text.replace("10.80.1.10", "10.80.2.20").replace("/mnt/a", "/mnt/b")
+
+    answer = compare(MIXED / "before.txt", edited(MIXED / "after.txt", tmp_path, second))
+    assert "10.80.2.20:/export/a on /mnt/b: not in the earlier file, left out" in answer.err
+    assert "10.80.2.20" not in answer.out

@@ -7,7 +7,7 @@ plausible and be wrong.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from statistics import median_low
 
@@ -128,10 +128,14 @@ def between(
             raise UsageError(
                 f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}"
             )
+    # A mount of unknown earlier counts has no rates, and zeros would say that the mount was idle.
+    common = {now.number for _, now in pairs}
+    known = tuple(one for one in after.reading.superblocks if one.number in common or _is_new(one, elapsed))
+    later = replace(after.reading, superblocks=known)
     accounts = Accounts(overrides=overrides)
     accounts.apply(before.reading, 0.0)
-    accounts.apply(after.reading, aged + _AGE_SLACK_S)
-    return SavedInterval(accounts, after.reading, elapsed, _notes(before, after, pairs, elapsed))
+    accounts.apply(later, aged + _AGE_SLACK_S)
+    return SavedInterval(accounts, later, elapsed, _notes(before, after, pairs, elapsed))
 
 
 def since_mount(reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Accounts:
@@ -179,6 +183,10 @@ def _went_back(what: str, earlier: int, later: int, source: str) -> str:
     )
 
 
+def _is_new(superblock: Superblock, elapsed: float) -> bool:
+    return superblock.record.age_s <= elapsed + _AGE_SLACK_S
+
+
 def _mount(superblock: Superblock) -> str:
     return f"{superblock.record.device} on {superblock.record.mount_point}"
 
@@ -193,8 +201,11 @@ def _notes(
             notes.append(f"{_mount(now)}: mounted again in between. The last operations of the old mount are lost")
     for superblock in after.reading.superblocks:
         if superblock.number not in common:
-            born = superblock.record.age_s <= elapsed + _AGE_SLACK_S
-            what = "mounted in between, counted from zero" if born else "not in the earlier file, left out"
+            what = (
+                "mounted in between, counted from zero"
+                if _is_new(superblock, elapsed)
+                else "not in the earlier file, left out"
+            )
             notes.append(f"{_mount(superblock)}: {what}")
     numbers = {superblock.number for superblock in after.reading.superblocks}
     notes.extend(

@@ -144,9 +144,10 @@ class Worker:
             self._record(success=False, finished=False)
             self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
         else:
+            if not self._heartbeat.success:
+                self._log_once.works("round", f"{self.collector}: works again after an unexpected error")
             self._broken_rounds = 0
             self._record(success=True, finished=True)
-            self._log_once.works("round", f"{self.collector}: works again after an unexpected error")
 
     def _record(self, *, success: bool, finished: bool) -> None:
         before = self._heartbeat

@@ -15,7 +15,7 @@ from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import MountstatsParser
-from fss_exporter.nfs.records import decode
+from fss_exporter.nfs.procfs import decode
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import Ticker
 

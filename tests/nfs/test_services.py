@@ -5,10 +5,9 @@ from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.model.service_table import TB, Ceilings
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.mount_services import BY_NAME, Claim, Services
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import Reading, SeriesKey, join
+from fss_exporter.nfs.superblocks import BY_NAME, Claim, Reading, SeriesKey, Services, join
 from fss_exporter.nfs.totals import MountTotals
 
 NAS = "0a1b2c-xyz.cn-hangzhou.nas.aliyuncs.com"

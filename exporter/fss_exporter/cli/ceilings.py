@@ -10,7 +10,7 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
 from fss_exporter.model.service_table import OCI_FSS, Ceilings
-from fss_exporter.nfs.mount_services import BY_NAME, Claim, MountKey, Services
+from fss_exporter.nfs.superblocks import BY_NAME, Claim, SeriesKey, Services
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
@@ -69,7 +69,7 @@ class Judge:
         """Return ceilings of the mount target at an address."""
         return self.by_address.get(address, self.limits)
 
-    def of(self, mount: MountKey) -> Limits | Ceilings:
+    def of(self, mount: SeriesKey) -> Limits | Ceilings:
         """Return the ceilings of a mount. Ceilings of a mount target apply to OCI File Storage only."""
         known = self.mounts.services.of(mount, "nfs")
         return self.at(mount.address) if known.service is OCI_FSS else known.ceilings

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.errors import UsageError
-from fss_exporter.nfs.records import decode
+from fss_exporter.nfs.procfs import decode
 from fss_exporter.nfs.saved_readings import SavedInterval, between, read_saved
 
 _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte

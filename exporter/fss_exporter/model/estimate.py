@@ -9,10 +9,16 @@ The rule, the reasons and the measured error: docs/cost-model.md.
 """
 
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from fss_exporter.model.operations import BLOCK_BYTES, WRITE_FACTOR
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE_FACTOR
+
+_SIZE: Final = re.compile(r"[0-9]{1,9}")
+_LARGEST_TRANSFER_BYTES = 1024 * 1024
+# The kernel's own cap of rsize and wsize, NFS_MAX_FILE_IO_SIZE, for a record that states none.
 
 _PAGE_BYTES = 4096
 # Page cache and O_DIRECT traffic comes in multiples of it, but for the tail of a file.
@@ -67,6 +73,35 @@ class Wire:
 
 
 NO_COST = Bounds(0.0, 0.0, 0.0)
+
+
+class TransferChange(NamedTuple):
+    """READs or WRITEs of one superblock between two readings of mountstats."""
+
+    superblock: str  # `major:minor`
+    operation: str  # READ or WRITE
+    operations: int  # completed
+    retransmissions: int  # transmissions beyond the first of each operation
+    payload_bytes: int
+    wire_bytes: int  # of the replies to READs or of the calls of WRITEs, headers included
+    errors: int  # operations with an error status
+    # mount options. rsize and wsize limit a transfer, and sec and proto show whether header sizes are known
+    options: Mapping[str, str]
+
+
+def estimated_cost(change: TransferChange) -> Bounds:
+    """Return the mount-target I/O operations of a change in mountstats."""
+    has_known_headers = change.options.get("sec") == "sys" and not change.options.get("proto", "").startswith("rdma")
+    if change.operation == READ:
+        wire = read_wire(change.wire_bytes, change.errors) if has_known_headers else None
+        return estimate_reads(change.operations, change.payload_bytes, _size_cap(change.options, "rsize"), wire)
+    wire = write_wire(change.wire_bytes, change.errors) if has_known_headers and not change.retransmissions else None
+    return estimate_writes(change.operations, change.payload_bytes, _size_cap(change.options, "wsize"), wire)
+
+
+def _size_cap(options: Mapping[str, str], name: str) -> int:
+    stated = options.get(name, "")
+    return (int(stated) if _SIZE.fullmatch(stated) else 0) or _LARGEST_TRANSFER_BYTES
 
 
 def read_wire(received_bytes: int, errors: int = 0) -> Wire:

@@ -6,17 +6,17 @@ the first reading. A superblock born since the last reading counts from zero.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from fss_exporter.catalogue import Family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.estimated_costs import CostSource, EstimatedCosts, TransferChange
 from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
-from fss_exporter.nfs.totals import MOST_OPERATIONS, AddressTotals, MountTotals, NetworkTotals, Peaks
-from fss_exporter.nfs.unanswered import Unanswered
+from fss_exporter.nfs.totals import MOST_OPERATIONS, AddressTotals, MountTotals, NetworkTotals, Peaks, Unanswered
 
 _REMOTE_LOCKS: Final = frozenset(("none", "flock"))
 _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
@@ -37,12 +37,47 @@ class _Start(NamedTuple):
     """The start of a superblock's next difference."""
 
     record: NfsRecord | None  # the earlier record. None for zero
-    at: float  # time of the earlier reading, seconds of a monotonic clock
+    at: float  # time of the earlier reading
     key: SeriesKey  # labels of the superblock's series
 
 
+class EstimatedCosts:
+    """The source of the cost of READs and WRITEs on mounts with a cost by size, from mountstats alone.
+
+    Exact mode overrides the methods.
+    """
+
+    @property
+    def is_deferred(self) -> bool:
+        """Whether a later reading brings the cost of this one. The accounts then keep records of unmounted superblocks."""
+        return False
+
+    def begin(self, reading: Reading) -> None:
+        """Begin with a reading."""
+
+    def cost(self, change: TransferChange) -> Bounds:
+        """Return the cost of a change in mountstats."""
+        return estimated_cost(change)
+
+    def end(self, mounts: Mapping[str, SeriesKey], seconds: float) -> Iterable[tuple[str, str, Bounds]]:  # noqa: ARG002
+        """Return costs known apart from mountstats: superblock, operation, cost.
+
+        Args:
+            mounts: key by `major:minor` of the superblocks whose cost depends on sizes, just unmounted ones included.
+            seconds: since the last reading.
+        """
+        return ()
+
+    def forget(self, keys: Collection[SeriesKey]) -> None:
+        """Drop the state of mounts whose series are dropped."""
+
+    def families(self) -> Iterable[Family]:
+        """Return the source's own metric families."""
+        return ()
+
+
 class Accounts:
-    """Totals by mount, fed with one reading a tick. The class is not thread-safe and knows no clock but the `at` of each reading.
+    """Totals by mount, fed with one reading a tick. The class is not thread-safe and has no clock but the `at` of a reading.
 
     Args:
         costs: source of the cost of READs and WRITEs. The default is an estimate.
@@ -62,7 +97,7 @@ class Accounts:
 
     def __init__(
         self,
-        costs: CostSource | None = None,
+        costs: EstimatedCosts | None = None,
         retention_s: float = 3600.0,
         most_mounts: int | None = None,
         overrides: CostOverrides = NO_OVERRIDES,
@@ -74,7 +109,7 @@ class Accounts:
         self.addresses: dict[str, AddressTotals] = {}
         self.network = NetworkTotals()
         self.superblocks: tuple[Superblock, ...] = ()
-        self.costs: CostSource = costs or EstimatedCosts()
+        self.costs = costs or EstimatedCosts()
         self.unanswered = Unanswered()
         self.peaks = Peaks()
         self._baselines: dict[str, _Baseline] = {}
@@ -150,23 +185,34 @@ class Accounts:
         record, target = superblock.record, totals.operations[name]
         now = record.operations[name]
         operations = target.add(old, now)
-        if (sent := now.sent_bytes - old.sent_bytes) > 0:
+        sent, received = now.sent_bytes - old.sent_bytes, now.received_bytes - old.received_bytes
+        if sent > 0:
             self.network.sent_bytes += sent
-        if (received := now.received_bytes - old.received_bytes) > 0:
+        if received > 0:
             self.network.received_bytes += received
         if target.weight is not None:
             return operations, operations * target.weight
         if target.estimated is None:
             return operations, 0.0
-        cost = self.costs.cost(TransferChange(superblock.number, name, old, now, payload_bytes, record.options))
-        cost = self._overrides.scaled(name, cost)
+        change = TransferChange(
+            superblock=superblock.number,
+            operation=name,
+            operations=operations,
+            retransmissions=max(0, now.transmissions - old.transmissions - operations),
+            payload_bytes=payload_bytes,
+            wire_bytes=max(0, received if name == READ else sent),
+            errors=max(0, (now.errors or 0) - (old.errors or 0)),
+            options=record.options,
+        )
+        cost = self._scaled(name, self.costs.cost(change))
         target.add_cost(cost)
         return operations, cost.point
 
+    def _scaled(self, operation: str, cost: Bounds) -> Bounds:
+        return self._overrides.scaled(operation, cost) if operation in self._overrides.factors else cost
+
     def _add_costs_apart(self, costs: dict[str, float], at: float) -> None:
-        """Add costs that the cost source learns apart from mountstats, for example of a mount's last operations before
-        the umount.
-        """
+        """Add costs that the cost source learns apart from mountstats, for example of the last operations before an umount."""
         keys = {
             number: known.superblock.key
             for number, known in self._baselines.items()
@@ -174,16 +220,14 @@ class Accounts:
         }
         elapsed = 0.0 if self._last_at is None else at - self._last_at
         for number, operation, cost in self.costs.end(keys, elapsed):
-            cost = self._overrides.scaled(operation, cost)  # noqa: PLW2901
+            cost = self._scaled(operation, cost)  # noqa: PLW2901
             self.mounts[keys[number]].operations[operation].add_cost(cost)
             self.addresses[keys[number].address].add_cost(cost.point)
             if number in costs:
                 costs[number] += cost.point
 
     def _drop_unmounted(self, at: float) -> None:
-        """Drop totals of mounts that are unmounted for longer than the retention, and the oldest totals above the
-        limit.
-        """
+        """Drop totals of mounts that are unmounted for longer than the retention, and the oldest above the limit."""
         for known in self._baselines.values():
             self.mounts[known.superblock.key].last_seen_at = at
         gone = sorted((totals.last_seen_at, key) for key, totals in self.mounts.items() if totals.last_seen_at < at)

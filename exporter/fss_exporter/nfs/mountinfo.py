@@ -9,9 +9,9 @@ from typing import Final
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from fss_exporter.errors import RecordError
-from fss_exporter.nfs.records import Mountinfo, NfsMount, options, unescape
+from fss_exporter.nfs.mountstats import unescape
+from fss_exporter.nfs.records import NFS_TYPES, Mountinfo, NfsMount, options
 
-NFS_TYPES = frozenset(("nfs", "nfs4"))
 _DEVICE_NUMBER = re.compile(r"[0-9]{1,10}:[0-9]{1,10}")
 _LONGEST_LINE = 32_768
 

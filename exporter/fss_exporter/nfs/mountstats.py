@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.mountinfo import NFS_TYPES
-from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, Transport, options, unescape
+from fss_exporter.nfs.records import NFS_TYPES, Mountstats, NfsRecord, OperationCounters, Transport, options
 
 _SENDS_FIELD = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
 # Where `sends` stands among the numbers of an xprt line; `recvs` is next to it, and three before it `connect_count` of
@@ -31,6 +30,7 @@ _LONGEST_NUMBER = 20
 _LONGEST_HEAD = 16_384
 # A device and a mount point, each of at most 4,096 bytes and escaped.
 
+_OCTAL = re.compile(r"\\([0-7]{3})")
 _OPERATION_NAME = re.compile(r"[A-Z0-9_]{1,40}")
 _MOST_OPERATIONS = 256
 
@@ -201,6 +201,11 @@ def _chunks(text: str) -> Iterator[tuple[str, bool]]:
         head, _, _ = part.partition("\n")
         if " with fstype nfs" in head and head.rpartition(" with fstype ")[2].split(" ", 1)[0] in NFS_TYPES:
             yield part, position == len(parts)
+
+
+def unescape(text: str) -> str:
+    r"""Return a device or mount point without the kernel's octal escapes (`\040` is a space)."""
+    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text) if "\\" in text else text
 
 
 def _head(line: str) -> tuple[str, str, str]:

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fss_exporter.errors import SourceError
-from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import MountstatsParser
-from fss_exporter.nfs.records import decode
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, UNMATCHED, MountTable, Reading
+from fss_exporter.nfs.superblocks import BY_NAME, NO_ADDRESSES, UNMATCHED, MountTable, Reading, Services
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +27,11 @@ _PIECE_BYTES = 1 << 18
 _RECORD_BYTES = 9000
 _OTHER_MOUNTS_BYTES = 1 << 22
 # A record of NFSv3 has 3 kB, one of NFSv4 8 kB, and 30,000 mounts of other file systems have a line each.
+
+
+def decode(raw: bytes) -> str:
+    r"""Return the text of a procfs file. Bytes that are not UTF-8 stay visible and distinct as `\xff`."""
+    return raw.decode("utf-8", "backslashreplace")
 
 
 class Procfs:
@@ -96,7 +99,7 @@ class Procfs:
         mounts = mountinfo.read_bytes()
         self._see(mounts)
         text = self._counters(mountstats)
-        counters = self._parser.parse(text, self._table.mountinfo.is_wanted)
+        counters = self._parser.parse(text, self._table.is_wanted)
         reading = self._table.join(counters)
         if UNMATCHED in reading.skipped:
             # A mount came between the two files.

@@ -3,28 +3,14 @@
 Field meanings: Linux `include/linux/nfs_iostat.h`, `include/linux/sunrpc/metrics.h` and `net/sunrpc/stats.c` (6.12).
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+NFS_TYPES = frozenset(("nfs", "nfs4"))
 _LONGEST_OPTION = 512
-
-_OCTAL = re.compile(r"\\([0-7]{3})")
-
-
-def unescape(text: str) -> str:
-    r"""A device or mount point without the kernel's octal escapes (`\040` is a space)."""
-    if "\\" not in text:
-        return text
-    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)
-
-
-def decode(raw: bytes) -> str:
-    r"""The text of a procfs file; bytes that are not UTF-8 stay visible and distinct as `\xff`."""
-    return raw.decode("utf-8", "backslashreplace")
 
 
 @lru_cache(maxsize=256)
@@ -107,8 +93,4 @@ class Mountinfo:
     skipped: tuple[str, ...] = ()  # the reason of each damaged line
     filtered: int = 0  # number of mounts that the operator's filters leave out
     left_out: int = 0  # number of superblocks above the supported number
-    unwanted: frozenset[int] = frozenset()  # hashes of the names of all mounts left out, for `is_wanted`
-
-    def is_wanted(self, mount_point: str, device: str, fstype: str) -> bool:
-        """Whether a record of mountstats belongs to a selected mount."""
-        return not self.unwanted or hash((mount_point, device, fstype)) not in self.unwanted
+    unwanted: frozenset[int] = frozenset()  # hashes of the names of all mounts left out

@@ -14,12 +14,20 @@ from statistics import median_low
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, UNMATCHED, Reading, Superblock, join
+from fss_exporter.nfs.superblocks import (
+    BY_NAME,
+    NO_ADDRESSES,
+    NO_READING,
+    UNMATCHED,
+    Reading,
+    Services,
+    Superblock,
+    join,
+)
 
 _AGE_SLACK_S = 1
 # Ages are whole seconds, each rounded for itself.

@@ -1,7 +1,7 @@
-"""Metrics of an agent read back: counters of each mount, and the traffic between two scrapes."""
+"""Metrics of an agent read back: counters, and durations of requests, and the traffic between two scrapes."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -13,11 +13,51 @@ from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.histograms import CallsByEdge, in_classes
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.scraped_durations import ScrapedDurations
 from fss_exporter.nfs.superblocks import SeriesKey
+
+_COST_SECONDS = "fss_client_cost_seconds_total"
+
+
+_DURATION_BUCKET = "fss_client_request_duration_seconds_bucket"
+
+
+class ScrapedDurations:
+    """Histograms of one scrape, of all classes of operations together.
+
+    Attributes:
+        at_most: requests up to an edge in seconds, by address and edge.
+    """
+
+    def __init__(self) -> None:
+        self.at_most: dict[str, Counter[float]] = defaultdict(Counter)
+
+    def take(self, sample: Sample) -> None:
+        """Take a sample of any metric.
+
+        Raises:
+            KeyError: a bucket lacks a label.
+            ValueError: an edge is not a number.
+        """
+        if sample.name == _DURATION_BUCKET:
+            edges = self.at_most[sample.labels["address"]]
+            edges[float(sample.labels["le"])] += sample.value  # type: ignore[assignment]  # a float counts as well
+
+    def since(self, before: "ScrapedDurations") -> dict[str, CallsByEdge]:
+        """Return the requests since an earlier scrape by address and class; without addresses that one scrape lacks."""
+        return {
+            address: in_classes(_grown(before.at_most[address], edges))
+            for address, edges in self.at_most.items()
+            if address in before.at_most
+        }
+
+
+def _grown(before: Mapping[float, float], after: Mapping[float, float]) -> Mapping[float, float]:
+    return {edge: count - before.get(edge, 0.0) for edge, count in after.items()}
+
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
 
@@ -43,7 +83,6 @@ COUNTERS: Final = frozenset(
 )
 """Every counter of a mount that describes a workload."""
 _INFO: Final = "fss_client_mount_info"
-_SECONDS: Final = "fss_client_cost_seconds_total"
 COST_MODEL: Final = "fss_cost_model_info"
 _NETWORK: Final = "fss_client_network_bytes_per_second_limit"
 
@@ -86,7 +125,7 @@ def read_scrape(source: str, text: str) -> Scraped:
             for sample in family.samples:
                 _take(sample, counters, points)
                 durations.take(sample)
-                if sample.name == _SECONDS and sample.labels["mode"] == "estimated":
+                if sample.name == _COST_SECONDS and sample.labels["mode"] == "estimated":
                     estimated.append(sample.value)
                 if sample.name == COST_MODEL:
                     overrides.append(override_of(sample.labels))

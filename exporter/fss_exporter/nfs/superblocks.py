@@ -3,16 +3,20 @@
 A record does not name a superblock. Mount point, device and file system type name the mount in both files. Mounts stacked
 on one mount point have the same order in both files. Several mounts of one superblock repeat the counters, so a single
 record is enough.
+
+The storage service of a mount comes from the configuration, from the server's name, or by default. The lookup runs when the
+mounts change, never in a tick. By default an NFSv3 mount belongs to OCI File Storage, because the service offers no other
+version. An NFSv4 mount belongs to an unknown service. Such a mount has raw counters and no estimate.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from ipaddress import ip_address, ip_network
 from typing import Final, NamedTuple
 
-from fss_exporter.model.service_table import OCI_FSS
-from fss_exporter.nfs.mount_services import BY_NAME, Known, Services
+from fss_exporter.model.service_table import NONE, OCI_FSS, SERVICES, Ceilings, CostRule, OneClient, Service, recognised
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 
@@ -23,6 +27,7 @@ UNMATCHED = "not_in_mountinfo"
 """Reason of a record whose mount is not in mountinfo."""
 
 NO_ADDRESSES: Mapping[str, str] = {}
+_NFS3: Final = "nfs"
 
 
 class SeriesKey(NamedTuple):
@@ -32,6 +37,85 @@ class SeriesKey(NamedTuple):
     server: str  # the server's name as mounted
     export: str  # path of the export
     service: str = OCI_FSS.name  # name of the storage service, from the table of services
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The operator's statement about some mounts. `*` in a pattern matches any text, and an empty pattern matches everything."""
+
+    service: str  # name of a row of the table of services
+    kind: str = ""  # type of the service. Empty if the operator names none
+    capacity_bytes: float | None = None  # capacity of the file system or volume. None if the operator names none
+    # address, server, export: patterns
+    address: str = ""
+    server: str = ""
+    export: str = ""
+
+    def fits(self, key: SeriesKey) -> bool:
+        """Whether the claim matches a mount."""
+        return (
+            fnmatchcase(key.address, self.address or "*")
+            and fnmatchcase(key.server.lower(), self.server.lower() or "*")
+            and fnmatchcase(key.export, self.export or "*")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The known facts about the service behind a mount."""
+
+    service: Service  # row of the table
+    cost: CostRule  # way of counting operations
+    stated: bool = False  # True if the configuration or the server's name decides. False for the default
+    kind: str = ""  # type of the service. Empty if unknown
+    ceilings: Ceilings = field(default_factory=Ceilings)  # the known ceilings
+
+    @property
+    def one_client(self) -> OneClient | None:
+        """Documented throughput of a single client. None if the type is unknown."""
+        kind = self.service.kinds.get(self.kind)
+        return None if kind is None else kind.one_client
+
+
+ASSUMED_NFS3: Final = Known(OCI_FSS, OCI_FSS.cost)
+ASSUMED_OTHER: Final = Known(NONE, NONE.cost)
+
+
+class Services:
+    """Look up the services of mounts.
+
+    Args:
+        claims: statements of the operator. The first match wins, and a claim wins over a server name.
+    """
+
+    def __init__(self, claims: Sequence[Claim] = ()) -> None:
+        self._claims = tuple(claims)
+
+    def of(self, key: SeriesKey, fstype: str) -> Known:
+        """Return the service of a mount.
+
+        Args:
+            key: address, server and export.
+            fstype: `nfs` or `nfs4`.
+        """
+        claim = next((one for one in self._claims if one.fits(key)), None)
+        service = recognised(key.server) if claim is None else SERVICES[claim.service]
+        if service is None:
+            return ASSUMED_NFS3 if fstype == _NFS3 else ASSUMED_OTHER
+        # The weights of OCI File Storage are those of NFSv3 procedures.
+        cost = NONE.cost if service.cost == OCI_FSS.cost and fstype != _NFS3 else service.cost
+        if claim is None:
+            return Known(service, cost, stated=True)
+        return Known(
+            service,
+            cost,
+            stated=True,
+            kind=claim.kind,
+            ceilings=service.ceilings(claim.kind, claim.capacity_bytes),
+        )
+
+
+BY_NAME: Final = Services()  # Without a statement of the operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +152,7 @@ def join(
     address_map: Mapping[str, str] = NO_ADDRESSES,
     services: Services = BY_NAME,
 ) -> Reading:
-    """Return the counters by superblock.
-
-    Args:
-        mountstats: the counters.
-        mountinfo: the mounts, read at nearly the same time.
-        address_map: mount-target address by forwarder address.
-        services: lookup of the service of a mount.
-    """
+    """Return the counters by superblock, of two texts read at nearly the same time. Arguments as of `MountTable`."""
     return MountTable(mountinfo, address_map, services).join(mountstats)
 
 
@@ -104,14 +181,19 @@ class MountTable:
             if is_forwarder(mount.address) and mount.address not in address_map
         )
 
+    def is_wanted(self, mount_point: str, device: str, fstype: str) -> bool:
+        """Whether a record of mountstats belongs to a selected mount."""
+        unwanted = self.mountinfo.unwanted
+        return not unwanted or hash((mount_point, device, fstype)) not in unwanted
+
     def join(self, mountstats: Mountstats) -> Reading:
-        """Counters by superblock."""
+        """Return the counters by superblock."""
         superblocks: dict[str, Superblock] = {}
         unmatched: list[str] = []
         names = _ordinals((record.mount_point, record.device, record.fstype) for record in mountstats.records)
         for name, record in zip(names, mountstats.records, strict=True):
             number = self._numbers.get(name)
-            if number is None and self.mountinfo.is_wanted(*name[0]):
+            if number is None and self.is_wanted(*name[0]):
                 unmatched.append(UNMATCHED)
             elif number is None:
                 continue

@@ -108,6 +108,8 @@ class Ticker:
             raise
         ended = self._clock()
         with self.lock:
+            if self.reading is None:
+                self._log_once.works("source", "NFS counters can be read again")
             self.accounts.apply(reading, began, until=ended)
             self.reading = reading
             self.skipped.update(reading.skipped)
@@ -116,7 +118,6 @@ class Ticker:
             self._last_at = began
             self.duration_s = self._clock() - began
         self._cpu_s = (*self._cpu_s[-2:], self._cpu_clock() - cpu_began)
-        self._log_once.works("source", "NFS counters can be read again")
 
     @property
     def wanted_interval_s(self) -> float:

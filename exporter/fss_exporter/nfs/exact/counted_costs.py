@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.estimate import NO_COST, Bounds
+from fss_exporter.model.estimate import NO_COST, Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
-from fss_exporter.nfs.estimated_costs import TransferChange, estimated_cost
+from fss_exporter.nfs.accounts import EstimatedCosts
 from fss_exporter.nfs.exact.size_counts import NO_TRANSFERS, ByAddressAndProcedure, CountedTransfers, Counts, exact_cost
 from fss_exporter.nfs.superblocks import Reading, SeriesKey
 
@@ -160,7 +160,7 @@ class _Advance(NamedTuple):
 _NO_ADVANCE = _Advance()
 
 
-class CountedCosts:
+class CountedCosts(EstimatedCosts):
     """Costs from the counts of the last reading, or estimates for a superblock without counts.
 
     Args:

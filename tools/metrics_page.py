@@ -20,7 +20,7 @@ ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
         PROCESSES,
     ),
     ("Cloud", "From OCI's inventory and Monitoring, by the poller.", CLOUD),
-    ("The exporter about itself", "Beside these there are the usual `process_` metrics.", EXPORTER),
+    ("The exporter about itself", "The exporter also serves the usual `process_` metrics.", EXPORTER),
 )
 
 

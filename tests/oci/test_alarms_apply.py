@@ -216,7 +216,7 @@ def test_a_quota_met_in_the_middle_says_what_was_done_and_what_was_not() -> None
             ["!", FEW[2].name],
             [".", FEW[3].name],
         ]
-        assert "run apply again when the cause is gone" in show.summary(outcomes)
+        assert "Run apply again when the cause is gone" in show.summary(outcomes)
 
 
 @pytest.mark.parametrize(

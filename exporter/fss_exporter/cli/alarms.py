@@ -206,7 +206,7 @@ def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) ->
         blind = [alarm.name for alarm in wanted if "MountTargetIOPS[" in alarm.body["query"]]
         if blind:
             tables.note(
-                f"{', '.join(blind)}: this compartment has no metric MountTargetIOPS, so it never fires; "
+                f"{', '.join(blind)}: this compartment has no metric MountTargetIOPS, so the alarm never fires. "
                 "serve --oci.publish and --published watch an estimate"
             )
 

@@ -40,8 +40,8 @@ _TICK_S = 1.0
 _SCRAPE_INTERVAL_S = 5.0
 _FAR_APART = 1.1
 _COUNT_THEM = (
-    "the bounds are far apart: --nfs.exact=auto has the kernel count READ and WRITE by size; "
-    "`fss-exporter doctor` says what that takes on this host"
+    "the bounds are far apart: --nfs.exact=auto has the kernel count READ and WRITE by size. "
+    "`fss-exporter doctor` names the conditions on this host"
 )
 
 

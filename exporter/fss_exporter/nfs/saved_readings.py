@@ -186,8 +186,8 @@ def _check_forward(source: str, then: Superblock, now: Superblock) -> None:
 
 def _went_back(what: str, earlier: int, later: int, source: str) -> str:
     return (
-        f"{what} went back from {earlier} to {later} in {source}; "
-        "are the files swapped, of two hosts, or was the host restarted between them?"
+        f"{what} went back from {earlier} to {later} in {source}. "
+        "Are the files swapped or of two hosts, or did the host restart between them?"
     )
 
 

@@ -49,8 +49,8 @@ class InventoryLoop:
         targets = [target for one in inventories for target in one.mount_targets.values()]
         for name in sorted(unseen.difference(*((target.id, target.name) for target in targets))):
             log.warning(
-                "the configuration gives limits or objectives to mount target %s, which is not listed;"
-                " correct the name, or see fss-exporter discover",
+                "the configuration gives limits or objectives to mount target %s, which is not listed."
+                " Correct the name, or see fss-exporter discover",
                 name,
             )
 

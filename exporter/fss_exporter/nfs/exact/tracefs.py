@@ -178,8 +178,8 @@ def check_hist(root: Path, files: Files = FILES) -> None:
         raise advice(error, root) from error
     if not counts:
         raise Unavailable(
-            f"{root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is); "
-            "use a kernel that can, or leave exact mode off"
+            f"{root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is). "
+            "Use a kernel with hist triggers, or leave exact mode off"
         )
 
 

@@ -55,8 +55,8 @@ def summary(outcomes: Sequence[StepOutcome]) -> str:
     if not failed:
         return f"Done: {len(done)} of {len(outcomes)}."
     return (
-        f"Stopped: {len(done)} done, {len(failed)} failed, {untried} not tried. What is done stays; "
-        "run apply again when the cause is gone: it takes up where this stopped."
+        f"Stopped: {len(done)} done, {len(failed)} failed, {untried} not tried. The done steps stay. "
+        "Run apply again when the cause is gone, to do the rest."
     )
 
 

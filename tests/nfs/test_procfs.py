@@ -55,6 +55,13 @@ def test_a_file_that_may_not_be_read_is_named_with_the_remedy(tmp_path: Path, mo
         Procfs(tree(tmp_path, "1")).read()
 
 
+@pytest.mark.parametrize("text", ["\0" * 100, "READ: 1 2 3\n", "<html>", "x" * 1_000_000])
+def test_a_mountstats_without_a_record_is_an_error_and_not_an_idle_host(tmp_path: Path, text: str) -> None:
+    (tree(tmp_path, "1") / "1" / "mountstats").write_text(text)
+    with pytest.raises(SourceError, match="1/mountstats begins with no record of a mount"):
+        Procfs(tmp_path).read()
+
+
 def test_a_directory_in_place_of_a_file_is_an_error_and_not_an_empty_host(tmp_path: Path) -> None:
     (tree(tmp_path, "1") / "1" / "mountstats").unlink()
     (tmp_path / "1" / "mountstats").mkdir()

@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.oci.hostile_server import Respond, cut_gzip, drip_body, drip_headers, gzip_bomb, hostile_server, same_page
-from tests.oci.world import World, reach
+from tests.oci.world import MOUNT_TARGETS, World, reach
 from tests.processes import PROMPT_S
 from tests.region import Account
 
@@ -49,6 +50,22 @@ def test_an_answer_that_unpacks_without_measure_or_end_is_a_broken_answer(
         client(url, account, tmp_path).summarize(REQUEST)
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("location", ["", "http://[::1", "file:///etc/passwd"])
+def test_a_redirect_to_another_host_is_a_broken_answer(
+    status: int, location: str, account: Account, tmp_path: Path
+) -> None:
+    asked: list[object] = []
+    with hostile_server(asked.append) as other:
+        head = f"HTTP/1.1 {status} Elsewhere\r\nLocation: {location or other}\r\nContent-Length: 0\r\n\r\n"
+        with (
+            hostile_server(lambda connection: connection.sendall(head.encode())) as url,
+            pytest.raises(BrokenAnswer, match="TooManyRedirects"),
+        ):
+            client(url, account, tmp_path).summarize(REQUEST)
+    assert not asked
+
+
 def test_a_page_token_that_repeats_ends_the_listing(account: Account, tmp_path: Path) -> None:
     with hostile_server(same_page) as url, pytest.raises(BrokenAnswer, match="does not end"):
         client(url, account, tmp_path).resources(MountTarget, TENANCY, "AD-1")
@@ -66,6 +83,69 @@ def test_a_poll_of_dripping_answers_fails_and_is_not_a_success(worlds: Callable[
         world.poll()
     assert not world.poller.success
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
+
+
+def spoil(world: World, operation: str, change: Callable[[bytes], bytes]) -> None:
+    """Let the region change the body of each answer of one operation."""
+
+    def spoilt(called: Any, _request: object, headers: dict[str, str], content: bytes) -> bytes:
+        if called is None or called.name != operation:
+            return content
+        headers["content-length"] = str(len(changed := change(content)))
+        return changed
+
+    vars(world.region)["spoil"] = spoilt
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda body: body.replace(b'"value":', b'"value":NaN,"was":'), id="values that are no numbers"),
+        pytest.param(lambda body: body.replace(b'"timestamp":', b'"was":'), id="points without a time"),
+        pytest.param(lambda body: body.replace(b'"dimensions":', b'"was":'), id="streams without dimensions"),
+        pytest.param(lambda _: b"[null, 1, {}]", id="no streams"),
+        pytest.param(lambda _: b"[" * 1_000_000, id="a million brackets"),
+        pytest.param(lambda _: b'{"a":' * 100_000 + b"1" + b"}" * 100_000, id="objects in objects"),
+    ],
+)
+def test_a_poll_of_answers_without_a_readable_stream_fails(
+    worlds: Callable[..., World], caplog: pytest.LogCaptureFixture, change: Callable[[bytes], bytes]
+) -> None:
+    world = worlds()
+    world.poll()
+    spoil(world, "SummarizeMetricsData", change)
+    world.pass_minutes()
+    world.poll()
+    assert not world.poller.success
+    assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
+    assert "as documented" in caplog.text or "nested too deep" in caplog.text
+
+
+def test_a_number_that_no_float_holds_costs_one_resource(worlds: Callable[..., World]) -> None:
+    world = worlds()
+    huge = b"9" * 400
+    spoil(
+        world,
+        "ListMountTargets",
+        lambda body: body.replace(b'"observedThroughput":20', b'"observedThroughput":' + huge),
+    )
+    world.poll()
+    assert len(world.values("fss_mount_target_info", "mount_target")) == len(MOUNT_TARGETS) - 1
+
+
+def test_a_page_token_of_a_listing_without_pages_is_ignored(worlds: Callable[..., World]) -> None:
+    world = worlds()
+    respond = world.region.respond
+
+    def with_token(request: Any) -> Any:
+        status, headers, body = respond(request)
+        more = {"opc-next-page": "more"} if "availabilityDomains" in request.target else {}
+        return status, {**headers, **more}, body
+
+    world.region._listener._respond = with_token
+    world.region._listener._server.respond = with_token
+    world.poll()
+    assert len(world.values("fss_mount_target_info", "mount_target")) == len(MOUNT_TARGETS)
 
 
 class TestRotatedKey:

@@ -63,7 +63,11 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["{}", "tls_server_config:\nbasic_auth_users:\nhttp_server_config:\nrate_limit:\n", "tls_server_config: {}"],
+    [
+        "{}",
+        "tls_server_config: {}\nbasic_auth_users: {}\nhttp_server_config:\nrate_limit: {}\n",
+        "tls_server_config: {}",
+    ],
 )
 def test_empty_sections_protect_nothing(tmp_path: Path, content: str) -> None:
     read = load(written(tmp_path, content))
@@ -111,6 +115,9 @@ def test_a_blank_header_is_not_sent(tmp_path: Path) -> None:
         ("tls_server_config: {min_version: TLS10}", "min_version", "Use TLS12"),
         ("tls_server_config: {max_version: TLS11}", "max_version", "Use TLS12"),
         ("", "", "the file is empty"),
+        ("tls_server_config:\n", "line 1: tls_server_config", "half written. Write {} for none"),
+        ("basic_auth_users:\n", "line 1: basic_auth_users", "half written. Write {} for none"),
+        ("rate_limit: ~\n", "line 1: rate_limit", "half written. Write {} for none"),
         ("# only a comment\n", "", "the file is empty"),
         (
             "tls_server_config: {min_version: TLS13, max_version: TLS12}",

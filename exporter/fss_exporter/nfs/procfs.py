@@ -26,6 +26,7 @@ OWN_PID = "self"
 _PIECE_BYTES = 1 << 18
 _RECORD_BYTES = 9000
 _OTHER_MOUNTS_BYTES = 1 << 22
+_FIRST_WORDS = ("device ", "no device ")  # show_vfsstat in fs/proc_namespace.c of Linux
 # A record of NFSv3 has 3 kB, one of NFSv4 8 kB, and 30,000 mounts of other file systems have a line each.
 
 
@@ -99,6 +100,8 @@ class Procfs:
         mounts = mountinfo.read_bytes()
         self._see(mounts)
         text = self._counters(mountstats)
+        if text and not text.startswith(_FIRST_WORDS):  # even without NFS there is a record of the root file system
+            raise SourceError(f"{mountstats} begins with no record of a mount. Check --path.procfs")
         counters = self._parser.parse(text, self._table.is_wanted)
         reading = self._table.join(counters)
         if UNMATCHED in reading.skipped:

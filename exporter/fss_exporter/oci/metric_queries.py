@@ -7,11 +7,11 @@ that a counter loses no minute. A silent region is skipped until the next poll.
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from itertools import count
 from typing import Final
 
-from fss_exporter.errors import CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
+from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest
 from fss_exporter.oci.failure_log import FailureLog
@@ -187,6 +187,10 @@ class MetricQueries:
                 shards.length_was_not_the_reason()
                 self.failures.failed(metric.name, error)
                 return _ScopeAnswer(query_bytes=max(len(one.query) for one in requests))
+            if answer.success and answer.summary.is_unreadable:
+                message = f"none of {answer.summary.streams} streams of {metric.name} in {self.client.region} is as documented"
+                self.failures.failed(metric.name, BrokenAnswer(message, operation="SummarizeMetricsData"))
+                return replace(answer, success=False)
             if answer.success:
                 shards.answered(answer.summary.streams)
             if len(parts) > 1:

@@ -45,6 +45,12 @@ class AnswerSummary:
     # points of every stream that was taken; empty dicts where the caller does not need them
     points: Mapping[Key, Points] = field(default_factory=dict)
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether the answer has streams, and no stream or point of them is as documented."""
+        broken = self.skipped.get("broken", 0) + self.skipped.get("broken_point", 0)
+        return self.newest is None and 0 < self.streams <= broken
+
     def plus(self, other: "AnswerSummary") -> "AnswerSummary":
         """Return the sum of two summaries."""
         newest = max((one for one in (self.newest, other.newest) if one is not None), default=None)

@@ -87,6 +87,12 @@ def _empty_if_null(value: object) -> object:
     return {} if value is None else value
 
 
+def _whole(value: object) -> object:
+    if value is None:
+        raise ValueError("no value, so the file may be half written. Write {} for none")
+    return value
+
+
 class _WebConfigSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
@@ -171,12 +177,12 @@ class RateLimit(_WebConfigSection):
 class WebConfiguration(_WebConfigSection):
     """The whole file."""
 
-    tls_server_config: Annotated[TlsServer, BeforeValidator(_empty_if_null)] = TlsServer()
+    tls_server_config: Annotated[TlsServer, BeforeValidator(_whole)] = TlsServer()
     http_server_config: Annotated[HttpServerConfig, BeforeValidator(_empty_if_null)] = HttpServerConfig()
-    basic_auth_users: Annotated[
-        dict[str, Annotated[str, AfterValidator(_bcrypt_hash)]], BeforeValidator(_empty_if_null)
-    ] = Field(default_factory=dict, repr=False)
-    rate_limit: Annotated[RateLimit, BeforeValidator(_empty_if_null)] = RateLimit()
+    basic_auth_users: Annotated[dict[str, Annotated[str, AfterValidator(_bcrypt_hash)]], BeforeValidator(_whole)] = (
+        Field(default_factory=dict, repr=False)
+    )
+    rate_limit: Annotated[RateLimit, BeforeValidator(_whole)] = RateLimit()
 
 
 def _protection_gone(content: Mapping[str, object], before: WebConfiguration, after: WebConfiguration) -> list[str]:
@@ -184,10 +190,9 @@ def _protection_gone(content: Mapping[str, object], before: WebConfiguration, af
     alike.
     """
     given = after.tls_server_config.model_fields_set
-    # A key without a value may be the end of a half-written file.
     gone = {
-        "basic_auth_users": (bool(before.basic_auth_users), content.get("basic_auth_users") is None, "{}"),
-        "rate_limit": (bool(before.rate_limit.interval), content.get("rate_limit") is None, "{}"),
+        "basic_auth_users": (bool(before.basic_auth_users), "basic_auth_users" not in content, "{}"),
+        "rate_limit": (bool(before.rate_limit.interval), "rate_limit" not in content, "{}"),
         "tls_server_config.client_auth_type": (
             before.tls_server_config.client_auth_type != "NoClientCert",
             "client_auth_type" not in given,

@@ -117,7 +117,11 @@ class _HttpsAdapter(_Bounded, OCIHTTPAdapter):  # type: ignore[misc]
 
 
 def limit_answers(client: Any, answer_seconds: float) -> None:
-    """Give the SDK's base client a transport with both limits. `answer_seconds` is the time for a whole answer."""
+    """Give the SDK's base client a transport with both limits. `answer_seconds` is the time for a whole answer.
+
+    The client follows no redirect. OCI sends none, and the answer of another host would count as OCI's.
+    """
+    client.session.max_redirects = 0
     for scheme, adapter in (("http://", _HttpAdapter()), ("https://", _HttpsAdapter())):
         adapter.answer_seconds = answer_seconds
         client.session.mount(scheme, adapter)

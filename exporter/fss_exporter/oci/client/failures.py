@@ -14,7 +14,7 @@ from fss_exporter.errors import BrokenAnswer, CloudError, LateAnswer, NotAuthori
 
 _CLOCK_SKEW_SECONDS = 300  # OCI refuses signatures that are five minutes off
 _TOO_MUCH = re.compile(r"stream|data ?points|too many|too large|too long|length", re.IGNORECASE)
-_CUT_OFF = {"ChunkedEncodingError", "ContentDecodingError", "AnswerTooLarge"}
+_CUT_OFF = {"ChunkedEncodingError", "ContentDecodingError", "AnswerTooLarge", "TooManyRedirects"}
 _LATE = {"ReadTimeout", "ReadTimeoutError"}
 _LONGEST_DETAIL = 300  # characters
 
@@ -39,8 +39,9 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
         case OSError():  # the SDK's own request errors are such, too
             kind = LateAnswer if _is_late(error) else Unreachable
             return kind(f"{where}: no answer{_from_host(error)}: {_detail(error)}", operation=operation)
-        case UnicodeDecodeError():
-            return BrokenAnswer(f"{where}: the answer is not text", operation=operation)
+        case UnicodeDecodeError() | RecursionError():
+            reason = "not text" if isinstance(error, UnicodeDecodeError) else "nested too deep"
+            return BrokenAnswer(f"{where}: the answer is {reason}", operation=operation)
         case _:
             return None
 

@@ -23,6 +23,8 @@ Row = Mapping[str, Any]
 HYDRATING: Final = "HYDRATING"
 """State of a clone that still copies the data of the parent. OCI shows the state in a separate field."""
 
+_TOO_LARGE: Final = 1 << 63  # numbers of the API are signed, with 64 bits
+
 _NO_TAGS: Final[Mapping[str, str]] = {}
 
 
@@ -145,4 +147,6 @@ def _whole(value: object) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"not a number: {value!r}")
+    if not 0 <= value < _TOO_LARGE:
+        raise ValueError("not a number that the API has")
     return int(value)

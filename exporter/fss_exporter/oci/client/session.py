@@ -57,6 +57,9 @@ class Reach:
     answer_timeout_seconds: float  # until the last byte of an answer
 
 
+_WITHOUT_PAGES: Final = {"list_availability_domains"}  # the SDK's method takes no page token
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Parsed JSON of an answer, and the headers."""
@@ -127,7 +130,7 @@ class Session:
                 raise broken("the answer is not a list", api_name(operation), self.region)
             yield rows
             token = answer.headers.get("opc-next-page")
-            if not token:
+            if not token or operation in _WITHOUT_PAGES:
                 return
             if token in tokens or len(tokens) >= _MOST_PAGES:
                 raise broken(f"the listing does not end after {len(tokens)} pages", api_name(operation), self.region)

@@ -1,7 +1,7 @@
 """Answers that are slow without end, large without measure, or repeat themselves: each ends with an error, in time and in little memory."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from fss_exporter.oci.cloud_client import MetricRequest
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.selection import Scope
 
+NO_HEADERS: Mapping[str, str] = {}
 TENANCY = "ocid1.tenancy.oc1..t"
 REQUEST = MetricRequest(Scope(TENANCY), "oci_filestorage", "MountTargetConnections[1m].sum()", 0, 60)
 
@@ -85,13 +86,15 @@ def test_a_poll_of_dripping_answers_fails_and_is_not_a_success(worlds: Callable[
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
 
 
-def spoil(world: World, operation: str, change: Callable[[bytes], bytes]) -> None:
-    """Let the region change the body of each answer of one operation."""
+def spoil(
+    world: World, operation: str, change: Callable[[bytes], bytes], more_headers: Mapping[str, str] = NO_HEADERS
+) -> None:
+    """Let the region change each answer of one operation."""
 
     def spoilt(called: Any, _request: object, headers: dict[str, str], content: bytes) -> bytes:
         if called is None or called.name != operation:
             return content
-        headers["content-length"] = str(len(changed := change(content)))
+        headers |= {**more_headers, "content-length": str(len(changed := change(content)))}
         return changed
 
     vars(world.region)["spoil"] = spoilt
@@ -135,15 +138,7 @@ def test_a_number_that_no_float_holds_costs_one_resource(worlds: Callable[..., W
 
 def test_a_page_token_of_a_listing_without_pages_is_ignored(worlds: Callable[..., World]) -> None:
     world = worlds()
-    respond = world.region.respond
-
-    def with_token(request: Any) -> Any:
-        status, headers, body = respond(request)
-        more = {"opc-next-page": "more"} if "availabilityDomains" in request.target else {}
-        return status, {**headers, **more}, body
-
-    world.region._listener._respond = with_token
-    world.region._listener._server.respond = with_token
+    spoil(world, "ListAvailabilityDomains", lambda body: body, {"opc-next-page": "more"})
     world.poll()
     assert len(world.values("fss_mount_target_info", "mount_target")) == len(MOUNT_TARGETS)
 
@@ -178,7 +173,7 @@ class TestRotatedKey:
             world.pass_minutes()
             world.poll()
             assert world.poller.success
-        assert caplog.text.count("the credentials read before stay in use") == 1
+        assert caplog.text.count("The credentials read before stay in use") == 1
         config.write_text(text)
         world.pass_minutes()
         world.poll()

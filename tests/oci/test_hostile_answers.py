@@ -63,7 +63,7 @@ def test_a_redirect_to_another_host_is_a_broken_answer(
             hostile_server(lambda connection: connection.sendall(head.encode())) as url,
             pytest.raises(BrokenAnswer, match="TooManyRedirects"),
         ):
-            client(url, account, tmp_path).summarize(REQUEST)
+            client(url, account, tmp_path).resources(MountTarget, TENANCY, "AD-1")
     assert not asked
 
 

@@ -107,13 +107,27 @@ def draw_all() -> None:
     every = Drawing(widths=(1600, 1280), themes=("dark", "light"), open=(False, True), pictures=True)
     for name in (*SCRAPES, EXACT_MODE):
         draw(recorded(name), BUILT / name, every, timeout_s=1800)
+    _draw_for_pages(recorded("scraped-15s"))
+    _draw_for_pages([_row_of_exact_mode(one) for one in recorded(EXACT_MODE)])
+    print(BUILT, PICTURES, sep="\n")
+
+
+def _draw_for_pages(asked: list[Json]) -> None:
     shown = Drawing(widths=(1280,), themes=("dark", "light"), open=(False,), pictures=True, kind="webp", scale=0.75)
     with tempfile.TemporaryDirectory() as folder:
-        draw(recorded("scraped-15s"), Path(folder), shown)
+        draw(asked, Path(folder), shown)
         PICTURES.mkdir(parents=True, exist_ok=True)
         for picture in Path(folder).glob("*.webp"):
             shutil.copy(picture, PICTURES / picture.name.replace("-1280", ""))
-    print(BUILT, PICTURES, sep="\n")
+
+
+def _row_of_exact_mode(scene: Json) -> Json:
+    """The client dashboard with the panels of exact mode alone."""
+    dashboard = scene["dashboard"]
+    (row,) = (panel for panel in dashboard["panels"] if panel["title"].startswith("Exact mode"))
+    below = row["gridPos"]["y"] + 1
+    panels = [one | {"gridPos": one["gridPos"] | {"y": one["gridPos"]["y"] - below}} for one in row["panels"]]
+    return scene | {"dashboard": dashboard | {"uid": "fss-clients-exact-mode", "panels": panels}}
 
 
 def main() -> None:

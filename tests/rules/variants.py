@@ -341,7 +341,7 @@ def _() -> World:
 
 
 @incident(
-    "noise", "20 mount targets of a region are down for 20 minutes: one page, nothing after", page_by=6, lasting=20
+    "noise", "20 mount targets of a region are down for 20 minutes: one page, nothing after", page_by=6, lasting=21
 )
 def _() -> World:
     down = after(0.0, 1.0, minutes=20)

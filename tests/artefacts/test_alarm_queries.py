@@ -28,8 +28,8 @@ from fss_exporter.oci.alarms.figures import (
     ServiceCeilingAlarm,
     spell,
 )
+from fss_exporter.oci.metric_table import SERVICE_METRICS
 from fss_exporter.oci.mql import Comparison, Query
-from fss_exporter.oci.service_metrics import SERVICE_METRICS
 
 BY_KEY = {alarm.key: alarm for alarm in PACK}
 
@@ -221,7 +221,7 @@ class TestAbsence:
         (stage,) = expression.stages
         assert str(stage.statistic) == "absent(3d)"
         # Without groupBy a dimension Oracle adds would look like one stream gone and another come.
-        assert stage.grouping is not None
+        assert stage.group_by is not None
 
 
 class TestEvaluation:

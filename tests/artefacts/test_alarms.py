@@ -77,7 +77,7 @@ class TestEveryFile:
     def test_groups_by_a_stable_dimension(self, alarm: pack.Alarm) -> None:
         for text in all_queries(alarm):
             for query in mql.queries(mql.parse(text)):
-                assert query.stages[0].grouping is not None, text
+                assert query.stages[0].group_by is not None, text
 
     @each_alarm
     def test_prints_its_queries_as_the_builder_does(self, alarm: pack.Alarm) -> None:
@@ -97,8 +97,8 @@ class TestTexts:
             dimension
             for query in mql.queries(mql.parse(alarm.body["query"]))
             for stage in query.stages
-            if stage.grouping
-            for dimension in stage.grouping.dimensions
+            if stage.group_by
+            for dimension in stage.group_by
         }
         texts = [rule["body"] for _, rule in alarm.rules()]
         texts += [alarm.body["notificationTitle"], alarm.body["alarmSummary"]]

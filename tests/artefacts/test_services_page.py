@@ -10,7 +10,7 @@ from tests.rules.pack import promtool
 
 from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling
 from fss_exporter.oci.iam import NEEDS
-from fss_exporter.oci.service_metrics import BLOCK, LUSTRE, metrics_of
+from fss_exporter.oci.metric_table import BLOCK, LUSTRE, metrics_of
 from fss_exporter.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs/services.md"

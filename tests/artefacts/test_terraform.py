@@ -6,7 +6,7 @@ from pathlib import Path
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 
 from fss_exporter.oci.iam import NEEDS, statement
-from fss_exporter.oci.service_metrics import BLOCK, LUSTRE
+from fss_exporter.oci.metric_table import BLOCK, LUSTRE
 
 MODULE = Path(__file__).parents[2] / "deploy" / "terraform"
 DOCTOR = {"ListRegionSubscriptions"}  # docs/commands/doctor.md

@@ -15,8 +15,7 @@ from tests.processes import wait_for
 
 from fss_exporter.background import Worker, stalled_loops
 from fss_exporter.cli.oci_polling import Cloud
-from fss_exporter.oci.inventory_loop import InventoryLoop
-from fss_exporter.oci.metric_poller import MetricPoller
+from fss_exporter.oci.region_loops import InventoryLoop, MetricPoller
 from fss_exporter.oci.snapshot import PollState
 from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.settings import load

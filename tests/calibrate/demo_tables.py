@@ -23,7 +23,7 @@ from fss_exporter.calibrate.calibration_run import CalibrationRow, CountedMinute
 from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, costs_by_kind
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.cli.calibrate import show_rows
-from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, Session
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.settings import Endpoints

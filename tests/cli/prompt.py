@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from fss_exporter.cli.main import run
-from fss_exporter.oci import call_budget
-from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci import calls
+from fss_exporter.oci.calls import CallBudget
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "tests/fixtures/recordings/kernel-6.1"
@@ -35,9 +35,7 @@ class Answer:
 
 def call_without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands in this process call OCI without a pause, because other tests specify the budget of calls."""
-    monkeypatch.setattr(
-        call_budget, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False)
-    )
+    monkeypatch.setattr(calls, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False))
 
 
 def ask(*arguments: object) -> Answer:

@@ -67,11 +67,6 @@ def test_a_query_is_refused_with(what: str, region: Region) -> None:
     assert next(iter(WRONG_PARAMETERS[what])) in message
 
 
-def test_a_parameter_given_twice_is_refused(region: Region) -> None:
-    target = f"/20160918/availabilityDomains?compartmentId={region.tenancy.id}&compartmentId=x"
-    assert refusal(region, "GET", target)[:2] == (400, "InvalidParameter")
-
-
 @pytest.mark.parametrize(
     "path",
     [

@@ -15,7 +15,7 @@ from tests.region import Region, small
 from fss_exporter.cli.oci_polling import Polling, export_settings
 from fss_exporter.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.errors import FssError
-from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.calls import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 

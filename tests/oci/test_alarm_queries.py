@@ -12,7 +12,7 @@ from tests.region import Region, shared_account, small
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE
-from fss_exporter.oci.service_metrics import SERVICE_METRICS
+from fss_exporter.oci.metric_table import SERVICE_METRICS
 
 MQL = Path(__file__).parents[2] / "mql"
 MEDIA = next(target.id for target in small().mount_targets if target.name == "mt-media")
@@ -51,4 +51,4 @@ def test_a_shipped_query_draws_streams_with_every_dimension_it_groups_by(sdk: Cl
     query = next(mql.queries(mql.parse(text)))
     for stream in streams:
         for stage in query.stages[-1:]:
-            assert stage.grouping is None or set(stage.grouping.dimensions) <= set(stream["dimensions"])
+            assert stage.group_by is None or set(stage.group_by) <= set(stream["dimensions"])

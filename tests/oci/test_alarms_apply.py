@@ -15,11 +15,10 @@ from tests.region import Region, RegionLimits, shared_account, small
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
 from fss_exporter.oci.alarms.alarm_plan import Plan, plan, removal
-from fss_exporter.oci.alarms.apply import StepOutcome, apply, doubles, survey
+from fss_exporter.oci.alarms.apply import Alarms, StepOutcome, apply, doubles, survey
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
-from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
-from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, Session
 from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Endpoints

@@ -15,10 +15,9 @@ from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack, render
 from fss_exporter.oci.alarms.alarm_plan import plan
-from fss_exporter.oci.alarms.apply import apply, survey
+from fss_exporter.oci.alarms.apply import Alarms, apply, survey
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
 from fss_exporter.oci.alarms.figures import SERVICE_CEILING_ALARMS, spell
-from fss_exporter.oci.alarms.service import Alarms
 from fss_exporter.oci.alarms.tenancy import watched
 from fss_exporter.oci.oci_inventory import ServiceResource
 from fss_exporter.oci.selection import TagFilter

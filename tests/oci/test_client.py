@@ -26,10 +26,9 @@ from fss_exporter.errors import (
     Unreachable,
     UsageError,
 )
-from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import Access, Session, read_credentials
 from fss_exporter.oci.client.service_clients import PlainClient
-from fss_exporter.oci.self_metrics import SelfMetrics
 
 SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")
 LIST = ("file_storage", "list_mount_targets")

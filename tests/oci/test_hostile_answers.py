@@ -13,11 +13,10 @@ from tests.processes import PROMPT_S
 from tests.region import Account
 
 from fss_exporter.errors import BrokenAnswer, FssError, Unreachable
-from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Access, SdkClient, Session, read_credentials
-from fss_exporter.oci.cloud_client import MetricRequest
+from fss_exporter.oci.cloud_client import MetricRequest, Scope
 from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.oci.selection import Scope
 
 NO_HEADERS: Mapping[str, str] = {}
 TENANCY = "ocid1.tenancy.oc1..t"

@@ -16,11 +16,9 @@ from tests.region import Region
 from fss_exporter.background import EndLoop
 from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import ConfigError, UsageError
-from fss_exporter.oci.account import Account, MonitoredRegion
-from fss_exporter.oci.call_budget import CallBudget
-from fss_exporter.oci.failure_log import FailureLog
-from fss_exporter.oci.metric_poller import MetricPoller
+from fss_exporter.oci.calls import CallBudget, FailureLog
 from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.region_loops import Account, MetricPoller, MonitoredRegion
 from fss_exporter.oci.snapshot import InventoryState, MetricState, PollState, SnapshotBoard
 from fss_exporter.settings import load
 

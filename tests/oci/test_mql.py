@@ -14,7 +14,6 @@ from fss_exporter.oci.mql import (
     Constant,
     Duration,
     Expression,
-    Grouping,
     Join,
     QueriedMetric,
     Query,
@@ -99,7 +98,7 @@ def test_the_message_points_at_the_column() -> None:
         (
             "A[5m].groupBy(x,y).max() >= 40000",
             Comparison(
-                Query(QueriedMetric("A", FIVE), (Stage(Statistic("max"), Grouping(("x", "y"))),)),
+                Query(QueriedMetric("A", FIVE), (Stage(Statistic("max"), ("x", "y")),)),
                 ">=",
                 (40000.0,),
             ),
@@ -108,7 +107,7 @@ def test_the_message_points_at_the_column() -> None:
             "A[5m].groupBy(x).max().grouping().sum()",
             Query(
                 QueriedMetric("A", FIVE),
-                (Stage(Statistic("max"), Grouping(("x",))), Stage(Statistic("sum"), Grouping())),
+                (Stage(Statistic("max"), ("x",)), Stage(Statistic("sum"), ())),
             ),
         ),
         ("A[5m].absent(20m)", Query(QueriedMetric("A", FIVE), (Stage(Statistic("absent", Duration(20, "m"))),))),
@@ -117,7 +116,7 @@ def test_the_message_points_at_the_column() -> None:
             "(A[5m].max() > 80).grouping().sum()",
             Query(
                 Comparison(Query(QueriedMetric("A", FIVE), (Stage(Statistic("max")),)), ">", (80.0,)),
-                (Stage(Statistic("sum"), Grouping()),),
+                (Stage(Statistic("sum"), ()),),
             ),
         ),
         (
@@ -230,7 +229,7 @@ statistics = st.one_of(
     st.builds(Statistic, st.just("percentile"), st.floats(0.01, 0.99)),
     st.builds(Statistic, st.just("absent"), intervals),
 )
-stages = st.builds(Stage, statistics, st.none() | st.builds(Grouping, st.lists(dimensions, max_size=3).map(tuple)))
+stages = st.builds(Stage, statistics, st.none() | st.lists(dimensions, max_size=3).map(tuple))
 some_stages = st.lists(stages, min_size=1, max_size=3).map(tuple)
 
 

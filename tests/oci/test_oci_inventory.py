@@ -6,11 +6,12 @@ import pytest
 
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.client import listed_records
-from fss_exporter.oci.inventory_join import join
+from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.inventory_refresh import scopes_of
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.oci_inventory import Inventory, ListedResources
-from fss_exporter.oci.selection import ROOT, Scope, TagFilter, choose, scopes_of
+from fss_exporter.oci.oci_inventory import Inventory, ListedResources, join
+from fss_exporter.oci.selection import ROOT, TagFilter, choose
 
 MAKERS = {
     "mount_targets": listed_records.mount_target,

@@ -9,17 +9,14 @@ from tests.oci.fake_cloud import FakeCloud, mount_target
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, Unreachable
-from fss_exporter.oci.account import Account, MonitoredRegion
 from fss_exporter.oci.address_lookup import AddressLookup
-from fss_exporter.oci.failure_log import FailureLog
-from fss_exporter.oci.inventory_loop import InventoryLoop
+from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.region_poller import PollTimes, RegionPoller
+from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
+from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection
-from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot import SnapshotBoard
 
 NOON = 1_795_003_200
@@ -52,8 +49,15 @@ class Poll:
             publish=lambda state: self.board.publish_inventory("eu", state),
         )
         queries = MetricQueries(client, start=NOON, now=self.clock, self_metrics=SelfMetrics(), failures=self.failures)
-        times = PollTimes(600.0, 360.0)
-        poller = RegionPoller(client, queries, self.failures, times=times, now=self.clock, clock=self.clock)
+        poller = RegionPoller(
+            client,
+            queries,
+            self.failures,
+            names_interval=600.0,
+            stale_after=360.0,
+            now=self.clock,
+            clock=self.clock,
+        )
         region = MonitoredRegion("eu", self.inventory, self.failures, poller)
         account = Account(Held, lambda _: [region], lambda _: None)
         self.inventories = InventoryLoop(account, self.targets, interval=600.0, clock=self.clock)
@@ -189,7 +193,7 @@ def test_an_unexpected_exception_costs_one_round_is_counted_and_the_loop_goes_on
 
 def test_regions_do_not_wait_for_each_other() -> None:
     """A region that answers nothing, and one that is polled meanwhile."""
-    from fss_exporter.oci.account import each_region
+    from fss_exporter.oci.region_loops import each_region
 
     done, leave = threading.Event(), threading.Event()
 

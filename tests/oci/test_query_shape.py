@@ -10,16 +10,13 @@ from hypothesis import given, strategies as st
 
 from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci import mql
+from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.client.service_clients import decode_streams
-from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Stream
-from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope, Stream
 from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.metric_table import METRICS, MetricNames
+from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS, MetricNames
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
-from fss_exporter.oci.oci_metric import MOST_POINTS, MOST_STREAMS
-from fss_exporter.oci.query_shards import QueryShards
-from fss_exporter.oci.selection import Scope
-from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.query_extent import QueryShards
 
 NOON = 1_795_003_200
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)

@@ -11,8 +11,8 @@ from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.labels import RegionLabels
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
-from fss_exporter.oci.series_store import AnswerSummary, MinuteStamps, SeriesStore
-from fss_exporter.oci.window import MINUTE
+from fss_exporter.oci.series_store import MINUTE, MinuteStamps, SeriesStore
+from fss_exporter.oci.snapshot import AnswerSummary
 
 NOON = 1_795_003_200
 HOME = "ocid1.mounttarget.oc1..home"

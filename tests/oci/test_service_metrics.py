@@ -14,15 +14,9 @@ from tests.region import Account, Region, small
 import oci
 from fss_exporter.oci.client import Access, listed_records, read_credentials
 from fss_exporter.oci.client.service_clients import PlainClient
-from fss_exporter.oci.inventory_join import join
-from fss_exporter.oci.oci_inventory import ListedResources
+from fss_exporter.oci.metric_table import BLOCK as BLOCK_METRICS, LUSTRE as LUSTRE_METRICS, SERVICE_METRICS, metrics_of
+from fss_exporter.oci.oci_inventory import ListedResources, join
 from fss_exporter.oci.selection import TagFilter
-from fss_exporter.oci.service_metrics import (
-    BLOCK as BLOCK_METRICS,
-    LUSTRE as LUSTRE_METRICS,
-    SERVICE_METRICS,
-    metrics_of,
-)
 
 LUSTRE = small().lustre_file_systems[0]
 DATA, BOOT = small().volumes

@@ -17,8 +17,8 @@ from fss_exporter.catalogue import CATALOGUE, CLOUD
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.catalogue.text import plain
 from fss_exporter.errors import NotAuthorized, Throttled
+from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client.failures import translate
-from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.iam import NEEDS, statement
 from fss_exporter.oci.mount_target_estimates import (
     METADATA,

@@ -11,6 +11,7 @@ import pytest
 from tests.cli.prompt import ask
 from tests.clock import Clock
 from tests.demo.sdk import Clients, clients
+from tests.oci.fake_cloud import FakeCloud
 from tests.oci.world import reach
 from tests.processes import wait_for
 from tests.region import Region, large, shared_account, small
@@ -20,10 +21,9 @@ from fss_exporter.errors import FssError
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
-from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
-from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.utilization_publisher import MOST_STREAMS, UTILIZATION, Publisher
+from fss_exporter.oci.utilization_publisher import MOST_POSTED_STREAMS, UTILIZATION, Publisher
 from fss_exporter.settings import Settings, load
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
@@ -184,14 +184,15 @@ def test_more_than_fifty_streams_are_posted_in_several_calls(clock: Clock, tmp_p
     tenancy = large(mount_targets=30, file_systems_each=1)
     with Region(tenancy, calls_per_second={}, now=clock, wall=today) as region:
         exporter = Exporter(region, clock, tmp_path)
-        assert exporter.poll_and_publish() > 2 * MOST_STREAMS
+        assert exporter.poll_and_publish() > 2 * MOST_POSTED_STREAMS
         assert region.calls["PostMetricData"] == 3
 
 
-class PartlyRefused:
+class PartlyRefused(FakeCloud):
     """A client whose service takes some streams and not others."""
 
-    def post_metric_data(self, _: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        super().post_metric_data(data)
         return ("timestamp too old", "no reason given")
 
 
@@ -215,7 +216,7 @@ def test_streams_refused_in_part_are_told_and_posted_again(
 
 
 def test_posts_go_to_the_ingestion_host_unless_told_otherwise(region: Region, tmp_path: Path) -> None:
-    from fss_exporter.oci.call_budget import CallBudget
+    from fss_exporter.oci.calls import CallBudget
     from fss_exporter.oci.client import Access, Session, read_credentials
 
     held = read_credentials(Access(config_file=region.account.write_config(tmp_path, "eu-frankfurt-1")))

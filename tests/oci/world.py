@@ -12,8 +12,8 @@ from tests.region import Region
 from fss_exporter.catalogue import Family
 from fss_exporter.cli.oci_polling import Polling, export_settings
 from fss_exporter.errors import FssError
+from fss_exporter.oci.calls import SelfMetrics
 from fss_exporter.oci.client import Reach
-from fss_exporter.oci.self_metrics import SelfMetrics
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 

@@ -139,7 +139,7 @@ def _first_stage(
     metric: QueriedMetric, stage: Stage, streams: list[RawStream], minutes: Sequence[int]
 ) -> list[ResultStream]:
     lines = []
-    for dimensions, members in merged_streams(streams, stage.grouping):
+    for dimensions, members in merged_streams(streams, stage.group_by):
         taken = _Window([member.raw for member in members], metric.interval.minutes)
         points = {}
         for minute in minutes:
@@ -153,7 +153,7 @@ def _first_stage(
 def _across(lines: list[ResultStream], stage: Stage) -> list[ResultStream]:
     """Return a further statistic: over the values of merged streams at the same minute."""
     results = []
-    for dimensions, members in merged_streams(lines, stage.grouping):
+    for dimensions, members in merged_streams(lines, stage.group_by):
         points = {}
         for minute in sorted({minute for member in members for minute in member.points}):
             observed = [(member.points[minute], 1) for member in members if minute in member.points]

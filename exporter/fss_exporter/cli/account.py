@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from fss_exporter.errors import UsageError
-from fss_exporter.oci import call_budget
+from fss_exporter.oci import calls
 from fss_exporter.oci.client import Access, Credentials, Reach, Session, read_credentials
 from fss_exporter.settings import Settings
 
@@ -52,6 +52,6 @@ def sessions_of(settings: Settings, held: Credentials, further: tuple[str, ...] 
     Raises:
         UsageError: no region is configured.
     """
-    budget = call_budget.CallBudget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
+    budget = calls.CallBudget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
     regions = dict.fromkeys((*regions_of(settings, held), *further))
     return tuple(Session(held, region, reach_of(settings), budget=budget) for region in regions)

@@ -19,9 +19,9 @@ from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target
 from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.client import Session, region_of
+from fss_exporter.oci.metric_table import NAMESPACES
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.selection import TagFilter
-from fss_exporter.oci.service_metrics import NAMESPACES
 from fss_exporter.settings import Settings
 
 

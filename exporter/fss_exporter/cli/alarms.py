@@ -14,13 +14,11 @@ from fss_exporter.cli.flags import NEW_FILE
 from fss_exporter.cli.terminal import CommandGroup, echo
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
-from fss_exporter.oci.alarms import render as rendering, saved as saving, show
-from fss_exporter.oci.alarms.alarm_plan import Plan, plan as compare, removal
-from fss_exporter.oci.alarms.apply import apply as carry_out, doubles, survey
+from fss_exporter.oci.alarms import alarm_plan, render as rendering, show
+from fss_exporter.oci.alarms.alarm_plan import Plan, SavedPlan, plan as compare, removal
+from fss_exporter.oci.alarms.apply import Alarms, apply as carry_out, doubles, survey
 from fss_exporter.oci.alarms.desired import desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
-from fss_exporter.oci.alarms.saved import SavedPlan
-from fss_exporter.oci.alarms.service import Alarms
 
 CHANGES: Final = 2
 """Exit code of a plan with changes under --detailed-exitcode. 0 is no changes and 1 an error, as in Terraform."""
@@ -174,14 +172,14 @@ def _keep(saved: SavedPlan, out: Path | None) -> None:
     if out is None:
         return
     try:
-        out.write_bytes(saving.dump(saved))
+        out.write_bytes(alarm_plan.saved_json(saved))
     except OSError as error:
         raise UsageError(f"--out: cannot write {out}: {error.strerror}") from error
 
 
 def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     try:
-        saved = saving.load(str(file), file.read_bytes())
+        saved = alarm_plan.read_saved(str(file), file.read_bytes())
     except OSError as error:
         raise UsageError(f"PLAN: cannot read {file}: {error.strerror}") from error
     settings = options.settings()
@@ -190,7 +188,7 @@ def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}. Give --oci.region")
     service = Alarms(session, settings.oci.auth)
     owned, _ = survey(service, saved.alarm_compartment, saved.name)
-    saving.check_current(saved, owned)
+    alarm_plan.check_current(saved, owned)
     return saved, service
 
 

@@ -12,25 +12,20 @@ from fss_exporter.cli.account import credentials_of, reach_of, regions_of
 from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
-from fss_exporter.oci.account import Account, MonitoredRegion
-from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.cloud_client import CloudClient
-from fss_exporter.oci.failure_log import FailureLog
-from fss_exporter.oci.inventory_loop import InventoryLoop
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.metric_poller import MetricPoller
 from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.metric_table import DISCOVERED, METRICS, metrics_of
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
-from fss_exporter.oci.region_poller import PollTimes, RegionPoller
+from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
+from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection, TagFilter
-from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.service_metrics import DISCOVERED, metrics_of
+from fss_exporter.oci.series_store import newest_complete
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.oci.snapshot_collector import ExportSettings, OciCollector
 from fss_exporter.oci.utilization_publisher import Publisher
-from fss_exporter.oci.window import newest_complete
 from fss_exporter.settings import Settings
 
 _LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due
@@ -146,10 +141,15 @@ class Polling:
             metrics={**METRICS, **metrics_of(selection.services)},
             optional_services=selection.optional_services,
         )
-        times = PollTimes(oci.inventory_interval, oci.stale_after)
-        costs = self._settings.cost_model.overrides
         poller = RegionPoller(
-            client, queries, query_failures, times=times, now=self._now, clock=self._clock, overrides=costs
+            client,
+            queries,
+            query_failures,
+            names_interval=oci.inventory_interval,
+            stale_after=oci.stale_after,
+            now=self._now,
+            clock=self._clock,
+            overrides=self._settings.cost_model.overrides,
         )
         return MonitoredRegion(name, inventory, inventory_failures, poller)
 

@@ -11,9 +11,10 @@ from fss_exporter.doctor.lag import measure
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import SdkClient, Session
+from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.selection import InventorySelection, Scope, TagFilter
+from fss_exporter.oci.selection import InventorySelection, TagFilter
 from fss_exporter.tables import Progress
 
 _ALL_LOOKED_UP = 50  # mount targets; with more, the addresses of a few show whether the look-ups are allowed

@@ -9,11 +9,9 @@ from typing import Any, Final
 
 from fss_exporter.doctor.account_facts import MetricFacts
 from fss_exporter.errors import CloudError, TooMuchData
-from fss_exporter.oci.cloud_client import RawCalls
+from fss_exporter.oci.cloud_client import RawCalls, Scope
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_metric import OciMetric
-from fss_exporter.oci.selection import Scope
+from fss_exporter.oci.metric_table import METRICS, OciMetric
 from fss_exporter.tables import Progress
 
 ASKED_MINUTES: Final = 15

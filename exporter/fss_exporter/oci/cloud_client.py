@@ -11,7 +11,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec import Struct, field
 
 from fss_exporter.oci.oci_inventory import Export, ExportSet, Resource, ServiceResource
-from fss_exporter.oci.selection import Scope
 
 Listed = TypeVar("Listed", bound=Resource | Export | ExportSet)
 
@@ -48,12 +47,24 @@ class Point(Struct, frozen=True, gc=False):
     value: float
 
 
+Points = dict[int, float]
+"""Values by the end of their minute, epoch seconds."""
+
+
 class Stream(Struct, frozen=True):
     """One metric stream: dimension values by name, and the points."""
 
     dimensions: dict[str, Any]
     points: list[Point] = field(name="aggregatedDatapoints")
     broken_points: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The range of one query: a compartment, or with `subtree` the whole tenancy."""
+
+    compartment_id: str
+    subtree: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ the address lookups, so that the first metrics do not wait for the lookups.
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
@@ -14,9 +14,8 @@ from typing import Any, Final, TypeVar
 
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup
-from fss_exporter.oci.cloud_client import CloudClient, Listed, Listing
-from fss_exporter.oci.inventory_join import join
+from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup, Report
+from fss_exporter.oci.cloud_client import CloudClient, Listed, Listing, Scope
 from fss_exporter.oci.oci_inventory import (
     Connector,
     Export,
@@ -26,8 +25,9 @@ from fss_exporter.oci.oci_inventory import (
     ListedResources,
     MountTarget,
     Replication,
+    join,
 )
-from fss_exporter.oci.selection import InventorySelection, Scope, choose, scopes_of
+from fss_exporter.oci.selection import InventorySelection, choose
 from fss_exporter.oci.snapshot import InventoryState
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
@@ -50,9 +50,6 @@ SERVICE_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
 log = logging.getLogger(__name__)
 
 _Answer = TypeVar("_Answer")
-
-Report = Callable[[str, Exception | None], None]
-"""Receives the API operation and the error of every call. The error is None after an answer."""
 
 
 @dataclass(eq=False, repr=False)
@@ -159,29 +156,23 @@ class InventoryRefresh:
     ) -> Listing[Listed]:
         key = (operation, compartment_id, domain)
         if key in self._used and key in self._last:  # listed in this inventory already
-            return self._last_or(key, Listing(()))
-        try:
-            return self._asked(key, lambda: self.client.resources(record, compartment_id, domain))
-        except CloudError:
-            return self._last_or(key, Listing(()))
+            listing: Listing[Listed] = self._last[key][1]
+            return listing
+        return self._asked(key, lambda: self.client.resources(record, compartment_id, domain), Listing(()))
 
     def _service_resources(self, service: str, operation: str, compartment_id: str) -> Listing[Any]:
         key = (operation, compartment_id)
-        optional = service in self.selection.optional_services and key not in self._last
-        if optional and service in self._unreachable_services:
+        if service not in self.selection.optional_services or key in self._last:
+            return self._asked(key, lambda: self.client.service_resources(operation, compartment_id), Listing(()))
+        if service in self._unreachable_services:
             return Listing(())
         try:
-            if not optional:
-                return self._asked(key, lambda: self.client.service_resources(operation, compartment_id))
             listing = self.client.service_resources(operation, compartment_id)
         except CloudError as error:
-            if optional:
-                if not isinstance(
-                    error, NotAuthorized
-                ):  # it may be missing here: do not wait for it in each compartment
-                    self._unreachable_services.add(service)
-                self._say_not_watched(SERVICES[service].title, error)
-            return self._last_or(key, Listing(()))
+            if not isinstance(error, NotAuthorized):  # it may be missing here: do not wait for it in each compartment
+                self._unreachable_services.add(service)
+            self._say_not_watched(SERVICES[service].title, error)
+            return Listing(())
         if listing.records:  # from now on the service is watched, and its failures are failures
             self._used.add(key)
             self._last[key] = self.now(), listing
@@ -204,13 +195,13 @@ class InventoryRefresh:
             log.info("%s: %s is not watched: %s", self.client.region, subject, error)
 
     def _domains(self) -> tuple[str, ...]:
-        return self._asked_or_last(("ListAvailabilityDomains",), self.client.availability_domains)
+        return self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
 
     def _compartments(self) -> Mapping[str, str]:
         """Return names of the wanted compartments by OCID."""
         wanted = self.selection.compartments
         try:
-            tree = self._asked_or_last(("ListCompartments",), self.client.compartments)
+            tree = self._asked(("ListCompartments",), self.client.compartments)
         except CloudError:
             if not wanted:
                 raise
@@ -220,33 +211,30 @@ class InventoryRefresh:
             self._note("ListCompartments", UsageError(mistake))
         return chosen.names
 
-    def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer]) -> _Answer:
-        """Return the answer of a call, and keep the answer under a key that begins with the API operation.
+    def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
+        """Return the answer of a call, or after a failure the last answer. A key begins with the API operation.
+
+        Args:
+            key: identity of the call.
+            ask: makes the call.
+            otherwise: answer in place of a missing last answer.
 
         Raises:
-            CloudError: the call failed. The error is already reported.
+            CloudError: the call failed, and there is no other answer. The error is already reported.
         """
         self._used.add(key)
         try:
             answer = ask()
         except CloudError as error:
             self._note(key[0], error)
-            raise
+            if key in self._last:
+                last: _Answer = self._last[key][1]
+                return last
+            if otherwise is None:
+                raise
+            return otherwise
         self._note(key[0], None)
         self._last[key] = self.now(), answer
-        return answer
-
-    def _asked_or_last(self, key: tuple[str, ...], ask: Callable[[], _Answer]) -> _Answer:
-        try:
-            return self._asked(key, ask)
-        except CloudError:
-            if key not in self._last:
-                raise
-            answer: _Answer = self._last[key][1]
-            return answer
-
-    def _last_or(self, key: tuple[str, ...], nothing: _Answer) -> _Answer:
-        answer: _Answer = self._last[key][1] if key in self._last else nothing
         return answer
 
     def _note(self, operation: str, error: Exception | None) -> None:
@@ -287,3 +275,10 @@ class InventoryRefresh:
     def _set(self, state: InventoryState) -> None:
         self.state = state
         self.publish(state)
+
+
+def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> tuple[Scope, ...]:
+    """Return one query for the whole tenancy if all compartments are selected, else one query for each compartment."""
+    if not tuple(wanted):
+        return (Scope(tenancy_id, subtree=True),)
+    return tuple(Scope(compartment_id) for compartment_id in names)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from fss_exporter.model.limits import Limits, shape_of
+from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
 
@@ -127,3 +128,29 @@ def _figures(region: str, inventory: Inventory) -> Iterator[tuple[str, Rows]]:
         "fss_replication_recovery_point_timestamp_seconds",
         [(labels, value) for labels, value in points if value is not None],
     )
+
+
+def service_rows(
+    region: str, inventory: Inventory, measured: Mapping[str, frozenset[tuple[str, ...]]]
+) -> Iterator[tuple[str, Rows]]:
+    """Yield the rows of the inventory figures, by exported name.
+
+    Args:
+        region: name of the region.
+        inventory: resources of the region.
+        measured: labels of ceilings that OCI publishes, by exported name. A published ceiling replaces the formula.
+    """
+    known = [((region, one.service, one.id, one.name), one) for one in inventory.service_resources.values()]
+    if not known:
+        return
+    places = ((labels, one, inventory.compartment(one.compartment_id)) for labels, one in known)
+    infos = [((*labels, place, one.availability_domain, one.kind, one.state), 1.0) for labels, one, place in places]
+    yield "fss_service_resource_info", infos
+    yield "fss_service_capacity_bytes", [(labels, one.capacity_bytes) for labels, one in known]
+    ceilings = [(labels, SERVICES[one.service].ceilings(one.kind, one.capacity_bytes)) for labels, one in known]
+    for name, values in (
+        ("fss_service_iops_limit", [(labels, found.iops) for labels, found in ceilings]),
+        ("fss_service_bytes_per_second_limit", [(labels, found.bytes_per_second) for labels, found in ceilings]),
+    ):
+        said = measured.get(name, frozenset())
+        yield name, [(labels, value) for labels, value in values if value is not None and labels not in said]

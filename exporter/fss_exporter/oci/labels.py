@@ -10,8 +10,8 @@ from operator import itemgetter
 from sys import intern
 from typing import Any, Final
 
+from fss_exporter.oci.metric_table import OciMetric, Owner
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.oci_metric import OciMetric, Owner
 
 Key = tuple[str, ...]
 Labels = tuple[str, ...]

@@ -13,41 +13,28 @@ from typing import Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.oci.cloud_client import CloudClient, MetricRequest
-from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.calls import FailureLog, SelfMetrics
+from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.labels import RegionLabels
-from fss_exporter.oci.metric_table import METRICS, MetricNames
+from fss_exporter.oci.metric_table import METRICS, MetricNames, OciMetric
 from fss_exporter.oci.mount_target_estimates import NEEDED, PointsByMetric
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.oci_metric import OciMetric
-from fss_exporter.oci.query_shards import QueryShards
-from fss_exporter.oci.selection import Scope
-from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.series_store import SKIPPED, AnswerSummary, MinuteStamps, SeriesStore
-from fss_exporter.oci.snapshot import MetricState
-from fss_exporter.oci.window import (
+from fss_exporter.oci.query_extent import (
     ANSWERS_REPEATED,
     COUNTER_OVERLAP_MINUTES,
+    QueryShards,
     Window,
     gauge_minutes,
-    newest_complete,
     window,
 )
+from fss_exporter.oci.series_store import SKIPPED, MinuteStamps, SeriesStore, newest_complete
+from fss_exporter.oci.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
 _THOROUGH_EVERY: Final = 5  # polls; a series that is new and late is found within so many
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _ScopeAnswer:
-    """The answer to the query of one metric in one scope."""
-
-    success: bool = False
-    summary: AnswerSummary = field(default_factory=AnswerSummary)
-    query_bytes: int = 0
 
 
 @dataclass(eq=False, repr=False)
@@ -124,11 +111,11 @@ class MetricQueries:
         for turn, metric in enumerate(metrics[begin:] + metrics[:begin]):
             if self._unanswered >= _UNANSWERED_AT_MOST or out_of_time():
                 self._first = self._first or begin + turn
-                self._remember(metric, _ScopeAnswer())
+                self._remember(metric, AnswerSummary(success=False))
                 continue
             answer = self._query(metric, scopes)
             if answer.success and metric.name in NEEDED:
-                points[metric.name] = answer.summary.points
+                points[metric.name] = answer.points
         return points
 
     def _exists(self, metric: OciMetric) -> bool:
@@ -145,34 +132,32 @@ class MetricQueries:
                 log.info("%s: %s has no metrics here: %s", self.client.region, SERVICES[service].title, error)
             return ()
 
-    def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> _ScopeAnswer:
+    def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> AnswerSummary:
         """Query one metric in every scope."""
         self.stores[metric.name].release_held_back()
-        success, total, query_bytes = True, AnswerSummary(), 0
+        total = AnswerSummary()
         for scope in scopes:
             answer = self._query_scope(metric, scope)
-            success = success and answer.success
-            total, query_bytes = total.plus(answer.summary), max(query_bytes, answer.query_bytes)
+            total = total.plus(answer)
             if answer.success:
                 self._answered_minutes(metric, scope).append(newest_complete(self.now()))
         for reason, number in total.skipped.items():
             self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), number)
-        answer = _ScopeAnswer(success, total, query_bytes)
-        self._remember(metric, answer)
-        return answer
+        self._remember(metric, total)
+        return total
 
-    def _remember(self, metric: OciMetric, answer: _ScopeAnswer) -> None:
+    def _remember(self, metric: OciMetric, answer: AnswerSummary) -> None:
         """Store the state of a metric, and try another spelling of a name without a new minute."""
         before = self.states.get(metric.name)
         known = before.newest if before else None
-        newest = max((one for one in (known, answer.summary.newest) if one is not None), default=None)
+        newest = max((one for one in (known, answer.newest) if one is not None), default=None)
         if answer.success and (before is None or newest == known):
             self._names.fell_silent(metric)
-        if answer.success and not answer.summary.streams and before is not None and before.streams:
+        if answer.success and not answer.streams and before is not None and before.streams:
             self.names_are_due = True  # another spelling is in use now, or there is nothing more to report
-        self.states[metric.name] = MetricState(answer.success, answer.summary.streams, newest, answer.query_bytes)
+        self.states[metric.name] = MetricState(answer.success, answer.streams, newest, answer.query_bytes)
 
-    def _query_scope(self, metric: OciMetric, scope: Scope) -> _ScopeAnswer:
+    def _query_scope(self, metric: OciMetric, scope: Scope) -> AnswerSummary:
         """Query one metric in one scope, in as many parts as the answer needs."""
         shards = self._shards.setdefault((metric.name, scope), QueryShards(metric))
         minutes = self._window(metric, scope)
@@ -186,26 +171,27 @@ class MetricQueries:
                     continue
                 shards.length_was_not_the_reason()
                 self.failures.failed(metric.name, error)
-                return _ScopeAnswer(query_bytes=max(len(one.query) for one in requests))
-            if answer.success and answer.summary.is_unreadable:
-                message = f"none of {answer.summary.streams} streams of {metric.name} in {self.client.region} is as documented"
+                return AnswerSummary(success=False, query_bytes=max(len(one.query) for one in requests))
+            if answer.success and answer.is_unreadable:
+                message = f"none of {answer.streams} streams of {metric.name} in {self.client.region} is as documented"
                 self.failures.failed(metric.name, BrokenAnswer(message, operation="SummarizeMetricsData"))
                 return replace(answer, success=False)
             if answer.success:
-                shards.answered(answer.summary.streams)
+                shards.answered(answer.streams)
             if len(parts) > 1:
                 labels = (self.client.region, metric.name)
                 self.self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
             return answer
         raise AssertionError  # the loop ends with a return
 
-    def _query_parts(self, metric: OciMetric, requests: Sequence[MetricRequest]) -> _ScopeAnswer:
+    def _query_parts(self, metric: OciMetric, requests: Sequence[MetricRequest]) -> AnswerSummary:
         """Send the parts of one query. A failed part costs only the part.
 
         Raises:
             CloudError: OCI refused a query or the answer for length or size.
         """
-        store, summary, success = self.stores[metric.name], AnswerSummary(), True
+        store = self.stores[metric.name]
+        answer = AnswerSummary(query_bytes=max(len(one.query.encode()) for one in requests))
         for request in requests:
             try:
                 streams = self.client.summarize(request)
@@ -214,11 +200,11 @@ class MetricQueries:
                     raise
                 self.failures.failed(metric.name, error)
                 self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
-                success = False
+                answer = replace(answer, success=False)
                 continue
             self._unanswered = 0
-            summary = store.take(streams, newest_complete(self.now()), summary)
-        return _ScopeAnswer(success, summary, max(len(one.query.encode()) for one in requests))
+            answer = store.take(streams, newest_complete(self.now()), answer)
+        return answer
 
     def _request(self, metric: OciMetric, scope: Scope, minutes: Window, part: tuple[str, ...]) -> MetricRequest:
         spelling = self._names.spelling(metric)

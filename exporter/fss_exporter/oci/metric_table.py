@@ -1,15 +1,79 @@
-"""Every metric of `oci_filestorage`.
+"""Every metric of OCI Monitoring that the poller knows: the query, the owner of a stream, and the exported metric. Pure.
 
-Names, dimensions, units and statistics: "File System Metrics" of the OCI documentation, read 2026-09-05. `MountTargetIOPS` is named in the
-white paper "OCI File Storage Performance Characteristics" only and is asked for where a tenancy is found to have it. Units
-follow that page where it does not contradict itself, and the charts where it does.
+Names, dimensions, units and statistics: "File System Metrics", "File Storage with Lustre metrics" and "Block Volume Metrics
+Reference" of the OCI documentation, read 2026-09-05. `MountTargetIOPS` is named in the white paper "OCI File Storage
+Performance Characteristics" only and is asked for where a tenancy is found to have it. Units follow these pages where a page
+does not contradict itself, and the charts where it does. Lustre and Block Volume publish amounts per interval. The sum over a
+minute divided by 60 is a rate, for any number of streams and points of a resource.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
-from fss_exporter.catalogue import CATALOGUE
-from fss_exporter.oci.oci_metric import Idle, OciMetric, Owner
+from fss_exporter.catalogue import CATALOGUE, Metric
+from fss_exporter.oci import mql
+from fss_exporter.oci.iam import NAMESPACE
+
+Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode", "service"]
+"""Owner of a stream: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `service` a
+resource of another service.
+"""
+
+Idle = Literal["zero", "silent", "state"]
+"""Meaning of a missing point. `zero` metrics send zeros while idle, so the point is late. `silent` metrics send nothing
+without an event. A `state` is always sent.
+"""
+
+_OWN_DIMENSION: Final = {"mount_target": "resourceId", "file_system": "resourceId", "service": "resourceId"}
+
+
+@dataclass(frozen=True, slots=True)
+class OciMetric:
+    """One metric of OCI Monitoring."""
+
+    name: str  # as documented; what is sent is the spelling the tenancy has
+    statistic: str  # MQL statistic over one minute
+    owner: Owner  # whose a stream is
+    idle: Idle  # what no point means
+    gauge: Metric | None = None  # exported metric that shows the newest complete minute
+    counter: Metric | None = None  # exported metric that adds up every minute
+    # OCI dimensions that become the labels behind the owner's, in the catalogue's order
+    dimensions: tuple[str, ...] = ()
+    where: Mapping[str, str] = field(default_factory=dict)  # dimension values to ask for
+    group_by: tuple[str, ...] | None = None  # dimensions to keep apart; None keeps all
+    scale: float = 1.0  # factor from the documented unit to the gauge's
+    per_minute: float = 1.0  # factor from a minute's value to what the counter adds
+    discovered_only: bool = False  # never asked for unless the tenancy is found to have it
+    namespace: str = NAMESPACE  # where it is
+    service: str = ""  # the other storage service it is of; empty for OCI File Storage
+
+    @property
+    def split_by(self) -> str:
+        """The dimension with the OCID for splitting a query. Empty if a metric never has many streams.
+
+        The dimension is the mount target, or the file system if a file system owns the stream.
+        """
+        return "mountTargetId" if self.owner in {"behind", "ldap"} else _OWN_DIMENSION.get(self.owner, "")
+
+    def query(self, spelling: str, ids: tuple[str, ...] = ()) -> str:
+        """Return the MQL query for one minute.
+
+        Args:
+            spelling: the tenancy's spelling of the metric name.
+            ids: OCIDs of this part of a split query.
+        """
+        where: dict[str, str | tuple[str, ...]] = {**self.where}
+        if ids:
+            where[self.split_by] = ids
+        return str(mql.query(spelling, 1, self.statistic, where=where, group_by=self.group_by))
+
+
+MOST_STREAMS: Final = 2_000
+"""Most metric streams in an answer of SummarizeMetricsData. Source: MetricData."""
+
+MOST_POINTS: Final = 100_000
+"""Most data points in an answer of SummarizeMetricsData. Source: MetricData."""
 
 
 def _per_second(name: str, gauge: str, counter: str, *, discovered_only: bool = False) -> OciMetric:
@@ -76,6 +140,70 @@ METRICS: Final[Mapping[str, OciMetric]] = {metric.name: metric for metric in _TA
 def is_success(error_type: str) -> bool:
     """Return whether the event type of an error metric is a success. OCI counts "Keytab Load Success" as well."""
     return "success" in error_type.lower()
+
+
+LUSTRE: Final = "oci_lustrefilesystem"
+BLOCK: Final = "oci_blockstore"
+
+
+NAMESPACES: Final[Mapping[str, str]] = {"lustre": LUSTRE, "block-volume": BLOCK}
+"""Namespace of the metrics by service."""
+
+
+def _metric(service: str, name: str, statistic: str, idle: Idle, *, gauge: str = "", **more: Any) -> OciMetric:
+    """Return a metric of a service with one stream a resource. `gauge` is an exported name without the prefix
+    `fss_service_`.
+    """
+    shown = CATALOGUE[f"fss_service_{gauge}"] if gauge else None
+    more = {"group_by": ("resourceId",), "namespace": NAMESPACES[service], "service": service} | more
+    return OciMetric(name, statistic, "service", idle, shown, **more)
+
+
+def _rate(service: str, name: str, gauge: str, *, discovered_only: bool = False) -> OciMetric:
+    """Return an amount per minute, as a rate per second."""
+    return _metric(service, name, "sum", "zero", gauge=gauge, scale=1 / 60, discovered_only=discovered_only)
+
+
+def _room(name: str, gauge: str) -> OciMetric:
+    """Return a capacity of a Lustre file system, total and available."""
+    split = {"dimensions": ("capacityType",), "group_by": ("resourceId", "capacityType")}
+    return _metric("lustre", name, "mean", "state", gauge=gauge, **split)
+
+
+_SERVICE_TABLE: Final = (
+    _rate("lustre", "ReadThroughput", "read_bytes_per_second"),
+    _rate("lustre", "WriteThroughput", "write_bytes_per_second"),
+    _rate("lustre", "DataReadOperations", "read_operations_per_second"),
+    _rate("lustre", "DataWriteOperations", "write_operations_per_second"),
+    _rate("lustre", "MetadataOperations", "metadata_operations_per_second", discovered_only=True),
+    _room("FileSystemCapacity", "space_bytes"),
+    _room("FileSystemInodeCapacity", "inodes"),
+    _rate("block-volume", "VolumeReadThroughput", "read_bytes_per_second"),
+    _rate("block-volume", "VolumeWriteThroughput", "write_bytes_per_second"),
+    _rate("block-volume", "VolumeReadOps", "read_operations_per_second"),
+    _rate("block-volume", "VolumeWriteOps", "write_operations_per_second"),
+    _metric("block-volume", "VolumeGuaranteedIOPS", "mean", "state", gauge="iops_limit"),
+    _metric("block-volume", "VolumeGuaranteedThroughput", "mean", "state", gauge="bytes_per_second_limit", scale=1e6),
+    _metric(
+        "block-volume",
+        "VolumeThrottledIOs",
+        "sum",
+        "silent",
+        counter=CATALOGUE["fss_service_throttled_operations_total"],
+    ),
+)
+
+DISCOVERED: Final = ("lustre",)
+"""Services that the poller watches without configuration if the tenancy has resources of the service."""
+
+SERVICE_METRICS: Final[Mapping[str, OciMetric]] = {metric.name: metric for metric in _SERVICE_TABLE}
+"""Every metric of the other services, by documented name."""
+
+
+def metrics_of(services: Iterable[str]) -> Mapping[str, OciMetric]:
+    """Return metrics of the named services."""
+    wanted = set(services)
+    return {name: metric for name, metric in SERVICE_METRICS.items() if metric.service in wanted}
 
 
 class MetricNames:

@@ -19,8 +19,8 @@ from fss_exporter.model.server_estimate import (
     estimate_writes_by_size,
     total_of,
 )
+from fss_exporter.oci.cloud_client import Points
 from fss_exporter.oci.labels import Key
-from fss_exporter.oci.window import Points
 
 READ_BYTES: Final = "FileSystemReadThroughput"
 WRITE_BYTES: Final = "FileSystemWriteThroughput"

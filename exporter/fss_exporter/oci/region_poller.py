@@ -7,27 +7,19 @@ from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.cloud_client import CloudClient
-from fss_exporter.oci.failure_log import FailureLog
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_estimates import Estimate, complete, estimate
 from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.series_store import newest_complete
 from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
-from fss_exporter.oci.window import newest_complete
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
 _BETWEEN_LISTINGS_SECONDS: Final = 120  # of metric names, however often they seem to have changed
 _SENT_ALWAYS: Final = "MountTargetConnections"
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class PollTimes:
-    """Seconds between two listings of metric names, and age in seconds from which a point is not exported."""
-
-    names_interval: float
-    stale_after: float
 
 
 @dataclass(eq=False, repr=False)
@@ -38,7 +30,8 @@ class RegionPoller:
     queries: MetricQueries  # of its metrics
     failures: FailureLog  # log of failed queries
     _: KW_ONLY
-    times: PollTimes  # intervals and ages
+    names_interval: float  # seconds between two listings of metric names
+    stale_after: float  # age in seconds from which a point is not exported
     now: Callable[[], float]  # epoch seconds
     clock: Callable[[], float]  # seconds that never go back
     overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
@@ -71,10 +64,10 @@ class RegionPoller:
         points = self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
         now_minute = newest_complete(self.now())
         for store in self.queries.stores.values():
-            store.forget(now_minute, self.times.stale_after)
+            store.forget(now_minute, self.stale_after)
         states = self.queries.states
         fresh = estimate(points, self.overrides) if complete(points, states) else {}
-        oldest = now_minute - self.times.stale_after
+        oldest = now_minute - self.stale_after
         self._estimates = {key: one for key, one in {**self._estimates, **fresh}.items() if one.minute >= oldest}
         self._look_for_changes()
         self.failures.end_round()
@@ -93,7 +86,7 @@ class RegionPoller:
 
     def _learn_names(self, state: InventoryState) -> None:
         since = self.clock() - self._names_learned
-        least = _BETWEEN_LISTINGS_SECONDS if self.queries.names_are_due else self.times.names_interval
+        least = _BETWEEN_LISTINGS_SECONDS if self.queries.names_are_due else self.names_interval
         if since >= least and self.queries.learn_names(state.scopes):
             self._names_learned = self.clock()
 

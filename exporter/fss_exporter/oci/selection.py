@@ -33,14 +33,6 @@ ROOT: Final = "root"  # How the tenancy's own compartment is called
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The range of one query: a compartment, or with `subtree` the whole tenancy."""
-
-    compartment_id: str
-    subtree: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ChosenCompartments:
     """The compartments that the settings name."""
 
@@ -70,13 +62,6 @@ def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> C
                 f"oci.compartments: no compartment is called {name!r}, or the policy hides the compartment. Give the OCID"
             )
     return ChosenCompartments(chosen or ({} if mistakes else known), tuple(mistakes))
-
-
-def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> tuple[Scope, ...]:
-    """Return one query for the whole tenancy if all compartments are selected, else one query for each compartment."""
-    if not tuple(wanted):
-        return (Scope(tenancy_id, subtree=True),)
-    return tuple(Scope(compartment_id) for compartment_id in names)
 
 
 @dataclass(frozen=True, slots=True)

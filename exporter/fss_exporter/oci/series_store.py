@@ -2,22 +2,62 @@
 
 An answer only adds. A series that is missing in an answer keeps the point until the point is too old. A late minute counts
 on arrival. The caller decides whether a call succeeded, because a failed call must leave the store unchanged.
+
+The name of a minute is its end, in seconds since the epoch, a multiple of 60. The point stamped 12:05:00 is the minute from
+12:04 to 12:05. A minute is complete when the clock has reached the end.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.catalogue.metric import Metric, Series
-from fss_exporter.oci.cloud_client import Stream
+from fss_exporter.oci.cloud_client import Points, Stream
 from fss_exporter.oci.labels import Key, LabelledStream, RegionLabels
-from fss_exporter.oci.metric_table import is_success
-from fss_exporter.oci.oci_metric import OciMetric
-from fss_exporter.oci.snapshot import SeriesColumn, SharedSeries
-from fss_exporter.oci.window import MINUTE, Minutes, Points
+from fss_exporter.oci.metric_table import OciMetric, is_success
+from fss_exporter.oci.snapshot import AnswerSummary, SeriesColumn, SharedSeries
+
+MINUTE = 60  # seconds
+
+FURTHEST_MINUTES = 180
+"""After an outage, the minutes of the last three hours are caught up on."""
+
+
+def newest_complete(now: float) -> int:
+    """Return end of the newest complete minute."""
+    return int(now // MINUTE) * MINUTE
+
+
+class Minutes:
+    """The counted minutes of one series.
+
+    The newest minute, and not a clock, decides which minutes are too old to remember, because a clock may jump ahead and back.
+
+    Args:
+        start: minutes that end at or before this time are already counted.
+    """
+
+    __slots__ = ("_floor", "_taken")
+
+    def __init__(self, start: int) -> None:
+        self._floor = start
+        self._taken = 0  # bit n: the minute that ends n + 1 minutes after the floor
+
+    def take(self, minute: int) -> bool:
+        """Count a minute. Return False if the minute was counted before or is older than the stored minutes."""
+        place = (minute - self._floor) // MINUTE - 1
+        if place < 0 or self._taken >> place & 1:
+            return False
+        self._taken |= 1 << place
+        too_old = self._taken.bit_length() - FURTHEST_MINUTES
+        if too_old > 0:
+            self._taken >>= too_old
+            self._floor += too_old * MINUTE
+        return True
+
 
 SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
 """Reasons to leave out a stream, or some of the stream's points (`broken_point`)."""
@@ -33,29 +73,6 @@ class _CounterSum:
     minutes: Minutes
     total: float = 0.0
     held_back: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerSummary:
-    """Streams and points of one answer, or of several parts of an answer."""
-
-    streams: int = 0  # how many streams were in it
-    newest: int | None = None  # end of the newest complete minute in it; None without any point
-    skipped: Mapping[str, int] = field(default_factory=dict)  # streams that were left out, by reason
-    # points of every stream that was taken; empty dicts where the caller does not need them
-    points: Mapping[Key, Points] = field(default_factory=dict)
-
-    @property
-    def is_unreadable(self) -> bool:
-        """Whether the answer has streams, and no stream or point of them is as documented."""
-        broken = self.skipped.get("broken", 0) + self.skipped.get("broken_point", 0)
-        return self.newest is None and 0 < self.streams <= broken
-
-    def plus(self, other: "AnswerSummary") -> "AnswerSummary":
-        """Return the sum of two summaries."""
-        newest = max((one for one in (self.newest, other.newest) if one is not None), default=None)
-        skipped = Counter(self.skipped) + Counter(other.skipped)
-        return AnswerSummary(self.streams + other.streams, newest, skipped, {**self.points, **other.points})
 
 
 class MinuteStamps:
@@ -192,7 +209,7 @@ class SeriesStore:
                 newest = max(newest, latest)
         for reason in [reason for reason, number in skipped.items() if reason == "twin" or not number]:
             del skipped[reason]
-        return before.plus(AnswerSummary(count, newest or None, skipped, taken))
+        return before.plus(AnswerSummary(streams=count, newest=newest or None, skipped=skipped, points=taken))
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
         """Drop points above the maximum age."""

@@ -3,17 +3,19 @@ nothing.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import intern
 from typing import NamedTuple
 
 from fss_exporter.catalogue.metric import Metric, Series
+from fss_exporter.oci.cloud_client import Points, Scope
+from fss_exporter.oci.labels import Key
 from fss_exporter.oci.mount_target_estimates import Estimate
 from fss_exporter.oci.oci_inventory import (
     Inventory,
 )
-from fss_exporter.oci.selection import Scope
 
 _BETWEEN = ","
 
@@ -62,10 +64,36 @@ class InventoryState:
 class MetricState:
     """The last query of one OCI metric."""
 
-    success: bool  # whether the last query was answered in every scope
-    streams: int  # metric streams in the last answers
-    newest: int | None  # end of the newest minute any resource has, epoch seconds; None while there is none
+    success: bool = True  # whether the last query was answered in every scope
+    streams: int = 0  # metric streams in the last answers
+    newest: int | None = None  # end of the newest minute any resource has, epoch seconds; None while there is none
     query_bytes: int = 0  # length of the longest query that was sent
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSummary(MetricState):
+    """The answer to the query of one metric: in one part, in one scope, or in all scopes."""
+
+    skipped: Mapping[str, int] = field(default_factory=dict)  # streams that were left out, by reason
+    # points of every stream that was taken; empty dicts where the caller does not need them
+    points: Mapping[Key, Points] = field(default_factory=dict)
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether the answer has streams, and no stream or point of them is as documented."""
+        broken = self.skipped.get("broken", 0) + self.skipped.get("broken_point", 0)
+        return self.newest is None and 0 < self.streams <= broken
+
+    def plus(self, other: "AnswerSummary") -> "AnswerSummary":
+        """Return the sum of two summaries. The sum is a success if both are."""
+        return AnswerSummary(
+            self.success and other.success,
+            self.streams + other.streams,
+            max((one for one in (self.newest, other.newest) if one is not None), default=None),
+            max(self.query_bytes, other.query_bytes),
+            Counter(self.skipped) + Counter(other.skipped),
+            {**self.points, **other.points},
+        )
 
 
 @dataclass(frozen=True, slots=True)

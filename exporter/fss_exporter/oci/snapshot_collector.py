@@ -7,13 +7,11 @@ from dataclasses import KW_ONLY, dataclass, field
 
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
-from fss_exporter.oci.call_budget import CallBudget
-from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses
-from fss_exporter.oci.metric_poller import MetricPoller
+from fss_exporter.oci.calls import CallBudget, SelfMetrics
+from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses, service_rows
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.self_metrics import SelfMetrics
-from fss_exporter.oci.service_metrics import service_rows
+from fss_exporter.oci.region_loops import MetricPoller
 from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, SharedSeries, SnapshotBoard
 
 

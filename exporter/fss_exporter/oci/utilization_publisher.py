@@ -8,17 +8,18 @@ known load or ceiling there is no share. Posting costs money and is off by defau
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, SourceError
 from fss_exporter.model.limits import Limits, shape_of
-from fss_exporter.oci.failure_log import FailureLog
+from fss_exporter.oci.calls import FailureLog
+from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
 from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.snapshot import RegionSnapshot
 
-MOST_STREAMS: Final = 50
+MOST_POSTED_STREAMS: Final = 50
 """Most streams in a PostMetricData. Source: PostMetricDataDetails."""
 
 IOPS: Final = "IopsUtilization"
@@ -98,19 +99,12 @@ def metric_data(share: Share) -> dict[str, Any]:
     }
 
 
-class PostsMetrics(Protocol):
-    """The part of `CloudClient` that posting uses."""
-
-    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        """Post custom metrics, and return a message for each refused stream."""
-
-
 @dataclass(eq=False, repr=False)
 class Publisher:
     """The rounds of the loop `oci_publish`. A round posts the shares of each region soon after a poll."""
 
     regions: Callable[[], Sequence[RegionSnapshot]]  # the newest snapshots
-    client: Callable[[str], PostsMetrics]  # calls in a region, by its name
+    client: Callable[[str], CloudClient]  # calls in a region, by its name
     settings: MountTargetSettings  # limits of mount targets; may be replaced while the exporter runs
     _: KW_ONLY
     failures: Callable[[str], FailureLog]  # log of failed posts of a region, by its name
@@ -149,8 +143,8 @@ class Publisher:
             if share.minute >= oldest and share.minute > self._posted.get(share.key, 0)
         ]
         taken = 0
-        for start in range(0, len(fresh), MOST_STREAMS):
-            part = fresh[start : start + MOST_STREAMS]
+        for start in range(0, len(fresh), MOST_POSTED_STREAMS):
+            part = fresh[start : start + MOST_POSTED_STREAMS]
             try:
                 self._post(region.region, part)
             except CloudError as error:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import pi, sin
 from zlib import crc32
 
-from fss_exporter.demo.region.demo_tenancy import DemoFileSystem, DemoMountTarget, Link, RequestMix, Tenancy
+from fss_exporter.demo.region.demo_tenancy import DemoMountTarget, Link, RequestMix, Tenancy
 
 _FOREVER = 1 << 62
 
@@ -36,9 +36,7 @@ class Activity:
     def __init__(self, tenancy: Tenancy) -> None:
         self.tenancy = tenancy
         self.mount_targets = {mount_target.id: mount_target for mount_target in tenancy.mount_targets}
-        self.file_systems: dict[str, DemoFileSystem] = {
-            file_system.id: file_system for file_system in tenancy.file_systems
-        }
+        self.file_systems = {file_system.id: file_system for file_system in tenancy.file_systems}
         self.links_of: dict[str, list[Link]] = {mount_target_id: [] for mount_target_id in self.mount_targets}
         for link in tenancy.links:
             self.links_of[link.mount_target_id].append(link)

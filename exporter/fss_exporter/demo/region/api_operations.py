@@ -3,7 +3,6 @@
 Unknown parameters and fields are refused, as the APIs do.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,11 +51,6 @@ class ApiAnswer:
     body: Any = None  # JSON value; None for no body
     status: HTTPStatus = HTTPStatus.OK
     headers: Mapping[str, str] = field(default_factory=dict)  # beyond the usual ones
-
-    @property
-    def content(self) -> bytes:
-        """The body as bytes."""
-        return b"" if self.body is None else json.dumps(self.body, separators=(",", ":")).encode()
 
 
 Handler = Callable[[Call], ApiAnswer]

@@ -47,15 +47,9 @@ class DemoAccount:
             The path of the configuration file, for `--config-file` of the CLI and the exporter.
         """
         key_file, config = directory / "key.pem", directory / "config"
-        lines = (
-            "[DEFAULT]",
-            f"user={self.user_id}",
-            f"fingerprint={self.fingerprint}",
-            f"tenancy={self.tenancy_id}",
-            f"region={region}",
-            f"key_file={key_file}",
-        )
-        for path, text in ((key_file, f"{self.pem}OCI_API_KEY\n"), (config, "\n".join(lines) + "\n")):
+        user = f"user={self.user_id}\nfingerprint={self.fingerprint}\ntenancy={self.tenancy_id}\n"
+        profile = f"[DEFAULT]\n{user}region={region}\nkey_file={key_file}\n"
+        for path, text in ((key_file, f"{self.pem}OCI_API_KEY\n"), (config, profile)):
             path.touch(mode=0o600)
             path.write_text(text)
         return config

@@ -114,9 +114,8 @@ class DemoMountTarget(DemoResource):
     host_label: str | None  # host name label of the private IP
     export_set_id: str
     private_ip_id: str
-    ceilings: Mapping[
-        str, float
-    ]  # most `iops`, `read_bytes` and `written_bytes` a second, where the tenancy states them
+    # most `iops`, `read_bytes` and `written_bytes` a second, where the tenancy states them
+    ceilings: Mapping[str, float]
     observed_gbps: int | None = None  # `observedThroughput`; None as some standard mount targets report it
     connections: int = 0  # NFS client connections on average
     health: float = 99.98  # share of NFS requests that succeed, percent
@@ -161,10 +160,6 @@ class DemoReplication(DemoResource):
 @dataclass(frozen=True, slots=True)
 class DemoConnector(DemoResource):
     """An outbound connector to an LDAP server."""
-
-    hostname: str
-    port: int
-    bind_dn: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fss_exporter.demo.region import refusal
-from fss_exporter.oci.mql import Expression, Grouping, QueriedMetric, Query
+from fss_exporter.oci.mql import Expression, QueriedMetric, Query
 
 Observation = tuple[float, int]
 Raw = Callable[[int], Sequence[Observation]]  # Observations (value, count) of a minute
@@ -45,25 +45,17 @@ T = TypeVar("T", RawStream, ResultStream)
 Source = Callable[[QueriedMetric], Iterable[RawStream]]  # The streams a metric with its selectors stands for
 
 
-def _count(observed: Sequence[Observation]) -> float:
-    return sum(count for _, count in observed)
-
-
-def _sum(observed: Sequence[Observation]) -> float:
-    return sum(value * count for value, count in observed)
-
-
 def _mean(observed: Sequence[Observation]) -> float:
-    return _sum(observed) / _count(observed)
+    return STATISTICS["sum"](observed) / STATISTICS["count"](observed)
 
 
 STATISTICS: Mapping[str, Callable[[Sequence[Observation]], float]] = {
     "mean": _mean,
     "avg": _mean,
-    "sum": _sum,
+    "sum": lambda observed: sum(value * count for value, count in observed),
+    "count": lambda observed: sum(count for _, count in observed),
     "min": lambda observed: min(value for value, _ in observed),
     "max": lambda observed: max(value for value, _ in observed),
-    "count": _count,
     "first": lambda observed: observed[0][0],
     "last": lambda observed: observed[-1][0],
 }
@@ -78,7 +70,7 @@ def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> 
     match expression:
         case Query(source=QueriedMetric() as metric, stages=(stage,)) if stage.statistic.name in STATISTICS:
             take, width = STATISTICS[stage.statistic.name], metric.interval.minutes
-            merged = merged_streams(list(source(metric)), stage.grouping)
+            merged = merged_streams(list(source(metric)), stage.group_by)
         case _:
             raise refusal.invalid("field query: the demo answers one statistic of one metric, as in A[1m].mean()")
     lines = []
@@ -94,12 +86,12 @@ def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> 
     return lines
 
 
-def merged_streams(items: list[T], grouping: Grouping | None) -> list[tuple[dict[str, str], list[T]]]:
-    """Return streams merged by the dimensions of a grouping. A stream that lacks one of them is merged with its like."""
-    if grouping is None:
+def merged_streams(items: list[T], group_by: tuple[str, ...] | None) -> list[tuple[dict[str, str], list[T]]]:
+    """Return streams merged by some dimensions. A stream that lacks one of them is merged with its like."""
+    if group_by is None:
         return [(dict(item.dimensions), [item]) for item in items]
     merged: dict[tuple[tuple[str, str], ...], list[T]] = {}
     for item in items:
-        kept = tuple((name, item.dimensions[name]) for name in grouping.dimensions if name in item.dimensions)
+        kept = tuple((name, item.dimensions[name]) for name in group_by if name in item.dimensions)
         merged.setdefault(kept, []).append(item)
     return [(dict(kept), members) for kept, members in merged.items()]

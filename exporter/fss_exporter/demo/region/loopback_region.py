@@ -9,6 +9,7 @@
 The region checks no signature, so it listens to the loopback interface only. `/control` refuses requests of web pages.
 """
 
+import json
 import socket
 import sys
 import threading
@@ -22,7 +23,7 @@ from typing import Any, ClassVar, Self
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.alarms_api import AlarmsApi
-from fss_exporter.demo.region.api_operations import DEMO_TABLE, ApiAnswer, ApiOperation, Call, OperationTable
+from fss_exporter.demo.region.api_operations import DEMO_TABLE, ApiAnswer, ApiOperation, Call, Handler, OperationTable
 from fss_exporter.demo.region.demo_account import DemoAccount
 from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.faults import Fault, FaultBoard, FaultKinds
@@ -125,14 +126,14 @@ class Region:
         self.store = PointStore(self._activity, self.fault_board)
         limits = limits or RegionLimits()
         monitoring = self.monitoring_api(self._activity, self.store, now, limits)
-        handlers = {
+        handlers: dict[str, Handler] = {
             **dict(InventoryApi(self._activity, now, limits.page).handlers()),
             **monitoring.handlers(),
             **self.alarms_api(monitoring).handlers(),
             "Show": self._show,
-            "AddFault": self._add_fault,
-            "ClearFaults": self._clear,
-            "SetLoad": self._set_load,
+            "AddFault": lambda call: self._turn(call, lambda: self.add_fault(call.body.fault)),
+            "ClearFaults": lambda call: self._turn(call, self.clear_faults),
+            "SetLoad": lambda call: self._turn(call, lambda: self.set_load(call.body.mount_target, call.body.factor)),
         }
         served = self.table.operations(handlers)
         self.operations = tuple(operation for operation in served if not operation.is_control)
@@ -147,8 +148,9 @@ class Region:
     def respond(self, request: ApiRequest) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body of the answer to a request."""
         operation, answer = self._dispatcher.answer(request)
-        headers = headers_of(answer, answer.content, request.headers.get("opc-request-id", ""))
-        return answer.status, headers, self.spoil(operation, request, headers, answer.content)
+        content = b"" if answer.body is None else json.dumps(answer.body, separators=(",", ":")).encode()
+        headers = headers_of(answer, content, request.headers.get("opc-request-id", ""))
+        return answer.status, headers, self.spoil(operation, request, headers, content)
 
     def spoil(self, _o: ApiOperation | None, _r: ApiRequest, _headers: dict[str, str], content: bytes) -> bytes:
         """Return the body that is sent, and headers changed in place. The demo changes nothing."""
@@ -241,15 +243,6 @@ class Region:
 
     def _show(self, _: Call) -> ApiAnswer:
         return ApiAnswer({"faults": [str(fault) for fault in self.faults()], "calls": dict(self.calls)})
-
-    def _add_fault(self, call: Call) -> ApiAnswer:
-        return self._turn(call, lambda: self.add_fault(call.body.fault))
-
-    def _clear(self, call: Call) -> ApiAnswer:
-        return self._turn(call, self.clear_faults)
-
-    def _set_load(self, call: Call) -> ApiAnswer:
-        return self._turn(call, lambda: self.set_load(call.body.mount_target, call.body.factor))
 
     def _turn(self, call: Call, act: Callable[[], None]) -> ApiAnswer:
         try:

@@ -42,24 +42,25 @@ class PublishedStream:
 
 @dataclass(frozen=True, slots=True)
 class PublishedMetric:
-    """One metric of a namespace: a row of `metrics.yml`."""
+    """One metric of a namespace, with the row of `metrics.yml`."""
 
     namespace: str
     name: str
-    metadata: Mapping[str, str]
-    owners: str
-    split: Mapping[str, Any]
-    value: str
+    row: Mapping[str, Any]
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The metadata of each stream."""
+        return {"unit": self.row["unit"], "displayName": self.row["title"], "description": self.row["text"]}
 
     def streams(self, activity: Activity) -> Iterator[PublishedStream]:
         """Yield every stream of the metric in a tenancy."""
-        make = VALUES[self.value]
-        for compartment_id, dimensions, subject in OWNERS[self.owners](activity):
-            for values in product(*self.split.values()):
-                labels = {**dimensions, **dict(zip(self.split, values, strict=True))}
-                figures = [
-                    row[value] for row, value in zip(self.split.values(), values, strict=True) if type(row) is dict
-                ]
+        figure, split = self.row["value"], self.row.get("split", {})
+        make = _plain(lambda *_: figure) if type(figure) is float else VALUES[figure]
+        for compartment_id, dimensions, subject in OWNERS[self.row["of"]](activity):
+            for values in product(*split.values()):
+                labels = {**dimensions, **dict(zip(split, values, strict=True))}
+                figures = [row[value] for row, value in zip(split.values(), values, strict=True) if type(row) is dict]
                 value = make(activity, subject, Split(values[-1] if values else "", figures[-1] if figures else 0.0))
                 owner = dimensions.get("resourceId", activity.tenancy.id)
                 seed = crc32(repr((self.name, sorted(labels.items()))).encode())
@@ -78,18 +79,7 @@ class Split:
 def published_metrics() -> tuple[PublishedMetric, ...]:
     """Return the rows of `metrics.yml` in the order of the file."""
     table = yaml.safe_load(files(__package__).joinpath("metrics.yml").read_text())
-    return tuple(
-        PublishedMetric(
-            namespace,
-            name,
-            {"unit": row["unit"], "displayName": row["title"], "description": row["text"]},
-            row["of"],
-            row.get("split", {}),
-            row["value"],
-        )
-        for namespace, rows in table.items()
-        for name, row in rows.items()
-    )
+    return tuple(PublishedMetric(namespace, *entry) for namespace, rows in table.items() for entry in rows.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,9 +238,6 @@ VALUES: Mapping[str, MakeValue] = {
     "metadata_latency": _latency(lambda mix, operation: mix.requests(operation)),
     "used_bytes": _plain(lambda subject, _: float(subject.file_system.used_bytes)),
     "soft_quota": _plain(lambda one, minute: float(int(chance(len(one.id), minute) * 1.2) * 3)),
-    "zero": _plain(lambda _, __: 0.0),
-    "locked_snapshots": _plain(lambda _, __: 4.0),
-    "retention": _plain(lambda _, __: 30.0),
     "replicated": _plain(_replicated),
     "replicated_in_a_minute": _plain(lambda one, minute: 60 * _replicated(one, minute)),
     "recovery_point_age": _plain(lambda one, minute: one.recovery_point_age(minute)),

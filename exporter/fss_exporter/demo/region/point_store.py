@@ -41,10 +41,8 @@ class PointStore:
 
     def documented(self, namespace: str, name: str, minute: int) -> PublishedMetric | None:
         """Return the metric of a namespace with this exact name now."""
-        for metric in published_metrics():
-            if metric.namespace == namespace and self.spelling(metric.name, minute) == name:
-                return metric
-        return None
+        metrics = (metric for metric in published_metrics() if metric.namespace == namespace)
+        return next((metric for metric in metrics if self.spelling(metric.name, minute) == name), None)
 
     def streams(self, metric: PublishedMetric) -> list[PublishedStream]:
         """Return the streams of a metric."""

@@ -71,8 +71,7 @@ def small(region: str = REGION) -> Tenancy:
     zones = {zone: f"qIZq:{region.upper()}-{zone}" for zone in ("AD-1", "AD-2")}
     places = {name: (compartments[one].id, zones[zone]) for name, (one, zone) in _DATA["places"].items()}
     subnets = {name: build.subnet(compartments["network"], name, *row) for name, row in _DATA["subnets"].items()}
-    ldap = {"hostname": "ldap.corp.example", "port": 636, "bind_dn": "cn=nfs"}
-    connector = build.resource(DemoConnector, "outboundconnector", "ldap-corp", places["here"], **ldap)
+    connector = build.resource(DemoConnector, "outboundconnector", "ldap-corp", places["here"])
     targets = {}
     for name, row in _rows("mount_targets", places):
         row["connector_id"] = connector.id if row.pop("connector", None) else ""

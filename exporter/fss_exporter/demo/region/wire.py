@@ -127,11 +127,8 @@ def headers_of(answer: ApiAnswer, content: bytes, given_id: str) -> dict[str, st
 
 
 def _handled(operation: ApiOperation, path: Mapping[str, str], request: ApiRequest) -> ApiAnswer:
-    pairs = parse_qsl(request.target.partition("?")[2], keep_blank_values=True)
-    repeated = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-    if repeated:
-        raise refusal.invalid(f"query parameter {repeated[0]} is given more than once")
-    parameters = _parsed(lambda: operation.query.model_validate(dict(pairs)), "query parameter")
+    pairs = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
+    parameters = _parsed(lambda: operation.query.model_validate(pairs), "query parameter")
     model = operation.body
     details = _parsed(lambda: model.model_validate_json(request.body, strict=True), "field") if model else None
     return operation.handle(Call(path, parameters, details, request.headers))

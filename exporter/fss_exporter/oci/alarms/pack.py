@@ -22,8 +22,7 @@ from typing import Any, Final
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE as PUBLISHED
-from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.service_metrics import BLOCK, LUSTRE, SERVICE_METRICS
+from fss_exporter.oci.metric_table import BLOCK, LUSTRE, METRICS, SERVICE_METRICS
 from fss_exporter.oci.utilization_publisher import UTILIZATION
 
 PACK_TAG: Final = "fss-exporter-pack"

@@ -3,17 +3,16 @@
 A failed listing ends the run. With a part of the mount targets, the plan would delete the alarms of the others.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.client import SdkClient, Session
-from fss_exporter.oci.cloud_client import Listing
+from fss_exporter.oci.cloud_client import Listing, Scope
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.inventory_join import join
 from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Inventory, ListedResources, MountTarget, Replication
+from fss_exporter.oci.oci_inventory import Inventory, ListedResources, MountTarget, Replication, join
 from fss_exporter.oci.selection import TagFilter
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
@@ -52,25 +51,18 @@ def _records(listings: Iterable[Listing[Any]]) -> tuple[Any, ...]:
 
 def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:
     """Return the tenancy's names of metrics by name in lower case. Of several spellings the documented spelling wins."""
-    wanted = {"namespace": NAMESPACE, "groupBy": ["name"]}
-    rows = _metrics(session, compartment_id, wanted, in_subtree=in_subtree)
-    names = sorted((str(row["name"]) for row in rows), key=lambda name: (name in METRICS, name))
-    return {name.lower(): name for name in names}
+    names = SdkClient(session).metric_names(Scope(compartment_id, in_subtree), NAMESPACE)
+    return {name.lower(): name for name in sorted(names, key=lambda name: (name in METRICS, name))}
 
 
 def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
     """Return the event types each of `EVENT_METRICS` has been seen with in the last 90 days."""
+    # by keyword, because a refusal names the compartment of the call
+    options: dict[str, object] = {"compartment_id": compartment_id, "compartment_id_in_subtree": in_subtree}
     seen: dict[str, Sequence[str]] = {}
     for metric in EVENT_METRICS:
         wanted = {"namespace": NAMESPACE, "name": metric}
-        rows = _metrics(session, compartment_id, wanted, in_subtree=in_subtree)
-        seen[metric] = sorted({str((row.get("dimensions") or {}).get("errorType", "")) for row in rows} - {""})
+        pages = session.pages("monitoring", "list_metrics", list_metrics_details=wanted, **options)
+        found = ((row.get("dimensions") or {}).get("errorType", "") for page in pages for row in page)
+        seen[metric] = sorted({str(one) for one in found} - {""})
     return seen
-
-
-def _metrics(session: Session, compartment_id: str, wanted: Mapping[str, object], *, in_subtree: bool) -> list[Any]:
-    # by keyword, because a refusal names the compartment of the call
-    options: dict[str, object] = {"compartment_id": compartment_id, "list_metrics_details": dict(wanted)}
-    if in_subtree:
-        options["compartment_id_in_subtree"] = True
-    return [row for page in session.pages("monitoring", "list_metrics", **options) for row in page]

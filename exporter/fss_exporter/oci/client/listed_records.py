@@ -8,15 +8,7 @@ from datetime import datetime
 from sys import intern
 from typing import Any, Final
 
-from fss_exporter.oci.oci_inventory import (
-    Connector,
-    Export,
-    ExportSet,
-    FileSystem,
-    MountTarget,
-    Replication,
-    ServiceResource,
-)
+from fss_exporter.oci import oci_inventory as records
 
 Row = Mapping[str, Any]
 
@@ -30,19 +22,19 @@ _NO_TAGS: Final[Mapping[str, str]] = {}
 
 def records_of(make: Callable[[Row], Any], rows: Iterable[Any]) -> tuple[list[Any], int]:
     """Return the records of rows, and how many rows were not as documented."""
-    records, broken = [], 0
+    made, broken = [], 0
     for row in rows:
         try:
-            records.append(make(row))
+            made.append(make(row))
         except (AttributeError, KeyError, TypeError, ValueError):
             broken += 1
-    return records, broken
+    return made, broken
 
 
-def mount_target(row: Row) -> MountTarget:
+def mount_target(row: Row) -> records.MountTarget:
     """Return the record of a MountTargetSummary."""
     addresses = row.get("privateIpIds") or ("",)
-    return MountTarget(
+    return records.MountTarget(
         **_resource(row),
         export_set_id=_text(row["exportSetId"]),
         subnet_id=_text(row.get("subnetId") or ""),
@@ -52,23 +44,23 @@ def mount_target(row: Row) -> MountTarget:
     )
 
 
-def file_system(row: Row) -> FileSystem:
+def file_system(row: Row) -> records.FileSystem:
     """Return the record of a FileSystemSummary. A clone that still copies its parent's data has the state HYDRATING."""
-    system = FileSystem(**_resource(row), metered_bytes=_whole(row.get("meteredBytes")))
+    system = records.FileSystem(**_resource(row), metered_bytes=_whole(row.get("meteredBytes")))
     is_clone = bool((row.get("sourceDetails") or {}).get("parentFileSystemId"))
     if is_clone and row.get("isHydrated") is False and system.state == "ACTIVE":
         return replace(system, state=HYDRATING)
     return system
 
 
-def export_set(row: Row) -> ExportSet:
+def export_set(row: Row) -> records.ExportSet:
     """Return the record of an ExportSetSummary."""
-    return ExportSet(id=_text(row["id"]), vcn_id=_text(row.get("vcnId") or ""))
+    return records.ExportSet(id=_text(row["id"]), vcn_id=_text(row.get("vcnId") or ""))
 
 
-def export(row: Row) -> Export:
+def export(row: Row) -> records.Export:
     """Return the record of an ExportSummary."""
-    return Export(
+    return records.Export(
         id=_text(row["id"]),
         path=_text(row["path"]),
         state=_text(row["lifecycleState"]),
@@ -77,35 +69,35 @@ def export(row: Row) -> Export:
     )
 
 
-def replication(row: Row) -> Replication:
+def replication(row: Row) -> records.Replication:
     """Return the record of a ReplicationSummary."""
     minutes = _whole(row.get("replicationInterval"))
     moment = row.get("recoveryPointTime")
-    return Replication(
+    return records.Replication(
         **_resource(row),
         interval_seconds=None if minutes is None else minutes * 60.0,
         recovery_point=datetime.fromisoformat(moment).timestamp() if moment else None,
     )
 
 
-def connector(row: Row) -> Connector:
+def connector(row: Row) -> records.Connector:
     """Return the record of an OutboundConnectorSummary."""
-    return Connector(**_resource(row), type=str(row.get("connectorType") or ""))
+    return records.Connector(**_resource(row), type=str(row.get("connectorType") or ""))
 
 
-def lustre_file_system(row: Row) -> ServiceResource:
+def lustre_file_system(row: Row) -> records.ServiceResource:
     """Return the record of a LustreFileSystemSummary."""
     tier = _text(row["performanceTier"]).removeprefix("MBPS_PER_TB_")
     size = _gigabytes(row["capacityInGBs"])
-    return ServiceResource(**_resource(row), service="lustre", kind=f"mbps-per-tb-{tier}", capacity_bytes=size)
+    return records.ServiceResource(**_resource(row), service="lustre", kind=f"mbps-per-tb-{tier}", capacity_bytes=size)
 
 
-def volume(row: Row) -> ServiceResource:
+def volume(row: Row) -> records.ServiceResource:
     """Return the record of a Volume or BootVolume."""
     vpus = _whole(row.get("autoTunedVpusPerGB"))
     vpus = _whole(row["vpusPerGB"]) if vpus is None else vpus
     size = _gigabytes(row["sizeInGBs"])
-    return ServiceResource(**_resource(row), service="block-volume", kind=f"vpu-{vpus}", capacity_bytes=size)
+    return records.ServiceResource(**_resource(row), service="block-volume", kind=f"vpu-{vpus}", capacity_bytes=size)
 
 
 def _resource(row: Row) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from fss_exporter.errors import BrokenAnswer
 from fss_exporter.oci.client import listed_records
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.client.session import Session
-from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, PrivateIp, Stream
+from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, PrivateIp, Scope, Stream
 from fss_exporter.oci.oci_inventory import (
     Connector,
     Export,
@@ -18,7 +18,6 @@ from fss_exporter.oci.oci_inventory import (
     Replication,
     ServiceResource,
 )
-from fss_exporter.oci.selection import Scope
 
 _PAGE_ROWS: Final = 1000
 

@@ -21,7 +21,7 @@ from oci.exceptions import ClientError
 from oci.retry import NoneRetryStrategy
 
 from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable, UsageError
-from fss_exporter.oci.call_budget import CallBudget
+from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client.bounded_http import limit_answers
 from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, clock_skew, translate

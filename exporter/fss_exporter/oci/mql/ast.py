@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from fss_exporter.errors import MqlError
 
@@ -21,11 +21,6 @@ DIMENSION: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 STATISTICS: Final = frozenset(
     {"absent", "avg", "count", "first", "increment", "last", "max", "mean", "min", "percentile", "rate", "sum"}
 )
-SelectorSign: TypeAlias = Literal["=", "=~"]
-DurationUnit: TypeAlias = Literal["m", "h", "d"]
-ArithmeticSign: TypeAlias = Literal["+", "-", "*", "/", "%"]
-ComparisonSign: TypeAlias = Literal[">", ">=", "<", "<=", "==", "!=", "in", "not in"]
-JoinSign: TypeAlias = Literal["&&", "||"]
 COMPARISONS: Final = (">", ">=", "<", "<=", "==", "!=")
 RANGES: Final = ("in", "not in")
 
@@ -48,7 +43,7 @@ class Duration:
     """A count of minutes, hours or days: `5m`, `20h`, `3d`."""
 
     count: int
-    unit: DurationUnit
+    unit: str
 
     @property
     def minutes(self) -> int:
@@ -64,7 +59,7 @@ class Selector:
     """A condition on a dimension. `=` is exact. `=~` knows `*` (any run of characters) and `|` (or)."""
 
     dimension: str
-    operator: SelectorSign
+    operator: str
     value: str
 
     def __post_init__(self) -> None:
@@ -101,21 +96,6 @@ class QueriedMetric:
 
 
 @dataclass(frozen=True, slots=True)
-class Grouping:
-    """`groupBy(a, b)` merges streams per value of the dimensions. Without dimensions, `grouping()` merges all."""
-
-    dimensions: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for dimension in self.dimensions:
-            if not DIMENSION.fullmatch(dimension):
-                _refuse("not the name of a dimension", dimension)
-
-    def __str__(self) -> str:
-        return f"groupBy({', '.join(self.dimensions)})" if self.dimensions else "grouping()"
-
-
-@dataclass(frozen=True, slots=True)
 class Statistic:
     """The statistic of each window: `max()`, `percentile(0.9)` (0 < p < 1), `absent(20m)` (1m to 3d)."""
 
@@ -144,13 +124,24 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A statistic with an optional grouping before the statistic."""
+    """A statistic with an optional grouping before the statistic.
+
+    `groupBy(a, b)` merges streams per value of the dimensions. Without dimensions, `grouping()` merges all.
+    """
 
     statistic: Statistic
-    grouping: Grouping | None = None
+    group_by: tuple[str, ...] | None = None  # dimensions to keep apart; None keeps all
+
+    def __post_init__(self) -> None:
+        for dimension in self.group_by or ():
+            if not DIMENSION.fullmatch(dimension):
+                _refuse("not the name of a dimension", dimension)
 
     def __str__(self) -> str:
-        return f"{self.grouping}.{self.statistic}" if self.grouping else str(self.statistic)
+        if self.group_by is None:
+            return str(self.statistic)
+        grouping = f"groupBy({', '.join(self.group_by)})" if self.group_by else "grouping()"
+        return f"{grouping}.{self.statistic}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +175,7 @@ class Arithmetic:
     """`left operator right`, value by value. Only metric against constant is documented."""
 
     left: "Expression"
-    operator: ArithmeticSign
+    operator: str
     right: "Expression"
 
     def __str__(self) -> str:
@@ -196,7 +187,7 @@ class Comparison:
     """The predicate: 1 for true, 0 for false. `in` and `not in` take two bounds, both inclusive."""
 
     left: "Expression"
-    operator: ComparisonSign
+    operator: str
     bounds: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -217,7 +208,7 @@ class Join:
     """
 
     left: "Expression"
-    operator: JoinSign
+    operator: str
     right: "Expression"
 
     def __str__(self) -> str:

@@ -4,20 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from fss_exporter.errors import MqlError
-from fss_exporter.oci.mql.ast import (
-    Arithmetic,
-    Comparison,
-    Constant,
-    Duration,
-    Expression,
-    Grouping,
-    Join,
-    QueriedMetric,
-    Query,
-    Selector,
-    Stage,
-    Statistic,
-)
+from fss_exporter.oci.mql import ast
 
 
 def query(
@@ -27,8 +14,8 @@ def query(
     *,
     where: Mapping[str, str | Iterable[str]] | None = None,
     group_by: Iterable[str] | None = None,
-    argument: float | Duration | None = None,
-) -> Query:
+    argument: float | ast.Duration | None = None,
+) -> ast.Query:
     """Return a simple query.
 
     Args:
@@ -43,35 +30,35 @@ def query(
         MqlError: MQL cannot express a name or value.
     """
     selectors = tuple(select(dimension, wanted) for dimension, wanted in (where or {}).items())
-    grouping = None if group_by is None else Grouping(tuple(group_by))
-    return Query(
-        QueriedMetric(metric, Duration(minutes, "m"), selectors), (Stage(Statistic(statistic, argument), grouping),)
-    )
+    stage = ast.Stage(ast.Statistic(statistic, argument), None if group_by is None else tuple(group_by))
+    return ast.Query(ast.QueriedMetric(metric, ast.Duration(minutes, "m"), selectors), (stage,))
 
 
-def at_least(left: Query, bound: float) -> Comparison:
+def at_least(left: ast.Query, bound: float) -> ast.Comparison:
     """Return the expression `left >= bound`."""
-    return Comparison(left, ">=", (bound,))
+    return ast.Comparison(left, ">=", (bound,))
 
 
-def select(dimension: str, wanted: str | Iterable[str]) -> Selector:
+def select(dimension: str, wanted: str | Iterable[str]) -> ast.Selector:
     """Return a condition on a dimension: exactly one value, or any of several.
 
     Raises:
         MqlError: MQL cannot express a value, or the value would select further values.
     """
     if isinstance(wanted, str):
-        return Selector(dimension, "=", wanted)
+        return ast.Selector(dimension, "=", wanted)
     values = sorted(set(wanted))
     for value in values:
         if "|" in value or "*" in value or not value:
             raise MqlError("a value among several may hold no | and no *, and not be empty", query=value, column=1)
     if not values:
         raise MqlError("no value to select", query=dimension, column=1)
-    return Selector(dimension, "=", values[0]) if len(values) == 1 else Selector(dimension, "=~", "|".join(values))
+    return (
+        ast.Selector(dimension, "=", values[0]) if len(values) == 1 else ast.Selector(dimension, "=~", "|".join(values))
+    )
 
 
-def respelled(node: Expression, spellings: Mapping[str, str]) -> Expression:
+def respelled(node: ast.Expression, spellings: Mapping[str, str]) -> ast.Expression:
     """Return the expression with a tenancy's spelling of the metric names.
 
     Args:
@@ -79,14 +66,14 @@ def respelled(node: Expression, spellings: Mapping[str, str]) -> Expression:
         spellings: the tenancy's spelling by the name in lower case. Other names stay.
     """
     match node:
-        case Comparison(left=left):
+        case ast.Comparison(left=left):
             return replace(node, left=respelled(left, spellings))
-        case Join(left=left, right=right) | Arithmetic(left=left, right=right):
+        case ast.Join(left=left, right=right) | ast.Arithmetic(left=left, right=right):
             return replace(node, left=respelled(left, spellings), right=respelled(right, spellings))
-        case Query(source=QueriedMetric() as metric):
+        case ast.Query(source=ast.QueriedMetric() as metric):
             return replace(node, source=replace(metric, name=spellings.get(metric.name.lower(), metric.name)))
-        case Query(source=source):
-            assert not isinstance(source, QueriedMetric)  # noqa: S101  # the case above
+        case ast.Query(source=source):
+            assert not isinstance(source, ast.QueriedMetric)  # noqa: S101  # the case above
             return replace(node, source=respelled(source, spellings))
-        case Constant():
+        case ast.Constant():
             return node

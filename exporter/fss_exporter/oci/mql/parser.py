@@ -14,31 +14,10 @@ Every mistake is an `MqlError` with the column of the first unreadable character
 
 import re
 from collections.abc import Callable
-from typing import Final, NoReturn, TypeVar, cast
+from typing import Final, NoReturn, TypeVar
 
 from fss_exporter.errors import MqlError
-from fss_exporter.oci.mql.ast import (
-    COMPARISONS,
-    DIMENSION,
-    NAME,
-    Arithmetic,
-    ArithmeticSign,
-    Comparison,
-    ComparisonSign,
-    Constant,
-    Duration,
-    DurationUnit,
-    Expression,
-    Grouping,
-    Join,
-    QueriedMetric,
-    Query,
-    Selector,
-    SelectorSign,
-    Stage,
-    Statistic,
-    metrics,
-)
+from fss_exporter.oci.mql import ast
 
 T = TypeVar("T")
 
@@ -50,7 +29,7 @@ _WORD_GOES_ON: Final = re.compile(r"\w")
 _MOST_OPERATORS: Final = 64  # a tree is walked recursively; no query a person writes comes near
 
 
-def parse(text: str) -> Expression:
+def parse(text: str) -> ast.Expression:
     """Parse an MQL expression.
 
     Raises:
@@ -60,7 +39,7 @@ def parse(text: str) -> Expression:
     node = reader.join()
     if reader.skip_space() < len(text):
         reader.fail("expected an operator (> >= < <= == != in, + - * / %, && ||) or the end")
-    if next(metrics(node), None) is None:
+    if next(ast.metrics(node), None) is None:
         raise MqlError("a query names at least one metric", query=text, column=1)
     return node
 
@@ -122,25 +101,25 @@ class _Reader:
 
     # -- rules
 
-    def join(self) -> Expression:
+    def join(self) -> ast.Expression:
         left = self.conjunction()
         while self.operator("||"):
-            left = Join(left, "||", self.conjunction())
+            left = ast.Join(left, "||", self.conjunction())
         return left
 
-    def conjunction(self) -> Expression:
+    def conjunction(self) -> ast.Expression:
         left = self.comparison()
         while self.operator("&&"):
-            left = Join(left, "&&", self.comparison())
+            left = ast.Join(left, "&&", self.comparison())
         return left
 
-    def comparison(self) -> Expression:
+    def comparison(self) -> ast.Expression:
         left = self.sum()
-        if sign := self.take(*COMPARISONS):
-            return Comparison(left, cast("ComparisonSign", sign), (self.number(),))
+        if sign := self.take(*ast.COMPARISONS):
+            return ast.Comparison(left, sign, (self.number(),))
         negated = self.take("not")
         if self.take("in"):
-            return Comparison(left, "not in" if negated else "in", self.bounds())
+            return ast.Comparison(left, "not in" if negated else "in", self.bounds())
         if negated:
             self.fail("expected in after not")
         return left
@@ -153,26 +132,26 @@ class _Reader:
         self.need(")", "the upper bound")
         return low, high
 
-    def sum(self) -> Expression:
+    def sum(self) -> ast.Expression:
         left = self.product()
         while sign := self.operator("+", "-"):
-            left = Arithmetic(left, cast("ArithmeticSign", sign), self.product())
+            left = ast.Arithmetic(left, sign, self.product())
         return left
 
-    def product(self) -> Expression:
+    def product(self) -> ast.Expression:
         left = self.operand()
         while sign := self.operator("*", "/", "%"):
-            left = Arithmetic(left, cast("ArithmeticSign", sign), self.operand())
+            left = ast.Arithmetic(left, sign, self.operand())
         return left
 
-    def operand(self) -> Expression:
+    def operand(self) -> ast.Expression:
         if self.operator("("):
             inner = self.join()
             self.need(")", "a nested query")
             return self.stages(inner) if self.take(".") else inner
         if constant := _NUMBER.match(self.text, self.skip_space()):
             self.at = constant.end()
-            return Constant(float(constant.group()))
+            return ast.Constant(float(constant.group()))
         metric = self.metric()
         self.need(".", f"{metric}, with a statistic as in .mean()")
         return self.stages(metric)
@@ -180,25 +159,25 @@ class _Reader:
     def number(self) -> float:
         return float(self.match(_NUMBER, "a number").group())
 
-    def metric(self) -> QueriedMetric:
+    def metric(self) -> ast.QueriedMetric:
         start = self.skip_space()
-        name = self.match(NAME, "a metric, a number or a nested query in parentheses").group()
+        name = self.match(ast.NAME, "a metric, a number or a nested query in parentheses").group()
         group = None
         if self.take("::"):
-            group, name = name, self.match(NAME, "a metric after the resource group").group()
+            group, name = name, self.match(ast.NAME, "a metric after the resource group").group()
         self.need("[", f"{name}, with an interval as in [5m]")
         interval = self.duration("an interval as in 5m")
         self.need("]", "the interval")
         selectors = self.selectors()
         return self.build(
-            start + self.text[start:].find("[") + 1, lambda: QueriedMetric(name, interval, selectors, group)
+            start + self.text[start:].find("[") + 1, lambda: ast.QueriedMetric(name, interval, selectors, group)
         )
 
-    def duration(self, expected: str) -> Duration:
+    def duration(self, expected: str) -> ast.Duration:
         found = self.match(_DURATION, expected)
-        return Duration(int(found[1]), cast("DurationUnit", found[2]))
+        return ast.Duration(int(found[1]), found[2])
 
-    def selectors(self) -> tuple[Selector, ...]:
+    def selectors(self) -> tuple[ast.Selector, ...]:
         if not self.take("{"):
             return ()
         chosen = [self.selector()]
@@ -207,46 +186,47 @@ class _Reader:
         self.need("}", "the selector")
         return tuple(chosen)
 
-    def selector(self) -> Selector:
-        dimension = self.match(DIMENSION, "the name of a dimension").group()
+    def selector(self) -> ast.Selector:
+        dimension = self.match(ast.DIMENSION, "the name of a dimension").group()
         sign = self.take("=~", "=")
         if sign is None:
             self.fail("expected = or =~ (dimensions have no other operator)")
         start = self.skip_space()
         value = self.match(_STRING, "a value in double quotes")[1]
-        return self.build(start, lambda: Selector(dimension, cast("SelectorSign", sign), value))
+        return self.build(start, lambda: ast.Selector(dimension, sign, value))
 
-    def stages(self, source: QueriedMetric | Expression) -> Query:
+    def stages(self, source: ast.QueriedMetric | ast.Expression) -> ast.Query:
         """Read the statistics behind the first dot."""
         stages = [self.stage()]
         while self.take("."):
             stages.append(self.stage())
-        return Query(source, tuple(stages))
+        return ast.Query(source, tuple(stages))
 
-    def stage(self) -> Stage:
+    def stage(self) -> ast.Stage:
+        group_by: tuple[str, ...]
         if self.take("groupBy"):
             self.need("(", "groupBy")
-            dimensions = [self.match(DIMENSION, "the name of a dimension").group()]
+            dimensions = [self.match(ast.DIMENSION, "the name of a dimension").group()]
             while self.take(","):
-                dimensions.append(self.match(DIMENSION, "the name of a dimension").group())
-            grouping = Grouping(tuple(dimensions))
+                dimensions.append(self.match(ast.DIMENSION, "the name of a dimension").group())
+            group_by = tuple(dimensions)
         elif self.take("grouping"):
             self.need("(", "grouping")
-            grouping = Grouping()
+            group_by = ()
         else:
-            return Stage(self.statistic())
+            return ast.Stage(self.statistic())
         self.need(")", "the grouping")
         self.need(".", "the grouping, with a statistic as in .max()")
-        return Stage(self.statistic(), grouping)
+        return ast.Stage(self.statistic(), group_by)
 
-    def statistic(self) -> Statistic:
+    def statistic(self) -> ast.Statistic:
         start = self.skip_space()
-        name = self.match(NAME, "a statistic").group()
-        self.build(start, lambda: Statistic(name, 0.5 if name == "percentile" else None))
+        name = self.match(ast.NAME, "a statistic").group()
+        self.build(start, lambda: ast.Statistic(name, 0.5 if name == "percentile" else None))
         self.need("(", name)
         inside = self.skip_space()
-        argument: float | Duration | None = None
+        argument: float | ast.Duration | None = None
         if not self.take(")"):
             argument = self.number() if name == "percentile" else self.duration("a period as in 20m, or )")
             self.need(")", "the argument")
-        return self.build(inside, lambda: Statistic(name, argument))
+        return self.build(inside, lambda: ast.Statistic(name, argument))

@@ -1,15 +1,81 @@
-"""Split the query of a metric into parts, because an answer holds at most 2,000 streams and 100,000 points. Pure.
+"""The extent of a query: the minutes to ask for, and the parts of a split query. Pure.
 
-The first guess comes from the inventory, every later guess from the number of streams in the last answer. An answer above
-the limits, or a query refused for length, doubles the parts.
+An answer holds at most 2,000 streams and 100,000 points. The first guess of the parts comes from the inventory, every later
+guess from the number of streams in the last answer. An answer above the limits, or a query refused for length, doubles the
+parts.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.oci_metric import MOST_POINTS, MOST_STREAMS, OciMetric
+from fss_exporter.oci.series_store import FURTHEST_MINUTES, MINUTE, newest_complete
+
+LATE_MINUTES = 4
+"""Minutes to look back for unknown series, because a point comes up to three minutes late."""
+
+GAUGE_MOST_MINUTES = 15
+"""How far back a gauge is looked for at all."""
+
+COUNTER_OVERLAP_MINUTES = 11
+"""Minutes to query again before the oldest of the last `ANSWERS_REPEATED` answers. A minute that comes up to 15 minutes late
+still counts.
+"""
+
+ANSWERS_REPEATED = 5
+"""Polls that repeat a window. After an outage, a stream that is missing in one answer delivers the backlog in the next
+answer.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Minutes to query, both ends in epoch seconds. OCI includes `start` and excludes `end`."""
+
+    start: int
+    end: int
+
+    @property
+    def minutes(self) -> int:
+        """The most points of a stream in the window."""
+        return (self.end - self.start) // MINUTE
+
+
+def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
+    """Return the window of one query.
+
+    Args:
+        now: epoch seconds.
+        overlap_minutes: minutes to repeat before the newest complete minute, and before `answered`.
+        answered: newest complete minute at the time of the last answer. None before the first answer.
+    """
+    newest = newest_complete(now)
+    last = newest if answered is None else min(answered, newest)
+    start = max(last - overlap_minutes * MINUTE, newest - FURTHEST_MINUTES * MINUTE)
+    return Window(start + MINUTE, newest + MINUTE)
+
+
+def gauge_minutes(now: float, *, newest: int | None, slowest: int | None, thorough: bool) -> int:
+    """Return the minutes back to query for a gauge, which needs only the newest point of each series.
+
+    Args:
+        now: epoch seconds.
+        newest: end of the newest minute of any series. None before the first point.
+        slowest: end of the newest minute of the latest series. A window from there on misses nothing of the known series. None
+            without a series.
+        thorough: whether to look for unknown series as well, which may be even later.
+    """
+    if newest is None or slowest is None:
+        return GAUGE_MOST_MINUTES
+    complete = newest_complete(now)
+    back = (complete - slowest) // MINUTE + 1
+    if thorough:
+        back = max(back, (complete - newest) // MINUTE + LATE_MINUTES)
+    return min(max(back, 2), GAUGE_MOST_MINUTES)
+
 
 _FILL: Final = 0.9  # how full an answer is planned to be: new resources come between two polls
 _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension

@@ -1,0 +1,136 @@
+"""The calls to OCI: a budget for all regions and loops, counters of the poller about the poller, and a log of failures."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Final
+
+from fss_exporter.background import EndLoop
+from fss_exporter.errors import CloudError
+from fss_exporter.log_once import LogOnce
+
+
+@dataclass(eq=False, repr=False)
+class CallBudget:
+    """Space calls evenly: no second has more than `calls_per_second` calls plus 1.
+
+    Calls leave in the order of their requests, so that polls and inventories share the budget.
+    """
+
+    calls_per_second: float  # the rate
+    _: KW_ONLY
+    clock: Callable[[], float]  # seconds that never go back
+    # waits so many seconds; True if the poller is to stop (`threading.Event.wait`)
+    wait: Callable[[float], bool | None]
+    waited_seconds: float = field(default=0.0, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _next: float = field(default=float("-inf"), init=False)
+
+    def spend(self) -> None:
+        """Wait until a further call may leave.
+
+        Raises:
+            EndLoop: the poller stops.
+        """
+        with self._lock:
+            now = self.clock()
+            turn = max(now, self._next)
+            self._next = turn + 1 / self.calls_per_second
+            self.waited_seconds += turn - now
+        self.pause(turn - now)
+
+    def pause(self, seconds: float) -> None:
+        """Wait.
+
+        Raises:
+            EndLoop: the poller is to stop.
+        """
+        if self.wait(max(0.0, seconds)):
+            raise EndLoop
+
+
+Labels = tuple[str, ...]
+
+OUTCOMES: Final = ("ok", "throttled", "not_authorized", "unreachable", "too_much_data", "broken_answer", "error")
+"""Values of the label `outcome`: the outcome of each error, and `ok`."""
+
+
+class SelfMetrics:
+    """Sums by exported metric and label values."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sums: dict[str, dict[Labels, float]] = {}
+
+    def add(self, metric: str, labels: Labels = (), amount: float = 1.0) -> None:
+        """Add to one counter. An amount of 0 makes the counter visible."""
+        with self._lock:
+            sums = self._sums.setdefault(metric, {})
+            sums[labels] = sums.get(labels, 0.0) + amount
+
+    def request(self, region: str, operation: str, outcome: str, seconds: float) -> None:
+        """Count a request to OCI. Every other outcome becomes visible at 0, so that a later rate includes the first
+        error.
+        """
+        for possible in OUTCOMES:
+            self.add("fss_oci_api_requests_total", (region, operation, possible), 0)
+        self.add("fss_oci_api_requests_total", (region, operation, outcome))
+        self.add("fss_oci_api_request_seconds_total", (region, operation), seconds)
+
+    def sums(self) -> Mapping[str, Mapping[Labels, float]]:
+        """Return a copy of all counters, by metric and labels."""
+        with self._lock:
+            return {metric: dict(sums) for metric, sums in self._sums.items()}
+
+
+_NAMED = 3  # so many of the subjects that failed are named in a line
+
+
+class FailureLog:
+    """Failures by round. Calls of one operation with equal errors are one kind, for any number of metrics.
+
+    Args:
+        region: name of the region, at the beginning of each line.
+        log: logger of the lines.
+    """
+
+    def __init__(self, region: str, log: logging.Logger) -> None:
+        self._region = region
+        self._log_once = LogOnce(log)
+        self._failing: dict[str, str] = {}
+        self._round: dict[str, tuple[list[str], Exception]] = {}
+
+    def failed(self, subject: str, error: Exception) -> None:
+        """Note a failed call. `subject` is the operation or metric of the call."""
+        subjects, _ = self._round.setdefault(_kind_of(subject, error), ([], error))
+        subjects.append(subject)
+
+    def report(self, operation: str, error: Exception | None) -> None:
+        """Note the end of a call. `error` is None after an answer."""
+        if error is not None:
+            self.failed(operation, error)
+
+    def end_round(self) -> None:
+        """End the round: log new kinds of failures, and kinds that have ended."""
+        for kind, (subjects, error) in self._round.items():
+            is_named = isinstance(error, CloudError) and set(subjects) == {error.operation}
+            named = "" if is_named else f"{_listed(subjects)}: "
+            self._log_once.failed(kind, f"{self._region}: {named}{error}")
+        for kind, subject in self._failing.items():
+            if kind not in self._round:
+                self._log_once.works(kind, f"{self._region}: {subject} works again")
+        self._failing = {kind: _listed(subjects) for kind, (subjects, _) in self._round.items()}
+        self._round = {}
+
+
+def _kind_of(subject: str, error: Exception) -> str:
+    if isinstance(error, CloudError):
+        return f"{error.operation} {type(error).__name__} {error.status}"
+    return f"{subject} {type(error).__name__}"
+
+
+def _listed(subjects: list[str]) -> str:
+    distinct = list(dict.fromkeys(subjects))
+    more = len(distinct) - _NAMED
+    return ", ".join(distinct[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,242 @@
+"""The rounds of the loops `oci` and `oci_inventory` over the regions of one account. A round polls every region and publishes
+each region right after the poll, or refreshes each inventory that is due.
+
+Credentials are read at the first use, and again after a change of their files.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Final, TypeVar
+
+from fss_exporter.errors import FssError, SourceError
+from fss_exporter.log_once import LogOnce
+from fss_exporter.oci.calls import FailureLog
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.region_poller import RegionPoller
+from fss_exporter.oci.snapshot import SnapshotBoard
+
+_POLL_SHARE: Final = 0.9  # of the interval that a poll may take
+_LEAST_POLL_SECONDS: Final = 30.0  # that a poll may take, however short the interval
+_BETWEEN_LOOKS_SECONDS: Final = 0.2  # while the first poll waits for the first inventory
+_BETWEEN_HINTS_SECONDS: Final = 120  # a poll that suspects changes makes an inventory come early, but not more often
+_BETWEEN_PROGRESS_SECONDS: Final = 10  # between two lines of log on the first inventory
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class MonitoredRegion:
+    """One region with inventory and poller."""
+
+    name: str  # of the region
+    inventory: InventoryRefresh  # keeps the inventory
+    inventory_failures: FailureLog  # log of failed inventory calls
+    poller: RegionPoller  # polls the metrics
+
+
+@dataclass(eq=False, repr=False)
+class Account:
+    """The regions, connected at the first use. Any thread may use the account.
+
+    Credentials are those of `oci.client`, of which the account knows only whether they are outdated.
+    """
+
+    read_credentials: Callable[[], Any]  # reads the credentials again
+    # makes the regions, once, with the first credentials that can be read
+    connect: Callable[[Any], Sequence[MonitoredRegion]]
+    renew: Callable[[Any], None]  # lets the regions sign with other credentials; what they know stays
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
+    _held: Any = field(default=None, init=False)
+    _regions: Sequence[MonitoredRegion] = field(default=(), init=False)
+    _must_read: bool = field(default=False, init=False)
+
+    def read_credentials_again(self) -> None:
+        """Read the credentials again before the next round, whether or not their files seem to have changed."""
+        self._must_read = True
+
+    def regions(self) -> Sequence[MonitoredRegion]:
+        """Return the regions, with the newest credentials.
+
+        Unreadable credentials leave the old credentials in use.
+
+        Raises:
+            FssError: there are no usable credentials. The log has the reason.
+        """
+        with self._lock:
+            if self._held is None or self._must_read or self._held.are_outdated:
+                self._refresh()
+            return self._regions
+
+    def _refresh(self) -> None:
+        try:
+            fresh = self.read_credentials()
+            if self._held is None:
+                self._regions = self.connect(fresh)
+            else:
+                self.renew(fresh)
+                log.info("the OCI credentials were read again")
+        except FssError as error:
+            kept = "" if self._held is None else ". The credentials read before stay in use"
+            self._log_once.failed(
+                f"credentials {error}",
+                f"cannot use the OCI credentials, will try again: {error}{kept}",
+                level=logging.ERROR,
+            )
+            if self._held is None:
+                raise
+        else:
+            self._held, self._must_read = fresh, False
+
+
+_Region = TypeVar("_Region")
+
+
+def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> None:
+    """Run the work for each region, several regions at a time, so that a slow region does not delay the others.
+
+    Raises:
+        Exception: the first error, after the work of all regions has ended.
+    """
+    if len(regions) == 1:
+        work(regions[0])
+        return
+    errors: list[BaseException] = []
+
+    def guarded(region: _Region) -> None:
+        try:
+            work(region)
+        except BaseException as error:  # noqa: BLE001  # raised again in the thread of the caller
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(region,), daemon=True) for region in regions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+@dataclass(eq=False, repr=False)
+class MetricPoller:
+    """Polls every region of an account."""
+
+    account: Account  # the regions
+    board: SnapshotBoard  # gets the results
+    _: KW_ONLY
+    interval: float  # seconds from the begin of one poll to the begin of the next
+    clock: Callable[[], float] = time.monotonic  # seconds that never go back
+    pause: Callable[[float], None] = time.sleep  # waits so many seconds; raises EndLoop when the exporter stops
+    polled: bool = field(default=False, init=False)  # whether a round has ended, well or not
+    success: bool = field(default=False, init=False)  # whether every region's last poll had an answer to everything
+    duration_seconds: float = field(default=0.0, init=False)  # of the last round, all regions together
+
+    def run_round(self) -> None:
+        """Poll every region once.
+
+        Raises:
+            FssError: a region could not be polled, or not everything was answered.
+            EndLoop: the exporter stops.
+        """
+        began, success = self.clock(), False
+        try:
+            each_region(self.account.regions(), self._poll)
+            failed = [one.region for one in self.board.regions if not one.success]
+            if failed:
+                raise SourceError(f"incomplete poll: {', '.join(failed)}")
+            success = True
+        finally:
+            self.success, self.duration_seconds, self.polled = success, self.clock() - began, True
+
+    def _poll(self, region: MonitoredRegion) -> None:
+        self._wait_for_inventory(region)
+        poll = region.poller.poll(region.inventory.state, max(_LEAST_POLL_SECONDS, _POLL_SHARE * self.interval))
+        self.board.publish_poll(region.name, poll)
+
+    def _wait_for_inventory(self, region: MonitoredRegion) -> None:
+        """Let the first poll wait for the first listings, at most one interval."""
+        for _ in range(int(_POLL_SHARE * self.interval / _BETWEEN_LOOKS_SECONDS)):
+            if region.inventory.listed.is_set():
+                return
+            self.pause(_BETWEEN_LOOKS_SECONDS)
+        log.info("%s: no poll yet: the first inventory has not listed all resources", region.name)
+
+
+@dataclass(eq=False, repr=False)
+class InventoryLoop:
+    """Refreshes inventories."""
+
+    account: Account
+    # OCIDs and display names of mount targets in the configuration. The first complete inventory of all regions warns of
+    # each name that is not listed, because a limit or objective with a typing error has no effect. Empty afterwards.
+    unseen: frozenset[str]
+    _: KW_ONLY
+    interval: float  # seconds between two inventories of a region
+    clock: Callable[[], float]  # seconds that never go back
+    _began: dict[str, float] = field(default_factory=dict, init=False)
+
+    def run_round(self) -> None:
+        """Refresh every region that is due.
+
+        Raises:
+            FssError: the last inventory of a region was incomplete, or there are no credentials.
+            EndLoop: the exporter stops.
+        """
+        regions = self.account.regions()
+        each_region([one for one in regions if self._is_due(one)] or (), self._refresh)
+        incomplete = [one.name for one in regions if not all(one.inventory.state.succeeded.values())]
+        if incomplete:
+            raise SourceError(f"incomplete inventory: {', '.join(incomplete)}")
+        inventories = [one.inventory.state.inventory for one in regions]
+        if None not in inventories and all(one.inventory.listed.is_set() for one in regions):
+            self._warn_of_unknown_targets(found for found in inventories if found)
+
+    def _warn_of_unknown_targets(self, inventories: Iterable[Inventory]) -> None:
+        unseen, self.unseen = self.unseen, frozenset()
+        targets = [target for one in inventories for target in one.mount_targets.values()]
+        for name in sorted(unseen.difference(*((target.id, target.name) for target in targets))):
+            log.warning(
+                "the configuration gives limits or objectives to mount target %s, which is not listed."
+                " Correct the name, or see fss-exporter discover",
+                name,
+            )
+
+    def _is_due(self, region: MonitoredRegion) -> bool:
+        since = self.clock() - self._began.get(region.name, float("-inf"))
+        hinted = region.poller.suspects_changes and since >= _BETWEEN_HINTS_SECONDS
+        return hinted or since >= self.interval or not region.inventory.listed.is_set()
+
+    def _refresh(self, region: MonitoredRegion) -> None:
+        began = self._began[region.name] = self.clock()
+        region.poller.suspects_changes = False
+        inventory = region.inventory
+        is_first = not inventory.listed.is_set()
+        shown = began
+
+        def progress() -> None:
+            nonlocal shown
+            if is_first and self.clock() - shown >= _BETWEEN_PROGRESS_SECONDS:
+                shown = self.clock()
+                known = inventory.state.inventory
+                found = f", {len(known.mount_targets)} mount targets found" if known else ""
+                log.info(
+                    "%s: first inventory: %d calls after %.0f s%s", region.name, inventory.calls, shown - began, found
+                )
+
+        try:
+            inventory.run(progress, mount_targets_first=is_first)
+        except FssError:  # reported by the inventory
+            return
+        finally:
+            region.inventory_failures.end_round()
+        if is_first and inventory.listed.is_set() and inventory.state.inventory is not None:
+            found = inventory.state.inventory
+            log.info(
+                "%s: first inventory ended after %.0f s: %d mount targets, %d file systems",
+                *(region.name, self.clock() - began, len(found.mount_targets), len(found.file_systems)),
+            )

@@ -1,0 +1,65 @@
+"""The modules on the path of one datapoint, as docs/architecture.md lists them."""
+
+import re
+import sys
+from pathlib import Path
+from types import FrameType, SimpleNamespace
+from typing import Any
+
+from tests.oci.fake_cloud import FakeCloud, mount_target
+from tests.oci.test_outages import Poll
+
+from fss_exporter.catalogue import text
+from fss_exporter.oci.calls import CallBudget, SelfMetrics
+from fss_exporter.oci.cloud_client import Stream
+from fss_exporter.oci.snapshot_collector import ExportSettings, OciCollector
+
+PAGE = (Path(__file__).parents[2] / "docs/architecture.md").read_text()
+GENERATED = {"__hash__", "__eq__"}
+"""Methods that a dataclass writes, for keys of dictionaries."""
+
+
+class Profile:
+    """Modules of the package whose functions are called, from the first answer on."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self.begins = False
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        name = frame.f_globals.get("__name__", "")
+        if event == "call" and name.startswith("fss_exporter.") and frame.f_code.co_name not in GENERATED:
+            self.modules.add(name.removeprefix("fss_exporter.").replace(".", "/") + ".py")
+
+    def begin(self, streams: list[Stream | None]) -> list[Stream | None]:
+        if self.begins:
+            sys.setprofile(self)
+        return streams
+
+
+def test_a_datapoint_passes_the_modules_of_the_architecture_page() -> None:
+    profile = Profile()
+    names = ("MountTargetReadThroughput",)
+    poll = Poll(FakeCloud([mount_target("a")], spoil=profile.begin, names=names))
+    budget = CallBudget(5.0, clock=poll.clock, wait=lambda _: None)
+    settings = ExportSettings(360.0)
+    collector = OciCollector(poll.board, poll.polls, SelfMetrics(), budget=budget, settings=settings, now=poll.clock)
+    for _ in range(2):
+        poll.minute()
+        list(collector.collect())
+    profile.begins = True
+    poll.now += 60
+    try:
+        poll.polls.run_round()
+        profile.begins = False
+        sys.setprofile(None)
+        read = [one for one in collector.collect() if one.metric.name == "fss_mount_target_read_bytes_total"]
+        sys.setprofile(profile)
+        page = b"".join(text.plain(SimpleNamespace(collect=lambda: read)))
+    finally:
+        sys.setprofile(None)
+    assert b"fss_mount_target_read_bytes_total{" in page
+    listed = PAGE[PAGE.index("From the decoded answer") : PAGE.index("A test compares the list")]
+    assert sorted(re.findall(r"`((?:oci|catalogue)/\w+\.py)`", listed)) == sorted(
+        profile.modules | {"oci/snapshot_collector.py"}
+    )

@@ -139,7 +139,7 @@ class TestPlan:
         found = self.plan_with(**{field: value})
         assert found.changes == ()
         text = "\n".join(show.plan_lines(found))
-        assert f"{shown}  (stays; it may silence the alarm)" in text
+        assert f"{shown}  (stays, and may silence the alarm)" in text
         assert "1 with a setting that may silence it" in text
         assert field not in "\n".join(show.plan_lines(self.plan_with()))
 

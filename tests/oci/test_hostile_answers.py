@@ -57,7 +57,7 @@ def test_a_redirect_to_another_host_is_a_broken_answer(
 ) -> None:
     asked: list[object] = []
     with hostile_server(asked.append) as other:
-        head = f"HTTP/1.1 {status} Elsewhere\r\nLocation: {location or other}\r\nContent-Length: 0\r\n\r\n"
+        head = f"HTTP/1.1 {status} Elsewhere\r\nLocation: {location or other}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         with (
             hostile_server(lambda connection: connection.sendall(head.encode())) as url,
             pytest.raises(BrokenAnswer, match="TooManyRedirects"),

@@ -30,18 +30,41 @@ def client_of(address: str) -> str:
     return f"{IPv6Address(int(parsed) >> _IPV6_NETWORK << _IPV6_NETWORK)}/{_IPV6_NETWORK}"
 
 
+class _Queue:
+    """Waiting requests of one client. The newest and the oldest take turns, and connections that have guessed are last."""
+
+    def __init__(self) -> None:
+        self._fresh: deque[asyncio.Future[None]] = deque()
+        self._guessed: deque[asyncio.Future[None]] = deque()
+        self._oldest_next = False
+
+    def __len__(self) -> int:
+        return len(self._fresh) + len(self._guessed)
+
+    def add(self, turn: asyncio.Future[None], *, has_guessed: bool) -> None:
+        (self._guessed if has_guessed else self._fresh).append(turn)
+
+    def take(self) -> asyncio.Future[None]:
+        if not self._fresh:
+            return self._guessed.popleft()
+        self._oldest_next = not self._oldest_next
+        return self._fresh.pop() if self._oldest_next else self._fresh.popleft()
+
+    def drop(self) -> asyncio.Future[None]:
+        return self._guessed.pop() if self._guessed else self._fresh.popleft()
+
+
 class FairTurns:
     """Let one request work at a time. Waiting clients take turns, so a single request never waits for all requests of a
-    busy client. Of one client the newest request is first, and requests of connections that have guessed wrong are last, so
-    that guesses do not delay a scraper with the same address.
+    busy client.
     """
 
     def __init__(self) -> None:
         self._busy = False
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, _Queue] = {}
 
     async def acquire(self, client: str, *, has_guessed: bool = False) -> None:
-        """Wait for a turn.
+        """Wait for a turn. With `has_guessed` the other requests of the client are first.
 
         Raises:
             TooManyWait: `WAITING` requests wait, and all others are before this request.
@@ -52,8 +75,7 @@ class FairTurns:
         if sum(map(len, self._waiting.values())) >= WAITING:
             self._make_room(client)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        queue = self._waiting.setdefault(client, deque())
-        (queue.appendleft if has_guessed else queue.append)(turn)
+        self._waiting.setdefault(client, _Queue()).add(turn, has_guessed=has_guessed)
         await turn
 
     def release(self) -> None:
@@ -61,7 +83,7 @@ class FairTurns:
         while self._waiting:
             client = next(iter(self._waiting))
             queue = self._waiting.pop(client)
-            turn = queue.pop()
+            turn = queue.take()
             if queue:
                 self._waiting[client] = queue  # behind all others
             if not turn.done():
@@ -70,12 +92,12 @@ class FairTurns:
         self._busy = False
 
     def _make_room(self, client: str) -> None:
-        """Refuse the last request in the queue of the client with the most waiting requests, this client first."""
-        own = self._waiting.get(client, deque())
+        """Refuse a request of the client with the most waiting requests, this client first."""
+        own = self._waiting.get(client, _Queue())
         longest = max(self._waiting.values(), key=len)
         queue = longest if len(longest) > len(own) + 1 else own
         if not queue:
             raise TooManyWait
-        displaced = queue.popleft()
+        displaced = queue.drop()
         if not displaced.done():
             displaced.set_exception(TooManyWait())

@@ -54,7 +54,7 @@ def test_sizes_are_binary_unless_they_end_in_bytes(text: str, expected: int) -> 
         ("10Gbit/s", 1.25e9),
         ("10Gbps", 1.25e9),
         ("800bit", 100.0),
-        ("65536", 65536.0),
+        ("65536B/s", 65536.0),
     ],
 )
 def test_bandwidths_are_bytes_or_bits(text: str, expected: float) -> None:

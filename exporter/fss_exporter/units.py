@@ -38,6 +38,8 @@ def bandwidth(text: str) -> float:
         click.BadParameter: not a bandwidth.
     """
     short = text.removesuffix("/s")
+    if re.fullmatch(r"[\d.]+", short):
+        raise click.BadParameter(f"{text!r} has no unit. Write it like 500MB/s or 10Gbit/s")
     bits = re.fullmatch(r"(.*?)([kMGT]?)(?:bit|bps)", short)
     if bits and bits[1].strip():
         number, _ = _split(bits[1], "a bandwidth", "500MB/s or 10Gbit/s")

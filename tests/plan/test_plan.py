@@ -41,6 +41,7 @@ def ratios(found: dict[str, Any]) -> dict[str, float | None]:
         (("--reads", "5", "--read-bandwidth", "1GB/s"), "both state the reads"),
         (("--writes", "5", "--write-bandwidth", "1GB/s"), "both state the writes"),
         (("--read-bandwidth", "fast"), "is not a bandwidth"),
+        (("--read-bandwidth", "500"), "'500' has no unit. Write it like 500MB/s"),
         (("--operation", "GETATTR"), "write it like GETATTR=5000"),
         (("--operation", "READ=5"), "READ costs by its size"),
         (("--operation", "FROB=5"), "FROB is no operation of NFSv3"),
@@ -98,7 +99,7 @@ def test_a_mount_target_that_is_not_in_the_files_is_refused() -> None:
 def test_rates_and_bandwidths_state_the_same_workload() -> None:
     by_rate = planned("--reads", "1000", "--read-size", "64k", "--writes", "500", "--write-size", "32KiB")
     by_bandwidth = planned(
-        *("--read-bandwidth", "65536000", "--read-size", "64KiB"),
+        *("--read-bandwidth", "65536000B/s", "--read-size", "64KiB"),
         *("--write-bandwidth", "16.384MB/s", "--write-size", "32k"),
     )
     assert by_rate["operations"] == by_bandwidth["operations"]

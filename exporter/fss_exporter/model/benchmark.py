@@ -73,9 +73,7 @@ class Job:
 
 
 def job_traffic(job: Job, cap_bytes: int) -> Traffic:
-    """Return the traffic of a job on a mount target, if every request reached the mount target. `cap_bytes` is rsize
-    and wsize.
-    """
+    """Return the traffic of a job if every request reached the mount target. `cap_bytes` is rsize and wsize."""
     return together((_direction(READ, job.reads, cap_bytes), _direction(WRITE, job.writes, cap_bytes)))
 
 

@@ -157,9 +157,7 @@ def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
 
 
 def mount_targets_for(ratio: float | None, target: float) -> int | None:
-    """Return the mount targets that keep a load of `ratio` times one mount target at or below `target`. None if not
-    known.
-    """
+    """Return the mount targets that keep a load of `ratio` times one mount target at or below `target`, if known."""
     return None if ratio is None else max(1, math.ceil(ratio / target - _ROUNDING))
 
 

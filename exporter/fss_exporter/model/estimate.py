@@ -39,9 +39,7 @@ _ALIGNED_PADDING_BYTES = 0.225
 
 
 class Bounds(NamedTuple):
-    """Mount-target I/O operations with `lower <= point <= upper`. The true cost lies within, most likely near the
-    point.
-    """
+    """Mount-target I/O operations with `lower <= point <= upper`. The true cost lies within, most likely near `point`."""
 
     lower: float
     point: float
@@ -105,9 +103,7 @@ def _size_cap(options: Mapping[str, str], name: str) -> int:
 
 
 def read_wire(received_bytes: int, errors: int = 0) -> Wire:
-    """Return the wire bytes of READ replies with AUTH_SYS. Retransmissions do not matter, because only the accepted
-    reply counts.
-    """
+    """Return the wire bytes of READ replies with AUTH_SYS. Only accepted replies count, so retransmissions do not matter."""
     return Wire(received_bytes, *_READ_HEADER_BYTES, errors)
 
 
@@ -144,9 +140,7 @@ def estimate_reads(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wi
 
 
 def estimate_writes(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wire | None = None) -> Bounds:
-    """Estimate the mount-target I/O operations of `count` WRITEs. The arguments are like `estimate_reads`, with wsize
-    as cap.
-    """
+    """Estimate the mount-target I/O operations of `count` WRITEs. Arguments as of `estimate_reads`, with wsize as cap."""
     return estimate_reads(count, payload_bytes, size_cap_bytes, wire).times(WRITE_FACTOR)
 
 

@@ -122,9 +122,7 @@ class Offer:
 
 
 def offers(load: ServiceLoad, service: Service, target: float) -> list[Offer]:
-    """Return the least capacity of each type that carries the load at a share of the ceilings. Types without ceilings
-    are left out.
-    """
+    """Return the least capacity of each type with ceilings that carries the load at a share of the ceilings."""
     found = []
     for kind in service.kinds.values():
         wanted = [

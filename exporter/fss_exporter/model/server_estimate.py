@@ -109,9 +109,7 @@ _CHEAPEST_FIRST = tuple(sorted(_further_blocks()))
 
 
 def _least_blocks(rates: Sequence[float], bytes_per_second: float | None) -> float:
-    """Return the least blocks: every request ends at a block's end. Bytes up to the end are free, and a further byte
-    costs 1/32 KiB.
-    """
+    """Return the least blocks: requests end at a block's end. Bytes up to the end are free, a further byte costs 1/32 KiB."""
     least, most = _weighted(rates, _LEAST_BLOCKS), _weighted(rates, _MOST_BLOCKS)
     beyond = max(0.0, (bytes_per_second or 0.0) - _weighted(rates, _FREE_BYTES))
     return min(most, least + beyond / BLOCK_BYTES)

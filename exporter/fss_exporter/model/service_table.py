@@ -48,9 +48,7 @@ class CapacityCeiling:
         return min(self.per_unit * capacity_bytes / self.unit_bytes, inf if self.most is None else self.most)
 
     def capacity_for(self, wanted: float) -> float | None:
-        """Return the least capacity in bytes with the ceiling `wanted`. None if no capacity reaches `wanted`, 0 if any
-        does.
-        """
+        """Return the least capacity in bytes with the ceiling `wanted`. None if none reaches `wanted`, 0 if any does."""
         if wanted > (inf if self.most is None else self.most):
             return None
         return 0.0 if self.per_unit is None else wanted * self.unit_bytes / self.per_unit

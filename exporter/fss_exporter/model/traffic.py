@@ -176,9 +176,7 @@ class Transfers:
 
 
 def read_cost(size_bytes: int, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> tuple[int, int]:
-    """Return READs on the wire and mount-target I/O operations of reading `size_bytes` at a time. The client splits at
-    the cap.
-    """
+    """Return READs on the wire and I/O operations of reading `size_bytes` at a time. The client splits at the cap."""
     whole, rest = divmod(size_bytes, cap_bytes)
     last = read_io_operations(rest) if rest or not whole else 0
     return whole + bool(last), whole * read_io_operations(cap_bytes) + last

@@ -84,15 +84,6 @@ class Accounts:
         retention_s: seconds that the totals of a mount are kept after the umount.
         overrides: measured costs in place of the white paper's table.
         most_mounts: most totals of unmounted mounts. Above the number the oldest go first.
-
-    Attributes:
-        mounts: totals by key.
-        addresses: totals by address.
-        network: bytes on the wire of all mounts together.
-        superblocks: superblocks of the last reading, by key.
-        costs: the cost source.
-        unanswered: seconds that requests to each address have waited.
-        peaks: the highest tick of the last minute by address.
     """
 
     def __init__(

@@ -33,9 +33,7 @@ _Value = int | float | None
 
 
 def _point(one: _ClassTotals) -> _Value:
-    """Return the estimated I/O operations. None without a known cost. Whole numbers stay `int`, because Python writes
-    `int` faster.
-    """
+    """Return the estimated I/O operations, if known. Whole numbers stay `int`, because Python writes `int` faster."""
     if not one.mount.has_cost:
         return None
     if one.transfer is not None and one.transfer.estimated is not None:

@@ -180,9 +180,7 @@ def _names(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _odd_number(table: str, words: Iterable[str]) -> bool:
-    """Whether a text may contain a number in a form that only Python accepts: `+1`, `-1`, `1_0` or digits of other
-    scripts.
-    """
+    """Whether a text may have a number in a form that only Python accepts: `+1`, `-1`, `1_0`, digits of other scripts."""
     return not table.isascii() or "+" in table or "-" in table or ("_" in table and not "".join(words).isdecimal())
 
 

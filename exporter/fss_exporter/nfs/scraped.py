@@ -167,9 +167,7 @@ def went_back(before: Scraped, after: Scraped) -> bool:
 
 
 def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:
-    """Return the traffic of each mount between two scrapes. A mount that is missing in the earlier scrape began at
-    zero.
-    """
+    """Return the traffic of each mount between two scrapes. A mount without an earlier scrape began at zero."""
     found = {}
     for key, counters in after.counters.items():
         old = before.counters.get(key, {})
@@ -224,9 +222,7 @@ def _class_traffic(of_class: str, operations: float, rates: Mapping[_Counter, fl
 def _operation_traffic(
     service: str, name: str, rate: float, of_class: OperationTraffic, overrides: CostOverrides
 ) -> OperationTraffic:
-    """Return the traffic of one operation. READ and WRITE are their whole class. Metadata operations have number and
-    cost only.
-    """
+    """Return the traffic of one operation. READ and WRITE are their whole class. Metadata has number and cost only."""
     if name in (READ, WRITE) or name not in overrides.weights:
         return replace(of_class, operations=rate) if rate == of_class.operations else OperationTraffic(rate)
     known = SERVICES.get(service)

@@ -1,6 +1,4 @@
-"""Metric families of stated storage services: ceilings and objectives. The configuration or a server's name states a
-service.
-"""
+"""Metric families of storage services that the configuration or a server's name states: ceilings and objectives."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -27,41 +25,31 @@ def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
     stated = [superblock for superblock in superblocks if superblock.known.stated]
     if not stated:
         return
-    info = family("fss_client_service_info")
-    for labels in sorted({_service_labels(superblock) for superblock in stated}):
-        info.add_metric(labels)
-    yield info
+    kinds = sorted({(*superblock.key, superblock.known.kind) for superblock in stated})
+    yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds))
     by_address: dict[str, set[Ceilings]] = {}
     for superblock in stated:
         by_address.setdefault(superblock.key.address, set()).add(superblock.known.ceilings)
     for name, value_of in _LIMITS.items():
-        limits = family(name)
-        for address, found in by_address.items():
-            value = value_of(next(iter(found)))
-            # Exports of one address with unlike ceilings share no ceiling that one number could tell.
-            if value is not None and len(found) == 1:
-                limits.add_metric((address,), value)
-        if limits.values:
-            yield limits
+        # Exports of one address with unlike ceilings share no ceiling.
+        values = {address: value_of(*found) for address, found in by_address.items() if len(found) == 1}
+        if known := [((address,), value) for address, value in values.items() if value is not None]:
+            yield family(name, known)
     yield from _objectives(stated)
 
 
 def _objectives(stated: Iterable[Superblock]) -> Iterator[Family]:
-    """Return the documented throughput of a single client by address. Empty if the exports of an address have different
-    types.
-    """
+    """Return the documented throughput of a single client by address, without an address whose exports differ in type."""
     by_address: dict[str, set[OneClient | None]] = {}
     for superblock in stated:
         by_address.setdefault(superblock.key.address, set()).add(superblock.known.one_client)
     for name, values_of in _OBJECTIVES.items():
-        objectives = family(name)
-        for address, found in by_address.items():
-            one = next(iter(found)) if len(found) == 1 else None
-            for operation, value in zip((READ, WRITE), values_of(one) if one else (), strict=False):
-                objectives.add_metric((address, operation), value)
-        if objectives.values:
-            yield objectives
-
-
-def _service_labels(superblock: Superblock) -> tuple[str, ...]:
-    return *superblock.key, superblock.known.kind
+        known = [
+            ((address, operation), value)
+            for address, found in by_address.items()
+            for one in (found if len(found) == 1 else ())
+            if one is not None
+            for operation, value in zip((READ, WRITE), values_of(one), strict=True)
+        ]
+        if known:
+            yield family(name, known)

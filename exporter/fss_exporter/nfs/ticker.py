@@ -70,9 +70,7 @@ class Ticker:
         self.loop = Worker("nfs", self._round, interval=lambda: self.wanted_interval_s)
 
     def start(self) -> None:
-        """Start ticking. Return after the first reading, so that the first scrape has an answer, or after a limited
-        wait.
-        """
+        """Start ticking. Return after the first reading, for the first scrape, or after a limited wait."""
         self.loop.start()
         if not self._first_round.wait(_FIRST_READING_SECONDS):
             _LOG.warning("the first reading of the NFS counters takes long. The exporter starts without it")

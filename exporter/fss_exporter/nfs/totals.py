@@ -161,7 +161,7 @@ class Peaks:
                 ticks.popleft()
 
     def highest(self) -> dict[str, float]:
-        """Return the highest IOPS of a single tick by address. An address without a mount is absent."""
+        """Return the highest IOPS of a single tick by address, without addresses that have no mount."""
         return {address: max(value for _, value in ticks) for address, ticks in self._ticks.items()}
 
 

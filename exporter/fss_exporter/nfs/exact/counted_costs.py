@@ -218,9 +218,7 @@ class CountedCosts(EstimatedCosts):
         return counted
 
     def _counted(self, number: str, operation: str, transfers: CountedTransfers) -> Bounds:
-        """Return the cost of counted READs or WRITEs. A retransmission costs the mean, because no table counts
-        retransmissions by size.
-        """
+        """Return the cost of counted READs or WRITEs. No table counts retransmissions by size, so each costs the mean."""
         change = self._changes.get((number, operation))
         advance = self._advances.get((number, operation), _NO_ADVANCE)
         cost = exact_cost(operation, transfers)

@@ -99,13 +99,8 @@ def request_families(
             if totals.counts_unanswered:
                 unanswered.add_metric(labels, one.unanswered)
     yield from (finished, answered, unanswered)
-    active = family("fss_nfs_latency_active")
-    active.add_metric((), float(totals.active))
-    yield active
-    failed = family("fss_nfs_latency_checks_failed_total")
-    for check, count in totals.failed.items():
-        failed.add_metric((check,), count)
-    yield failed
+    yield family("fss_nfs_latency_active", [((), float(totals.active))])
+    yield family("fss_nfs_latency_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
 
 
 def _add(result: Family, labels: tuple[str, str], requests: Durations) -> None:

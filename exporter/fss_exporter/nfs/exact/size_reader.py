@@ -115,9 +115,7 @@ class ExactReader:
         return self.interval_s()
 
     def _round(self) -> None:
-        """Look at the tables. After an unexpected error the next look is a first look, so that nothing is counted
-        twice.
-        """
+        """Look at the tables. After an unexpected error the next look is a first look, so that no call counts twice."""
         before, self._look = self._look, None
         failed: tuple[str, ...] = ()
         if self._session is not None and before is not None:

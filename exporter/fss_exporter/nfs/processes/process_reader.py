@@ -23,10 +23,7 @@ class ProcessReader:
         most: processes of each address with series of their own.
         reading: the last reading of mountstats. None while mountstats cannot be read.
         zero_answers: answers in which a new process shows zeros, as many as servers scrape this agent.
-        clock: a monotonic clock, seconds.
-
-    Attributes:
-        loop: the background loop, for its heartbeat.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -91,11 +88,7 @@ class ProcessReader:
         yield from (operations, costs, carried, *self._about_parts())
 
     def _about_parts(self) -> Iterator[Family]:
-        active = family("fss_nfs_process_part_active")
-        for part in self._counting.parts:
-            active.add_metric((part,), float(part in self._counting.active))
-        yield active
-        failures = family("fss_nfs_process_part_failures_total")
-        for (part, reason), count in sorted(dict(self._counting.failures).items()):
-            failures.add_metric((part, reason), count)
-        yield failures
+        counting = self._counting
+        active = (((part,), float(part in counting.active)) for part in counting.parts)
+        yield family("fss_nfs_process_part_active", active)
+        yield family("fss_nfs_process_part_failures_total", sorted(dict(counting.failures).items()))

@@ -1,15 +1,20 @@
-"""What holds for every test: the project's own command on PATH, no leaking environment or terminal width, patient properties."""
+"""What holds for every test: the project's own command on PATH, no leaking environment or terminal width, patient properties; regions of the demo."""
 
 import os
 import sysconfig
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.clock import Clock
 from tests.scheduling import LongestFirst, turn
 
 if TYPE_CHECKING:
-    from tests.region import Account
+    from collections.abc import Callable, Iterator
+
+    from tests.demo.sdk import Clients
+    from tests.region import Account, Region, Tenancy
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 settings.load_profile("patient")
@@ -41,7 +46,49 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def account() -> "Account":
-    """The account of demo regions."""
+    """The account of demo regions. One key for all, because keys take time."""
     from tests.region import shared_account  # most tests need no region
 
     return shared_account()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The time of regions, which a test turns by hand."""
+    return Clock()
+
+
+@pytest.fixture
+def region_options(clock: Clock) -> dict[str, Any]:
+    """What regions of a test have in common. Folders and files whose regions need other options define the fixture anew."""
+    return {"now": clock}
+
+
+@pytest.fixture
+def regions(account: "Account", region_options: dict[str, Any]) -> "Iterator[Callable[..., Region]]":
+    """Starts regions, which stop with the test."""
+    from tests.region import Account, Region, small
+
+    with ExitStack() as running:
+
+        def start(tenancy: "Tenancy | None" = None, **options: Any) -> Region:
+            chosen = tenancy or small()
+            key = account if chosen.id == account.tenancy_id else Account(chosen.id, account.user_id, account.key)
+            fixed = {"account": key, "calls_per_second": {}, **region_options}
+            return running.enter_context(Region(chosen, **(fixed | options)))
+
+        yield start
+
+
+@pytest.fixture
+def region(regions: "Callable[..., Region]") -> "Region":
+    """A region with the small tenancy."""
+    return regions()
+
+
+@pytest.fixture
+def sdk(region: "Region") -> "Clients":
+    """The SDK's clients of the region."""
+    from tests.demo.sdk import clients
+
+    return clients(region)

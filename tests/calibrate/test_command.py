@@ -18,7 +18,7 @@ IDLE, HOME, MEDIA = "10.80.4.40", "10.80.1.10", "10.80.3.30"
 
 
 @pytest.fixture(scope="module")
-def region() -> Iterator[Region]:
+def shared_region() -> Iterator[Region]:
     with Region(calls_per_second={}) as running:
         yield running
 
@@ -28,36 +28,36 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     call_without_pause(monkeypatch)
 
 
-def arguments(region: Region, folder: Path, address: str) -> tuple[str, ...]:
+def arguments(shared_region: Region, folder: Path, address: str) -> tuple[str, ...]:
     """The mount, the account and the counters."""
     keys = folder / "keys"
     keys.mkdir()
     mount = folder / "mount"
     mount.mkdir()
     procfs = procfs_with_mount(folder / "proc", mount, address)
-    credentials = region.account.write_config(keys, region.tenancy.region)
+    credentials = shared_region.account.write_config(keys, shared_region.tenancy.region)
     config = folder / "fss-exporter.yml"
     config.write_text("oci: {calls_per_second: 9.9}\n")  # the most that OCI allows, for commands in their own process
-    where = ("--oci.endpoint", region.url, "--oci.config-file", str(credentials), "--path.procfs", str(procfs))
+    where = ("--oci.endpoint", shared_region.url, "--oci.config-file", str(credentials), "--path.procfs", str(procfs))
     return ("calibrate", str(mount), *where, "--config.file", str(config))
 
 
-def calibrate(region: Region, folder: Path, address: str, *flags: str) -> Answer:
-    answer = ask(*arguments(region, folder, address), *flags)
+def calibrate(shared_region: Region, folder: Path, address: str, *flags: str) -> Answer:
+    answer = ask(*arguments(shared_region, folder, address), *flags)
     assert list((folder / "mount").iterdir()) == []
     return answer
 
 
-def test_a_dry_run_prints_load_duration_and_price_and_sends_nothing(region: Region, tmp_path: Path) -> None:
-    answer = calibrate(region, tmp_path, IDLE, "--dry-run")
+def test_a_dry_run_prints_load_duration_and_price_and_sends_nothing(shared_region: Region, tmp_path: Path) -> None:
+    answer = calibrate(shared_region, tmp_path, IDLE, "--dry-run")
     assert answer.code == 0, answer.err
     shown = " ".join(answer.out.split())
     for words in ("RENAME", "READ 1 MiB", "at most 5,000 IOPS", "USD", f"about {len(STEPS) * 4} minutes"):
         assert words in shown
 
 
-def test_a_step_brings_the_steps_it_needs(region: Region, tmp_path: Path) -> None:
-    out = calibrate(region, tmp_path, IDLE, "--dry-run", "--step", "remove", "--max-iops", "300").out
+def test_a_step_brings_the_steps_it_needs(shared_region: Region, tmp_path: Path) -> None:
+    out = calibrate(shared_region, tmp_path, IDLE, "--dry-run", "--step", "remove", "--max-iops", "300").out
     assert [name for name in ("idle", "CREATE", "REMOVE", "RENAME") if name in out] == ["idle", "CREATE", "REMOVE"]
     assert "at most 300 IOPS" in out
 
@@ -73,21 +73,21 @@ def test_a_step_brings_the_steps_it_needs(region: Region, tmp_path: Path) -> Non
     ],
 )
 def test_it_refuses_with_one_line_and_exit_code_2(
-    address: str, flags: tuple[str, ...], words: str, region: Region, tmp_path: Path
+    address: str, flags: tuple[str, ...], words: str, shared_region: Region, tmp_path: Path
 ) -> None:
-    answer = calibrate(region, tmp_path, address, *flags)
+    answer = calibrate(shared_region, tmp_path, address, *flags)
     assert answer.code == 2
     assert answer.out == ""
     assert words in answer.err
     assert len(answer.err.splitlines()) == 1
 
 
-def test_an_account_without_permission_says_so(region: Region, tmp_path: Path) -> None:
-    region.add_fault("deny:ListMountTargets")
+def test_an_account_without_permission_says_so(shared_region: Region, tmp_path: Path) -> None:
+    shared_region.add_fault("deny:ListMountTargets")
     try:
-        answer = calibrate(region, tmp_path, IDLE, "--dry-run")
+        answer = calibrate(shared_region, tmp_path, IDLE, "--dry-run")
     finally:
-        region.clear_faults()
+        shared_region.clear_faults()
     assert answer.code != 0
     assert "Traceback" not in answer.err
 
@@ -112,8 +112,8 @@ def at_work(command: tuple[str, ...]) -> Iterator[tuple[subprocess.Popen[str], l
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_removes_its_directory(number: signal.Signals, region: Region, tmp_path: Path) -> None:
-    command = arguments(region, tmp_path, IDLE)
+def test_a_signal_removes_its_directory(number: signal.Signals, shared_region: Region, tmp_path: Path) -> None:
+    command = arguments(shared_region, tmp_path, IDLE)
     with at_work(command) as (process, notes):
         assert len(list((tmp_path / "mount").iterdir())) == 1, notes
         process.send_signal(number)
@@ -121,8 +121,8 @@ def test_a_signal_removes_its_directory(number: signal.Signals, region: Region, 
     assert list((tmp_path / "mount").iterdir()) == []
 
 
-def test_what_kill_9_leaves_the_next_run_names_and_removes(region: Region, tmp_path: Path) -> None:
-    command = arguments(region, tmp_path, IDLE)
+def test_what_kill_9_leaves_the_next_run_names_and_removes(shared_region: Region, tmp_path: Path) -> None:
+    command = arguments(shared_region, tmp_path, IDLE)
     with at_work(command) as (process, _):
         process.kill()
         process.wait(60)

@@ -1,16 +1,16 @@
 """A region whose hidden costs differ from the table in three rows: calibration finds those three and only those."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import yaml
 from tests.calibrate.demo_tables import PAGE, PLAN, WRONG, calibrated, idle_mount_target, results, with_tables
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.clock import NOW
-from tests.region import Account, Region, Tenancy, small
+from tests.region import Region, small
 
 from fss_exporter.calibrate.calibration_report import document, overrides
 from fss_exporter.calibrate.calibration_run import (
@@ -23,19 +23,13 @@ from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, cho
 
 
 @pytest.fixture
-def clock() -> FastClock:
+def fast_clock() -> FastClock:
     return FastClock(NOW + 17)
 
 
 @pytest.fixture
-def start(account: Account, clock: FastClock) -> Iterator[Callable[[Tenancy], Region]]:
-    with ExitStack() as running:
-        yield lambda tenancy: running.enter_context(Region(tenancy, account=account, now=clock, calls_per_second={}))
-
-
-@pytest.fixture
-def region(start: Callable[[Tenancy], Region]) -> Region:
-    return start(small())
+def region_options(fast_clock: FastClock) -> dict[str, Any]:
+    return {"now": fast_clock}
 
 
 def verdicts(rows: list[CalibrationRow]) -> dict[str, str]:
@@ -69,48 +63,50 @@ def test_a_cost_of_calls_outside_the_table_is_found() -> None:
     assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == {"NFSACL", "NLM"}
 
 
-def test_steady_requests_of_other_clients_are_told_apart(region: Region, clock: FastClock) -> None:
+def test_steady_requests_of_other_clients_are_told_apart(region: Region, fast_clock: FastClock) -> None:
     region.set_load("mt-idle", 1)
     link = next(one for one in region.tenancy.links if one.mount_target_id == region.tenancy.named("mt-idle"))
     assert not link.requests.rates
-    client = SimulatedClient(region, "mt-idle", clock, costs_by_kind())
-    minutes = work_through(PLAN, client, clock, lambda _: None)
-    by_oci = {at: value + 6000.0 for at, value in idle_mount_target(region, clock).io_operations(minutes, 900).items()}
+    client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
+    minutes = work_through(PLAN, client, fast_clock, lambda _: None)
+    by_oci = {
+        at: value + 6000.0 for at, value in idle_mount_target(region, fast_clock).io_operations(minutes, 900).items()
+    }
     rows = rows_by_iops(minutes, by_oci)
     assert set(verdicts(rows).values()) == {"agrees"}
     assert next(row for row in rows if row.step == "idle").oci_iops == pytest.approx(100, abs=1)
 
 
-def test_the_load_stays_below_the_given_iops_in_every_minute(region: Region, clock: FastClock) -> None:
+def test_the_load_stays_below_the_given_iops_in_every_minute(region: Region, fast_clock: FastClock) -> None:
     plan = replace(PLAN, max_iops=400.0)
-    _, minutes = calibrated(region, clock, {}, plan)
-    published = idle_mount_target(region, clock).io_operations(minutes, 900)
+    _, minutes = calibrated(region, fast_clock, {}, plan)
+    published = idle_mount_target(region, fast_clock).io_operations(minutes, 900)
     assert max(published.values()) / 60 <= 400
     assert max(published.values()) / 60 > 200
 
 
 def test_without_mount_target_iops_numbers_of_requests_are_compared(
-    start: Callable[[Tenancy], Region], clock: FastClock
+    regions: Callable[..., Region], fast_clock: FastClock
 ) -> None:
-    region = start(replace(small(), publishes_iops=False))
-    asked = idle_mount_target(region, clock)
+    region = regions(replace(small(), publishes_iops=False))
+    asked = idle_mount_target(region, fast_clock)
     assert not asked.publishes_iops()
-    client = SimulatedClient(region, "mt-idle", clock, costs_by_kind())
-    minutes = work_through(PLAN, client, clock, lambda _: None)
+    client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
+    minutes = work_through(PLAN, client, fast_clock, lambda _: None)
     rows = rows_by_requests(minutes, asked.requests(minutes, 900))
     assert {row.step for row in rows} >= {"GETATTR", "CREATE", "REMOVE", "SETATTR", "READ 1 MiB", "WRITE 4 KiB"}
     assert set(verdicts(rows).values()) == {"agrees"}
     assert all(row.oci_iops is None for row in rows)
 
 
-def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Region, clock: FastClock) -> None:
+def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Region, fast_clock: FastClock) -> None:
     plan = CalibrationPlan(chosen_steps(["GETATTR"]), 3, 5000.0)
-    client = SimulatedClient(region, "mt-idle", clock, costs_by_kind())
+    client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
     region.add_fault("gaps,share=1")
-    minutes = work_through(plan, client, clock, lambda _: None)
-    began = clock.time
-    assert idle_mount_target(region, clock).io_operations(minutes, 300) == {}
-    assert clock.time - began == pytest.approx(300, abs=31)
+    minutes = work_through(plan, client, fast_clock, lambda _: None)
+    began = fast_clock.time
+    assert idle_mount_target(region, fast_clock).io_operations(minutes, 300) == {}
+    assert fast_clock.time - began == pytest.approx(300, abs=31)
     assert rows_by_iops(minutes, {}) == []
 
 

@@ -1,7 +1,8 @@
-"""A loopback OCI region, the flags that lead to it, an operator of its alarms, and what keeps this machine out of `doctor`."""
+"""The flags that lead to the region, an operator of its alarms, and what keeps this machine out of `doctor`."""
 
-from collections.abc import Iterator
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.alarms_operator import Operator
@@ -12,11 +13,10 @@ from fss_exporter.doctor import network
 
 
 @pytest.fixture
-def region(monkeypatch: pytest.MonkeyPatch) -> Iterator[Region]:
-    """A region that commands in this process call without a pause."""
+def region_options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Commands ask what the time is, and call regions from this process without a pause."""
     call_without_pause(monkeypatch)
-    with Region(account=shared_account(), calls_per_second={}) as running:
-        yield running
+    return {"now": time.time}
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def account(region: Region, keys: Path) -> tuple[str, ...]:
+def account_flags(region: Region, keys: Path) -> tuple[str, ...]:
     """The flags of a command that asks the region."""
     return ("--oci.endpoint", region.url, "--oci.config-file", str(keys))
 

@@ -39,33 +39,33 @@ def test_a_region_that_does_not_answer_is_a_failure(keys: Path) -> None:
     assert "ListAvailabilityDomains in eu-frankfurt-1: no answer" in answer.err
 
 
-def test_a_missing_permission_names_its_statement(region: Region, account: Flags) -> None:
+def test_a_missing_permission_names_its_statement(region: Region, account_flags: Flags) -> None:
     region.add_fault("deny:ListMountTargets")
-    answer = ask("discover", *account, "--oci.compartment", "batch")
+    answer = ask("discover", *account_flags, "--oci.compartment", "batch")
     assert answer.code == 1
     batch = next(one.id for one in small().compartments if one.name == "batch")
     assert f"Allow group <group> to inspect mount-targets in compartment id {batch}" in answer.err
     assert "no mount target could be listed" in answer.err
 
 
-def test_missing_addresses_leave_the_rest_and_say_so(region: Region, account: Flags) -> None:
+def test_missing_addresses_leave_the_rest_and_say_so(region: Region, account_flags: Flags) -> None:
     region.add_fault("deny:GetPrivateIp")
-    answer = ask("discover", *account, "--output", "json")
+    answer = ask("discover", *account_flags, "--output", "json")
     assert answer.code == 1
     assert "incomplete: GetPrivateIp" in answer.err
     assert {one["address"] for one in answer.document["mount_targets"]} == {None}
-    assert ask("discover", *account, "--output", "http_sd").document == []
+    assert ask("discover", *account_flags, "--output", "http_sd").document == []
 
 
-def test_what_is_not_shown_may_be_missing(region: Region, account: Flags) -> None:
+def test_what_is_not_shown_may_be_missing(region: Region, account_flags: Flags) -> None:
     region.add_fault("deny:ListReplications")
-    answer = ask("discover", *account)
+    answer = ask("discover", *account_flags)
     assert answer.code == 0
     assert answer.err == ""
 
 
-def test_the_table_has_every_mount_target_with_its_ceilings(account: Flags) -> None:
-    answer = ask("discover", *account)
+def test_the_table_has_every_mount_target_with_its_ceilings(account_flags: Flags) -> None:
+    answer = ask("discover", *account_flags)
     assert answer.code == 0
     rows = {line.split()[0]: line for line in answer.out.splitlines()[1:-1]}
     assert sorted(rows) == NAMES
@@ -76,8 +76,8 @@ def test_the_table_has_every_mount_target_with_its_ceilings(account: Flags) -> N
     assert "50,000" not in rows["mt-media"]
 
 
-def test_json_has_the_same_with_units(account: Flags) -> None:
-    found = {one["name"]: one for one in ask("discover", *account, "--output", "json").document["mount_targets"]}
+def test_json_has_the_same_with_units(account_flags: Flags) -> None:
+    found = {one["name"]: one for one in ask("discover", *account_flags, "--output", "json").document["mount_targets"]}
     assert sorted(found) == NAMES
     home = found["mt-home"]
     assert home["limits"] == {
@@ -92,8 +92,8 @@ def test_json_has_the_same_with_units(account: Flags) -> None:
     assert found["mt-media"]["fqdn"] is None
 
 
-def test_prometheus_can_read_the_targets(account: Flags) -> None:
-    groups = ask("discover", *account, "--output", "http_sd").document
+def test_prometheus_can_read_the_targets(account_flags: Flags) -> None:
+    groups = ask("discover", *account_flags, "--output", "http_sd").document
     assert sorted(group["targets"][0] for group in groups) == sorted(
         f"{target.address}:2049" for target in small().mount_targets
     )
@@ -102,9 +102,9 @@ def test_prometheus_can_read_the_targets(account: Flags) -> None:
         assert all(isinstance(value, str) for value in group["labels"].values())
 
 
-def test_the_configuration_can_be_used_as_it_is(region: Region, account: Flags, tmp_path: Path) -> None:
+def test_the_configuration_can_be_used_as_it_is(region: Region, account_flags: Flags, tmp_path: Path) -> None:
     made = tmp_path / "made.yml"
-    made.write_text(ask("discover", *account, "--output", "config").out)
+    made.write_text(ask("discover", *account_flags, "--output", "config").out)
     settings = load(made)
     assert settings.oci.regions == ("eu-frankfurt-1",)
     assert settings.oci.endpoint == region.url
@@ -113,8 +113,8 @@ def test_the_configuration_can_be_used_as_it_is(region: Region, account: Flags, 
     assert sorted(line.split()[0] for line in again.out.splitlines()[1:-1]) == NAMES
 
 
-def test_a_missing_ceiling_waits_for_a_figure_in_the_configuration(account: Flags, tmp_path: Path) -> None:
-    out = ask("discover", *account, "--output", "config").out
+def test_a_missing_ceiling_waits_for_a_figure_in_the_configuration(account_flags: Flags, tmp_path: Path) -> None:
+    out = ask("discover", *account_flags, "--output", "config").out
     assert "#     hpmt-20: {iops: FIGURE}" in out
     made = tmp_path / "made.yml"
     hint = out[out.index("# limits:") :].replace("# ", "", 1).replace("\n# ", "\n").replace("FIGURE", "150000")
@@ -122,10 +122,10 @@ def test_a_missing_ceiling_waits_for_a_figure_in_the_configuration(account: Flag
     assert load(made).limits.shapes["hpmt-20"].iops == 150_000
 
 
-def test_ceilings_and_tags_of_the_configuration_hold(account: Flags, tmp_path: Path) -> None:
+def test_ceilings_and_tags_of_the_configuration_hold(account_flags: Flags, tmp_path: Path) -> None:
     settings = tmp_path / "own.yml"
     settings.write_text("oci: {include: {tags: {team: it}}}\nlimits: {mount_targets: {mt-home: {iops: 80000}}}\n")
-    flags = ("--config.file", settings, *account)
+    flags = ("--config.file", settings, *account_flags)
     (only,) = ask("discover", *flags, "--output", "json").document["mount_targets"]
     assert only["name"] == "mt-home"
     assert only["limits"]["iops"] == 80_000
@@ -133,13 +133,13 @@ def test_ceilings_and_tags_of_the_configuration_hold(account: Flags, tmp_path: P
     assert made["oci"]["include"] == {"tags": {"team": "it"}}
 
 
-def test_one_compartment_can_be_chosen(account: Flags) -> None:
-    found = ask("discover", *account, "--oci.compartment", "batch", "--output", "json").document["mount_targets"]
+def test_one_compartment_can_be_chosen(account_flags: Flags) -> None:
+    found = ask("discover", *account_flags, "--oci.compartment", "batch", "--output", "json").document["mount_targets"]
     assert {one["name"] for one in found} == {"mt-idle", "mt-scratch"}
 
 
-def test_it_runs_as_a_process(account: Flags) -> None:
-    answer = ask_process("discover", *account, "--oci.compartment", "batch", COLUMNS="70")
+def test_it_runs_as_a_process(account_flags: Flags) -> None:
+    answer = ask_process("discover", *account_flags, "--oci.compartment", "batch", COLUMNS="70")
     assert answer.code == 0
     assert all(name in answer.out for name in ("mt-idle", "mt-scratch"))
     assert "left out, the terminal is too narrow" in answer.out

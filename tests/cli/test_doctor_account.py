@@ -33,8 +33,8 @@ def interrupt(_: float) -> None:
     raise KeyboardInterrupt
 
 
-def test_an_account_that_answers_is_fine(account: Flags) -> None:
-    answer = ask("doctor", "--no-client", *account, "--output", "json")
+def test_an_account_that_answers_is_fine(account_flags: Flags) -> None:
+    answer = ask("doctor", "--no-client", *account_flags, "--output", "json")
     assert answer.code == 0, answer.out
     found = findings(answer)
     operations = found["api"][0]["message"]
@@ -46,9 +46,9 @@ def test_an_account_that_answers_is_fine(account: Flags) -> None:
     assert "newest minutes ended" in found["ingestion-lag"][0]["message"]
 
 
-def test_a_region_the_tenancy_is_not_subscribed_to_is_told_and_not_asked(region: Region, account: Flags) -> None:
+def test_a_region_the_tenancy_is_not_subscribed_to_is_told_and_not_asked(region: Region, account_flags: Flags) -> None:
     more = ("--oci.region", "us-phoenix-1", "--output", "json")
-    answer = ask("doctor", "--no-client", *account, *more)
+    answer = ask("doctor", "--no-client", *account_flags, *more)
     assert answer.code == 2
     problem, advice = findings(answer)["regions"]
     assert (problem["severity"], problem["subject"]) == ("problem", "us-phoenix-1")
@@ -57,7 +57,7 @@ def test_a_region_the_tenancy_is_not_subscribed_to_is_told_and_not_asked(region:
 
 
 def test_waiting_measures_how_late_a_minute_comes(
-    region: Region, account: Flags, monkeypatch: pytest.MonkeyPatch
+    region: Region, account_flags: Flags, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The region sends two minutes at once, up to two minutes after the second one's end; nobody waits for real."""
     clock = Clock()
@@ -66,20 +66,24 @@ def test_waiting_measures_how_late_a_minute_comes(
         clock.sleep(600)
         late.add_fault("late,seconds=180")
         clock.sleep(600)
-        answer = ask("doctor", "--no-client", *account, "--oci.endpoint", late.url, "--wait", "6m", "--output", "json")
+        answer = ask(
+            "doctor", "--no-client", *account_flags, "--oci.endpoint", late.url, "--wait", "6m", "--output", "json"
+        )
     (only,) = findings(answer)["ingestion-lag"]
     least, most = re.findall(r"(\d+) s \(", only["message"])
     assert 60 <= int(least) < int(most) <= 180 + EVERY_SECONDS
     assert only["severity"] == "ok"
 
 
-def test_enough_of_waiting_shows_what_is_known(region: Region, account: Flags, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enough_of_waiting_shows_what_is_known(
+    region: Region, account_flags: Flags, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ctrl-C at the first pause; the account has been asked by then."""
     clock = Clock()
     monkeypatch.setattr(clock, "sleep", interrupt)
     monkeypatch.setattr(doctor_account, "time", clock)
     with Region(account=region.account, now=clock.time, calls_per_second={}) as running:
-        answer = ask("doctor", "--no-client", *account, "--oci.endpoint", running.url, "--wait", "6m")
+        answer = ask("doctor", "--no-client", *account_flags, "--oci.endpoint", running.url, "--wait", "6m")
     assert answer.code == 0
     assert "ingestion-lag: eu-frankfurt-1: no new minute came of" in answer.out
 
@@ -103,30 +107,32 @@ def test_credentials_that_cannot_be_used_are_a_problem(tmp_path: Path) -> None:
     ],
 )
 def test_a_missing_permission_is_told_with_its_statement(
-    region: Region, account: Flags, operation: str, statement: str, code: int
+    region: Region, account_flags: Flags, operation: str, statement: str, code: int
 ) -> None:
     region.add_fault(f"deny:{operation}")
-    answer = ask("doctor", "--no-client", *account, "--output", "json")
+    answer = ask("doctor", "--no-client", *account_flags, "--output", "json")
     assert answer.code == code
     (only,) = findings(answer)["permissions"]
     assert only["subject"] == f"eu-frankfurt-1 {operation}"
     assert f"Allow group <group> to {statement} in " in only["message"]
 
 
-def test_services_that_are_polled_as_well_are_listed_as_well(region: Region, account: Flags, tmp_path: Path) -> None:
+def test_services_that_are_polled_as_well_are_listed_as_well(
+    region: Region, account_flags: Flags, tmp_path: Path
+) -> None:
     path = tmp_path / "services.yml"
     path.write_text("oci: {services: [block-volume]}\n")
     region.add_fault("deny:ListBootVolumes")
-    answer = ask("doctor", "--no-client", *account, "--config.file", path, "--output", "json")
+    answer = ask("doctor", "--no-client", *account_flags, "--config.file", path, "--output", "json")
     assert answer.code == 1
     assert "ListVolumes" in findings(answer)["api"][0]["message"]
     (only,) = findings(answer)["permissions"]
     assert "Allow group <group> to inspect volumes in " in only["message"]
 
 
-def test_a_clock_that_is_off_is_told(region: Region, account: Flags) -> None:
+def test_a_clock_that_is_off_is_told(region: Region, account_flags: Flags) -> None:
     region.add_fault("clock-skew,seconds=900")
-    answer = ask("doctor", "--no-client", *account)
+    answer = ask("doctor", "--no-client", *account_flags)
     assert answer.code == 2
     assert "PROBLEM permissions: eu-frankfurt-1 ListAvailabilityDomains" in answer.out
 
@@ -138,21 +144,21 @@ def test_nobody_there_costs_one_call(keys: Path) -> None:
     assert [one["subject"] for one in findings(answer)["api"]] == ["eu-frankfurt-1 ListRegionSubscriptions"]
 
 
-def test_a_fault_of_one_metric_costs_only_itself(region: Region, account: Flags) -> None:
+def test_a_fault_of_one_metric_costs_only_itself(region: Region, account_flags: Flags) -> None:
     region.add_fault("not-json:SummarizeMetricsData,match=FileSystemUsage")
-    answer = ask("doctor", "--no-client", *account, "--output", "json")
+    answer = ask("doctor", "--no-client", *account_flags, "--output", "json")
     warnings = [one for one in findings(answer)["metrics"] if one["severity"] == "warning"]
     assert [one["subject"] for one in warnings] == ["eu-frankfurt-1 FileSystemUsage"]
     assert "26 metrics answered" in str(findings(answer)["metrics"])
 
 
 def test_a_question_that_is_answered_too_late_could_not_be_asked(
-    region: Region, account: Flags, tmp_path: Path
+    region: Region, account_flags: Flags, tmp_path: Path
 ) -> None:
     path = tmp_path / "hasty.yml"
     path.write_text("oci: {read_timeout: 2s}\n")
     region.add_fault("slow:ListMetrics,match=FileSystemUsage,times=1")
-    answer = ask("doctor", "--no-client", *account, "--config.file", path, "--output", "json")
+    answer = ask("doctor", "--no-client", *account_flags, "--config.file", path, "--output", "json")
     assert answer.code == 1
     (only,) = [one for one in findings(answer)["api"] if one["severity"] != "ok"]
     assert only["subject"] == "eu-frankfurt-1 ListMetrics"
@@ -160,10 +166,12 @@ def test_a_question_that_is_answered_too_late_could_not_be_asked(
     assert "27 metrics answered" in str(findings(answer)["metrics"])
 
 
-def test_what_the_account_has_is_written_down_without_ocids(region: Region, account: Flags, tmp_path: Path) -> None:
+def test_what_the_account_has_is_written_down_without_ocids(
+    region: Region, account_flags: Flags, tmp_path: Path
+) -> None:
     region.add_fault("name-case")
     path = tmp_path / "record.json"
-    answer = ask("doctor", "--no-client", *account, "--record", path)
+    answer = ask("doctor", "--no-client", *account_flags, "--record", path)
     assert answer.code == 0
     text = path.read_text()
     assert "ocid1." not in text
@@ -181,9 +189,9 @@ def test_what_the_account_has_is_written_down_without_ocids(region: Region, acco
 
 @pytest.mark.parametrize("place", ["none/record.json", "."])
 def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
-    region: Region, account: Flags, tmp_path: Path, place: str
+    region: Region, account_flags: Flags, tmp_path: Path, place: str
 ) -> None:
-    answer = ask("doctor", "--no-client", *account, "--record", tmp_path / place)
+    answer = ask("doctor", "--no-client", *account_flags, "--record", tmp_path / place)
     assert answer.code == 2
     assert "cannot be written. Give a file" in answer.err
     assert not region.calls
@@ -207,9 +215,9 @@ def test_an_account_larger_than_an_answer_is_judged_by_all_of_its_metrics(tmp_pa
     assert calls["ListMetrics"] < 45
 
 
-def test_the_json_is_as_its_schema_says(account: Flags) -> None:
+def test_the_json_is_as_its_schema_says(account_flags: Flags) -> None:
     schema = json.loads((ROOT / "docs/schemas/doctor.json").read_text())
-    document = ask("doctor", "--no-client", *account, "--output", "json").document
+    document = ask("doctor", "--no-client", *account_flags, "--output", "json").document
     assert set(document) == set(schema["required"]) == set(schema["properties"])
     one = schema["properties"]["findings"]["items"]
     assert document["schema_version"] == schema["properties"]["schema_version"]["const"]

@@ -103,8 +103,8 @@ class TestNothingFromOutsideSteersATerminal:
         check(ask(CLEAR))
         check(ask("iostat", "--url", f"http://{CLEAR}/"))
 
-    def test_what_discover_finds(self, account: tuple[str, ...]) -> None:
-        for answer in (ask("discover", *account), ask("discover", *account, "--output", "config")):
+    def test_what_discover_finds(self, account_flags: tuple[str, ...]) -> None:
+        for answer in (ask("discover", *account_flags), ask("discover", *account_flags, "--output", "config")):
             check(answer)
 
     def test_json_keeps_the_value(self) -> None:

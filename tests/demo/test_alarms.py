@@ -91,8 +91,8 @@ class TestCreate:
         assert create(sdk).data.id != create(sdk).data.id
         assert len(listed(sdk, display_name="fss-iops")) == 2
 
-    def test_the_quota_ends_it_in_the_middle(self, start: Callable[..., Region]) -> None:
-        sdk = clients(start(limits=RegionLimits(alarms=2)))
+    def test_the_quota_ends_it_in_the_middle(self, regions: Callable[..., Region]) -> None:
+        sdk = clients(regions(limits=RegionLimits(alarms=2)))
         first = create(sdk).data
         create(sdk)
         with refused(400, "LimitExceeded", "2 alarms"):
@@ -184,8 +184,8 @@ class TestList:
         create(sdk, body="long story")
         assert not hasattr(listed(sdk)[0], "body")
 
-    def test_it_has_pages(self, start: Callable[..., Region]) -> None:
-        sdk = clients(start(limits=RegionLimits(page=2)))
+    def test_it_has_pages(self, regions: Callable[..., Region]) -> None:
+        sdk = clients(regions(limits=RegionLimits(page=2)))
         for number in range(3):
             create(sdk, displayName=f"alarm-{number}")
         first = sdk.monitoring.list_alarms(TENANCY.id, compartment_id_in_subtree=True)

@@ -140,8 +140,8 @@ class TestAnswers:
         with pytest.raises(oci.exceptions.RequestException, match="timed out"):
             monitoring.list_metrics(region.tenancy.id, {})
 
-    def test_a_stopping_region_does_not_wait_for_slow_answers(self, start: Callable[..., Region]) -> None:
-        region = start()
+    def test_a_stopping_region_does_not_wait_for_slow_answers(self, regions: Callable[..., Region]) -> None:
+        region = regions()
         region.add_fault(f"slow,seconds={NEVER_S:.0f}")
         sdk = clients(region)
 

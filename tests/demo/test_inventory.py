@@ -81,8 +81,8 @@ def test_compartments_are_listed_one_level_deep_and_whole_only_from_the_tenancy(
         sdk.identity.list_compartments(STORAGE, compartment_id_in_subtree=True)
 
 
-def test_the_home_region_is_told(start: Callable[..., Region]) -> None:
-    sdk = clients(start(small("us-ashburn-1")))
+def test_the_home_region_is_told(regions: Callable[..., Region]) -> None:
+    sdk = clients(regions(small("us-ashburn-1")))
     found = {one.region_name: one.is_home_region for one in sdk.identity.list_region_subscriptions(TENANCY.id).data}
     assert found == {"eu-frankfurt-1": True, "us-ashburn-1": False}
 

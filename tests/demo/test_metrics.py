@@ -74,10 +74,10 @@ class TestNames:
             assert all(stream.metadata.values())
             assert stream.name == row.name
 
-    def test_a_tenancy_may_lack_the_undocumented_one(self, start: Callable[..., Region]) -> None:
+    def test_a_tenancy_may_lack_the_undocumented_one(self, regions: Callable[..., Region]) -> None:
         from dataclasses import replace
 
-        sdk = clients(start(replace(small(), publishes_iops=False)))
+        sdk = clients(regions(replace(small(), publishes_iops=False)))
         assert sdk.summarize("MountTargetIOPS[1m].mean()") == []
         assert (
             sdk.monitoring.list_metrics(
@@ -206,15 +206,15 @@ class TestLimits:
     """Documented: MetricData, 2,000 metric streams and 100,000 data points in one answer."""
 
     def test_more_than_2000_streams_are_an_error_that_says_so_not_a_truncated_answer(
-        self, start: Callable[..., Region]
+        self, regions: Callable[..., Region]
     ) -> None:
-        sdk = clients(start(large(501, 4)), raw=True)
+        sdk = clients(regions(large(501, 4)), raw=True)
         with refused(400, "InvalidParameter", "2004 metric streams", "2000"):
             sdk.summarize("FileSystemUsage[1m].max()", **between(MINUTE, MINUTE))
         assert len(sdk.summarize("FileSystemUsage[1m].groupBy(mountTargetId).max()", **between(MINUTE, MINUTE))) == 501
 
-    def test_selecting_with_or_splits_a_query_that_is_too_large(self, start: Callable[..., Region]) -> None:
-        region = start(large(6, 2), limits=RegionLimits(streams=8))
+    def test_selecting_with_or_splits_a_query_that_is_too_large(self, regions: Callable[..., Region]) -> None:
+        region = regions(large(6, 2), limits=RegionLimits(streams=8))
         sdk = clients(region, raw=True)
         targets = [target.id for target in region.tenancy.mount_targets]
         seen = []
@@ -225,8 +225,8 @@ class TestLimits:
             )
         assert len(seen) == 12
 
-    def test_more_than_100000_points_are_an_error(self, start: Callable[..., Region]) -> None:
-        sdk = clients(start(large(20, 1), limits=RegionLimits(points=100)), raw=True)
+    def test_more_than_100000_points_are_an_error(self, regions: Callable[..., Region]) -> None:
+        sdk = clients(regions(large(20, 1), limits=RegionLimits(points=100)), raw=True)
         with refused(400, "InvalidParameter", "data points"):
             sdk.summarize("MountTargetIOPS[1m].mean()", **between(MINUTE - 5, MINUTE))
         assert len(sdk.summarize("MountTargetIOPS[1m].mean()", **between(MINUTE - 4, MINUTE))) == 20

@@ -127,9 +127,9 @@ def test_the_fingerprint_is_the_md5_of_the_public_key_as_openssl_prints_it(accou
 
 @pytest.mark.parametrize(("skew_s", "accepted"), [(-290, True), (290, True), (-310, False), (310, False)])
 def test_a_date_may_be_five_minutes_off_documented_request_signatures(
-    skew_s: float, accepted: bool, start: Callable[..., Region]
+    skew_s: float, accepted: bool, regions: Callable[..., Region]
 ) -> None:
-    region = start(wall=lambda: time.time() + skew_s)
+    region = regions(wall=lambda: time.time() + skew_s)
     sdk = clients(region)
     if accepted:
         assert sdk.identity.list_availability_domains(region.tenancy.id).data

@@ -51,8 +51,8 @@ def test_operations_without_a_documented_limit_are_never_refused() -> None:
     assert all(accepted(throttle, "ListMountTargets") for _ in range(1000))
 
 
-def test_over_http_it_is_429_too_many_requests(start: Callable[..., Region]) -> None:
-    sdk: Clients = clients(start(calls_per_second={"ListMetrics": 0}))
+def test_over_http_it_is_429_too_many_requests(regions: Callable[..., Region]) -> None:
+    sdk: Clients = clients(regions(calls_per_second={"ListMetrics": 0}))
     with refused(429, "TooManyRequests"):
         sdk.monitoring.list_metrics(sdk.region.tenancy.id, {})
     assert len(sdk.summarize("MountTargetIOPS[1m].mean()")) == 5

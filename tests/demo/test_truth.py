@@ -134,9 +134,9 @@ class TestTruth:
                 for minute, value in points(stream).items():
                     assert value == region.truth(row.name.upper(), owner, minute, **rest)
 
-    def test_it_does_not_depend_on_who_asks_when(self, start: Callable[..., Region]) -> None:
+    def test_it_does_not_depend_on_who_asks_when(self, regions: Callable[..., Region]) -> None:
         minutes = list(range(MINUTE, MINUTE + 50))
-        first, second = start(), start()
+        first, second = regions(), regions()
         in_order = {minute: first.truth("MountTargetIOPS", "mt-home", minute) for minute in minutes}
         random.shuffle(minutes)
         assert {minute: second.truth("MountTargetIOPS", "mt-home", minute) for minute in minutes} == in_order

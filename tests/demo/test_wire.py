@@ -150,12 +150,12 @@ def test_every_answer_bears_a_request_id_of_its_own_that_begins_with_the_client_
 
 
 def test_a_mistake_of_the_region_itself_is_a_500_and_a_log_line(
-    start: Callable[..., Region], caplog: pytest.LogCaptureFixture
+    regions: Callable[..., Region], caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken() -> float:
         raise ZeroDivisionError
 
-    region = start(now=broken)
+    region = regions(now=broken)
     with refused(500, "InternalServerError"):
         clients(region).summarize("MountTargetIOPS[1m].mean()")
     assert "summarizeMetricsData failed" in caplog.text
@@ -195,8 +195,8 @@ def test_a_page_token_that_was_not_given_out_is_refused(token: str) -> None:
     assert (no.value.status, no.value.code) == (400, "InvalidParameter")
 
 
-def test_the_sdk_s_own_pagination_walks_through_a_list(start: Callable[..., Region]) -> None:
-    region = start(large(25, 1), limits=RegionLimits(page=10))
+def test_the_sdk_s_own_pagination_walks_through_a_list(regions: Callable[..., Region]) -> None:
+    region = regions(large(25, 1), limits=RegionLimits(page=10))
     sdk, tenancy = clients(region), region.tenancy
     found = oci.pagination.list_call_get_all_results(
         sdk.file_storage.list_mount_targets, tenancy.compartments[0].id, tenancy.availability_domains[0], limit=7

@@ -27,7 +27,8 @@ PUBLISHED = {"utilization-iops"}  # of the exporter's own namespace, empty until
 
 
 @pytest.fixture(scope="module")
-def sdk() -> Iterator[Clients]:
+def clients_of_all() -> Iterator[Clients]:
+    """Tests only read, so that they share a region."""
     with Region(
         small(), account=shared_account(), calls_per_second={}, now=Clock(), wall=lambda: datetime.now(UTC).timestamp()
     ) as region:
@@ -39,11 +40,11 @@ def sdk() -> Iterator[Clients]:
     [*ALARM_QUERIES.values(), *(text for name, text in PASTED.items() if name not in PUBLISHED)],
     ids=[*ALARM_QUERIES, *(f"queries/{name}" for name in PASTED if name not in PUBLISHED)],
 )
-def test_a_shipped_query_draws_streams_with_every_dimension_it_groups_by(sdk: Clients, text: str) -> None:
+def test_a_shipped_query_draws_streams_with_every_dimension_it_groups_by(clients_of_all: Clients, text: str) -> None:
     end = datetime.fromtimestamp(NOW, UTC)
     (metric, *_) = mql.metrics(mql.parse(text))
     namespace = SERVICE_METRICS[metric.name].namespace if metric.name in SERVICE_METRICS else NAMESPACE
-    streams = sdk.summarize(
+    streams = clients_of_all.summarize(
         text, namespace=namespace, start_time=end - timedelta(hours=2), end_time=end, resolution="1m"
     )
     if "absent(" not in text:  # nothing is absent there

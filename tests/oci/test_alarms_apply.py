@@ -1,7 +1,6 @@
 """Plans carried out over HTTP by the real SDK against the demo region: what comes in between, and what it costs."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,18 +26,6 @@ STORAGE = next(compartment.id for compartment in small().compartments if compart
 SCOPE = AlarmScope(STORAGE, STORAGE, small().topics)
 WANTED = desired(PACK, SCOPE, Estate())
 FEW = WANTED[:4]
-
-
-@pytest.fixture
-def clock() -> Clock:
-    """The time of the region's data; alarms are evaluated as it is turned."""
-    return Clock(time.time())
-
-
-@pytest.fixture
-def region(clock: Clock) -> Iterator[Region]:
-    with Region(small(), account=shared_account(), calls_per_second={}, now=clock) as running:
-        yield running
 
 
 @pytest.fixture

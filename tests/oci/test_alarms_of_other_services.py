@@ -1,6 +1,5 @@
 """The alarms on ceilings of Lustre file systems and block volumes: fitted to what exists, and true to what the region does."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from hypothesis import given, strategies as st
 from tests.clock import Clock
 from tests.demo.sdk import Clients, clients
 from tests.oci.test_alarms_apply import session_in
-from tests.region import Region, shared_account, small
+from tests.region import Region, small
 
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci import mql
@@ -139,15 +138,6 @@ def test_terraform_has_them_as_well() -> None:
 
 
 class TestInARegion:
-    @pytest.fixture
-    def clock(self) -> Clock:
-        return Clock(time.time())
-
-    @pytest.fixture
-    def region(self, clock: Clock) -> Iterator[Region]:
-        with Region(TENANCY, account=shared_account(), calls_per_second={}, now=clock) as running:
-            yield running
-
     def test_the_alarms_fire_for_those_that_are_near_their_ceilings(self, region: Region, clock: Clock) -> None:
         """render: 4.4 of 5 GB/s on average; db-data is asked for more IOPS than it has; db-boot does next to nothing."""
         session = session_in(region)

@@ -54,8 +54,8 @@ class Waits:
 
 
 @pytest.fixture
-def region(regions: Callable[..., Region]) -> Region:
-    return regions(now=time.time)
+def region_options() -> dict[str, Any]:
+    return {"now": time.time}
 
 
 @pytest.fixture

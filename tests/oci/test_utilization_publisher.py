@@ -1,7 +1,7 @@
 """Publishing utilization: what is posted, once a minute, by the real SDK; and that failing costs nothing but itself."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -36,18 +36,8 @@ def today() -> float:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def region(clock: Clock) -> Iterator[Region]:
-    with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as running:
-        yield running
-
-
-@pytest.fixture
-def sdk(region: Region) -> Clients:
+def raw(region: Region) -> Clients:
+    """Clients that keep answers as parsed JSON."""
     return clients(region, raw=True)
 
 
@@ -78,10 +68,10 @@ def exporter(region: Region, clock: Clock, tmp_path: Path) -> Exporter:
     return Exporter(region, clock, tmp_path)
 
 
-def published(sdk: Clients, clock: Clock, name: str) -> dict[str, dict[str, Any]]:
+def published(raw: Clients, clock: Clock, name: str) -> dict[str, dict[str, Any]]:
     """Newest value and dimensions by the name of the mount target."""
     end = datetime.fromtimestamp(clock.now, UTC) + timedelta(minutes=1)
-    found = sdk.summarize(
+    found = raw.summarize(
         f"{name}[1m].max()", namespace=NAMESPACE, start_time=end - timedelta(hours=1), end_time=end, resolution="1m"
     )
     return {
@@ -95,10 +85,10 @@ def published(sdk: Clients, clock: Clock, name: str) -> dict[str, dict[str, Any]
 
 
 def test_the_share_of_a_ceiling_is_the_measured_value_over_the_limit(
-    exporter: Exporter, sdk: Clients, clock: Clock, region: Region
+    exporter: Exporter, raw: Clients, clock: Clock, region: Region
 ) -> None:
     exporter.poll_and_publish()
-    home = published(sdk, clock, "IopsUtilization")["mt-home"]
+    home = published(raw, clock, "IopsUtilization")["mt-home"]
     assert home["mountTargetId"] == TARGETS["mt-home"]
     assert (home["shape"], home["source"]) == ("standard", "measured")
     truths = [region.truth("MountTargetIOPS", "mt-home", region.minute - back) for back in range(4)]
@@ -107,17 +97,17 @@ def test_the_share_of_a_ceiling_is_the_measured_value_over_the_limit(
     assert any(truth is not None and home["value"] == pytest.approx(truth / limit) for truth in truths)
 
 
-def test_no_ceiling_means_no_share(exporter: Exporter, sdk: Clients, clock: Clock) -> None:
+def test_no_ceiling_means_no_share(exporter: Exporter, raw: Clients, clock: Clock) -> None:
     exporter.poll_and_publish()
-    assert "mt-media" not in published(sdk, clock, "IopsUtilization")
-    assert "mt-media" not in published(sdk, clock, "WriteUtilization")
-    assert published(sdk, clock, "ReadUtilization")["mt-media"]["shape"] == "hpmt-20"
+    assert "mt-media" not in published(raw, clock, "IopsUtilization")
+    assert "mt-media" not in published(raw, clock, "WriteUtilization")
+    assert published(raw, clock, "ReadUtilization")["mt-media"]["shape"] == "hpmt-20"
 
 
-def test_a_configured_ceiling_is_divided_by(region: Region, clock: Clock, sdk: Clients, tmp_path: Path) -> None:
+def test_a_configured_ceiling_is_divided_by(region: Region, clock: Clock, raw: Clients, tmp_path: Path) -> None:
     exporter = Exporter(region, clock, tmp_path, **{"limits.mount_targets": {"mt-home": {"connections": 360}}})
     exporter.poll_and_publish()
-    assert published(sdk, clock, "ConnectionsUtilization")["mt-home"]["value"] == pytest.approx(0.5, abs=0.1)
+    assert published(raw, clock, "ConnectionsUtilization")["mt-home"]["value"] == pytest.approx(0.5, abs=0.1)
 
 
 def test_a_minute_is_posted_once_however_often_it_is_polled(exporter: Exporter, clock: Clock, region: Region) -> None:
@@ -131,7 +121,7 @@ def test_a_minute_is_posted_once_however_often_it_is_polled(exporter: Exporter, 
 
 
 def test_a_refused_post_is_told_once_with_its_statement_and_made_up_for(
-    exporter: Exporter, clock: Clock, region: Region, sdk: Clients, caplog: pytest.LogCaptureFixture
+    exporter: Exporter, clock: Clock, region: Region, raw: Clients, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     region.add_fault("deny:PostMetricData")
@@ -146,7 +136,7 @@ def test_a_refused_post_is_told_once_with_its_statement_and_made_up_for(
     clock.pass_minutes(1)
     assert exporter.poll_and_publish() > 0
     assert "PostMetricData works again" in caplog.messages[-1]
-    assert published(sdk, clock, "ReadUtilization")["mt-home"]["points"] == 1
+    assert published(raw, clock, "ReadUtilization")["mt-home"]["points"] == 1
 
 
 def test_requests_are_accounted_for_like_all_others(exporter: Exporter) -> None:
@@ -161,15 +151,15 @@ def test_a_failed_poll_publishes_nothing_as_zero(exporter: Exporter, region: Reg
     assert exporter.poll_and_publish() == 0
 
 
-def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, clock: Clock, sdk: Clients) -> None:
+def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, clock: Clock, raw: Clients) -> None:
     storage = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
     for alarm in desired(PACK, AlarmScope(storage, storage, small().topics), Estate(published=True)):
         if alarm.body["namespace"] == NAMESPACE:
-            sdk.monitoring.create_alarm(dict(alarm.body))
+            raw.monitoring.create_alarm(dict(alarm.body))
     for _ in range(18):
         clock.pass_minutes(1)
         exporter.poll_and_publish()
-    states = {one["displayName"]: one["status"] for one in sdk.monitoring.list_alarms_status(storage).data}
+    states = {one["displayName"]: one["status"] for one in raw.monitoring.list_alarms_status(storage).data}
     assert states == {
         "fss-utilization-iops": "FIRING",  # mt-home
         "fss-utilization-read": "OK",

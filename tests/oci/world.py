@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.clock import Clock
+from tests.clock import NOW, Clock
 from tests.region import Region
 
 from fss_exporter.catalogue import Family
@@ -17,7 +17,7 @@ from fss_exporter.oci.client import Reach
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 
-START = 1_795_000_020 // 60 * 60.0 + 20.0
+START = NOW + 20.0
 """Seconds into a minute at which worlds begin."""
 MOUNT_TARGETS = ("mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle")
 

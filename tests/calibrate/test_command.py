@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.calibrate.fake_procfs import procfs_with_mount
 from tests.cli.prompt import Answer, ask, call_without_pause
+from tests.processes import PATIENCE_S
 from tests.region import Region
 
 from fss_exporter.calibrate.calibration_steps import STEPS
@@ -117,7 +118,7 @@ def test_a_signal_removes_its_directory(number: signal.Signals, shared_region: R
     with at_work(command) as (process, notes):
         assert len(list((tmp_path / "mount").iterdir())) == 1, notes
         process.send_signal(number)
-        assert process.wait(60) != 0
+        assert process.wait(PATIENCE_S) != 0
     assert list((tmp_path / "mount").iterdir()) == []
 
 
@@ -125,11 +126,11 @@ def test_what_kill_9_leaves_the_next_run_names_and_removes(shared_region: Region
     command = arguments(shared_region, tmp_path, IDLE)
     with at_work(command) as (process, _):
         process.kill()
-        process.wait(60)
+        process.wait(PATIENCE_S)
     (left,) = (tmp_path / "mount").iterdir()
     with at_work(command) as (process, notes):
         assert not left.exists()
         assert f"removed what an earlier calibration left: {left}" in "".join(notes)
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(PATIENCE_S)
     assert list((tmp_path / "mount").iterdir()) == []

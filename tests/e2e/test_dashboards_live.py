@@ -20,7 +20,7 @@ scrape_configs:
   static_configs: [{{targets: ['{target}']}}]
 """
 _DATA_SOURCE_S = 15
-_PATIENCE_S = 90
+_PATIENCE_S = 300
 
 _YOUNG = "the prometheus is younger than the rule needs"
 _GOOD = "nothing of the kind goes wrong in the demo"

@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.client import HTTPConnection
 
 import pytest
-from tests.processes import wait_for
+from tests.processes import PATIENCE_S, wait_for
 from tests.web.serving import serving
 
 from fss_exporter.web.connections import ConnectionLimits, WaitsFor
@@ -212,7 +212,7 @@ def test_a_connection_that_is_reset_after_its_answer_leaves_nothing() -> None:
                     assert resetting.recv(1000)
                     wait_for(lambda: served.server.connections.among(WaitsFor.NEXT_REQUEST), "the end of the answer")
                     resetting.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            wait_for(lambda: left() == 0, "the connections to be forgotten", 5)
+            wait_for(lambda: left() == 0, "the connections to be forgotten")
     finally:
         gc.enable()
 
@@ -226,13 +226,13 @@ def test_a_large_answer_to_a_client_that_is_gone_is_not_written_piece_by_piece(
     async def answer_late(request: Request) -> Response:
         if request.path == "/large":
             asked.set()
-            assert left.wait(10)  # the event loop does not see that the client leaves
+            assert left.wait(PATIENCE_S)  # the event loop does not see that the client leaves
         return Response(200, b"x" * 16 * 1024 * 1024)
 
     with serving(answer_late) as served:
         with served.connect() as leaving:
             leaving.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
-            assert asked.wait(10)
+            assert asked.wait(PATIENCE_S)
             leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         left.set()
         assert served.get("/").status == 200

@@ -5,9 +5,7 @@ A file runs in one worker, because its tests share servers. Files that take long
 
 from xdist.scheduler import LoadFileScheduling
 
-SPREAD = frozenset(
-    {"tests/rules/test_incidents.py", "tests/rules/with_every_incident.py", "tests/artefacts/test_command_pages.py"}
-)
+SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/rules/with_every_incident.py"})
 """Files that take long and share nothing: their tests run wherever a worker is free."""
 
 LONG = """
@@ -20,7 +18,6 @@ tests/oci/test_service_metrics.py
 tests/e2e/test_faults.py
 tests/rules/test_incidents.py
 tests/cli/test_doctor_account.py
-tests/artefacts/test_command_pages.py
 tests/e2e/test_dashboards_live.py
 tests/e2e/test_node_exporter_rules.py
 tests/deploy/test_release.py

@@ -5,18 +5,19 @@ A block fenced as `console` holds lines `$ fss-exporter ...`, each followed by w
 test fails where a page and the output differ.
 """
 
+import io
 import os
 import re
 import shlex
-import subprocess
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
+from fss_exporter.cli.main import run
 from fss_exporter.demo.region import Region
 
 ROOT = Path(__file__).parents[1]
@@ -83,26 +84,25 @@ def _run_all(block: str, stage: Stage) -> Iterator[str]:
 
 
 def output(command: str, stage: Stage) -> str:
-    """What a command prints, and its exit code where that is not 0."""
-    scripts = os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"]))
-    done = subprocess.run(
-        [stage.configuration if word == CONFIGURATION else word for word in shlex.split(command)],
-        cwd=ROOT,
-        env={"PATH": scripts, "COLUMNS": WIDTH, "HOME": "/nonexistent", "LANG": "C.UTF-8"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    text = done.stdout.strip()
+    """What a command prints, and its exit code where that is not 0. Commands run in this process, because starts take longer than work."""
+    words = [stage.configuration if word == CONFIGURATION else word for word in shlex.split(command)]
+    printed = io.StringIO()
+    environment = {"COLUMNS": WIDTH, "HOME": "/nonexistent", "LANG": "C.UTF-8", "PATH": os.environ["PATH"]}
+    with (
+        chdir(ROOT),
+        patch.dict(os.environ, environment, clear=True),
+        redirect_stdout(printed),
+        redirect_stderr(printed),
+    ):
+        code = run(words[1:])
+    text = printed.getvalue().strip()
     for pattern, steady in _UNSTEADY:
         text = pattern.sub(steady, text)
     for seen, shown in stage.shown.items():
         text = text.replace(seen, shown)
     lines = [line.rstrip() for line in text.splitlines()]
-    if done.returncode:
-        lines.append(f"[exit code {done.returncode}]")
+    if code:
+        lines.append(f"[exit code {code}]")
     return "".join(f"{line}\n" for line in lines)
 
 

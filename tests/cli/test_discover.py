@@ -29,7 +29,7 @@ def test_a_configuration_with_a_mistake_is_refused(tmp_path: Path) -> None:
     settings.write_text("oci: {regoins: [x]}\n")
     answer = ask("discover", "--config.file", settings)
     assert answer.code == 2
-    assert "did you mean regions?" in answer.err
+    assert "Did you mean regions?" in answer.err
 
 
 def test_a_region_that_does_not_answer_is_a_failure(keys: Path) -> None:

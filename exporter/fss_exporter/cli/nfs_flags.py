@@ -58,10 +58,12 @@ class MountFlags(ProcfsFlags):
         if self.pid != "self" and not (self.pid.isascii() and self.pid.isdigit()):
             raise UsageError(f"--path.pid={self.pid}: give a process number or self")
         for which, text in (("include", self.mounts_include), ("exclude", self.mounts_exclude)):
+            if not text:
+                continue
             try:
-                name_expression(text or "")
+                name_expression(text)
             except ValueError as wrong:
-                raise UsageError(f"--nfs.mounts-{which}={(text or '')[:80]}: {wrong}") from wrong
+                raise UsageError(f"--nfs.mounts-{which}={text[:80]}: {wrong}") from wrong
 
 
 @dataclass(frozen=True, kw_only=True)

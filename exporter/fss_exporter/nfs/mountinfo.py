@@ -4,19 +4,20 @@ Layout: proc_pid_mountinfo(5). A lone `-` ends the optional fields.
 """
 
 import re
-from typing import Final
-
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+from typing import TYPE_CHECKING, Final
 
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.mountstats import unescape
 from fss_exporter.nfs.records import NFS_TYPES, Mountinfo, NfsMount, options
 
+if TYPE_CHECKING:
+    from pydantic_core import SchemaValidator
+
 _DEVICE_NUMBER = re.compile(r"[0-9]{1,10}:[0-9]{1,10}")
 _LONGEST_LINE = 32_768
 
 
-def name_expression(text: str) -> SchemaValidator:
+def name_expression(text: str) -> "SchemaValidator":
     """Compile a regular expression that matches whole names.
 
     pydantic-core has the expressions of Rust, which take linear time on a long name. Their syntax is close to RE2, as in Prometheus.
@@ -24,6 +25,8 @@ def name_expression(text: str) -> SchemaValidator:
     Raises:
         ValueError: the text is no regular expression of this syntax.
     """
+    from pydantic_core import SchemaError, SchemaValidator, core_schema  # noqa: PLC0415  # 4 MiB, and few agents filter
+
     try:
         SchemaValidator(
             core_schema.str_schema(pattern=text)

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from fss_exporter import tables
-from fss_exporter.cli.ceilings import Judge, judge
+from fss_exporter.cli.ceilings import Judge, MountSettings, judge
 from fss_exporter.cli.flags import NO_SHAPE, OutputFlags, ServiceFlags, ShapeFlags
 from fss_exporter.cli.saved_files import saved_interval, text_of
 from fss_exporter.errors import UsageError
@@ -33,6 +33,8 @@ from fss_exporter.plan.service_case import service_case, with_stated_latency
 from fss_exporter.plan.service_history import of_service
 from fss_exporter.plan.stated import as_job, stated_load
 
+_FromPrometheus = Callable[[Prometheus], dict[str, Load]]
+_Stated = Callable[[], Load]
 SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
 
 
@@ -66,7 +68,13 @@ def plan(flags: PlanFlags) -> None:
         raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
     ceilings = judge(flags.shape, flags.config_file)
     of_shape = _of_shapes(ceilings, flags.config_file)
-    loads = _loads(flags, ceilings, of_shape)
+    mounts = ceilings.mounts
+    loads = _loads(
+        flags,
+        mounts,
+        lambda api: busiest(api, lambda address, shape: of_shape(shape).at(address), flags.address),
+        lambda: stated_load(flags, overrides=mounts.overrides),
+    )
     cases = [_case(name, load, of_shape, flags) for name, load in _chosen(loads, flags)]
     if flags.output == "json":
         click.echo(tables.as_json({**SCHEMA, "plans": [case_document(case) for case in cases]}))
@@ -85,7 +93,14 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
     if _is_given("shape"):
         raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
     inputs = with_stated_latency(flags, choice)
-    found = _loads_of_service(choice, inputs, judge(NO_SHAPE, flags.config_file))
+    largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
+    found = _loads(
+        inputs,
+        judge(NO_SHAPE, flags.config_file).mounts,
+        lambda api: of_service(api, choice.service.name, choice.ceilings, inputs.address),
+        lambda: stated_load(inputs, largest),
+        choice.service,
+    )
     cases = [service_case(choice, inputs, name, load) for name, load in _chosen(found, inputs)]
     if flags.output == "json":
         documents = [service_document(case) for case in cases]
@@ -97,46 +112,34 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
         show_service(tables.console(), case)
 
 
-def _loads(inputs: PlanInputs, ceilings: Judge, of_shape: Callable[[str], Judge]) -> Mapping[str, Load]:
-    """Return the workload by address; a stated workload has none."""
+def _loads(
+    inputs: PlanInputs,
+    mounts: MountSettings,
+    from_prometheus: _FromPrometheus,
+    stated: _Stated,
+    service: Service | None = None,
+) -> Mapping[str, Load]:
+    """Return the workload by address or resource. A stated workload has none."""
     if inputs.mountstats is not None:
-        loads = _recorded(inputs.mountstats, inputs, ceilings)
+        loads = _recorded(inputs.mountstats, inputs, mounts, service)
     elif inputs.nfsiostat is not None:
-        loads = _of_nfsiostat(inputs.nfsiostat, ceilings.mounts.overrides)
+        loads = _of_nfsiostat(inputs.nfsiostat, mounts.overrides)
     elif inputs.scrapes is not None:
         before, after = inputs.scrapes
         loads = between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
     elif inputs.prometheus is not None:
-        api = Prometheus(_api(inputs.prometheus))
-        loads = busiest(api, lambda address, shape: of_shape(shape).at(address), inputs.address)
+        base = check_url("--prometheus", inputs.prometheus).rstrip("/")
+        loads = from_prometheus(Prometheus(lambda path: get(f"{base}{path}", "application/json")))
     else:
-        return {"": stated_load(inputs, overrides=ceilings.mounts.overrides)}
-    return {name: as_job(load, inputs) for name, load in loads.items()} if inputs.is_job else loads
-
-
-def _loads_of_service(choice: ServiceChoice, inputs: PlanInputs, ceilings: Judge) -> Mapping[str, Load]:
-    """Return loads of another service, by address or resource; a stated load has none.
-
-    Recorded mounts are those of the service. Without any, all mounts count, as if they moved there.
-    """
-    if inputs.mountstats is not None:
-        loads = _recorded(inputs.mountstats, inputs, ceilings, choice.service)
-    elif inputs.prometheus is not None:
-        api = Prometheus(_api(inputs.prometheus))
-        loads = of_service(api, choice.service.name, choice.ceilings, inputs.address)
-    elif inputs.is_stated:
-        largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
-        return {"": stated_load(inputs, largest)}
-    else:
-        return _loads(inputs, ceilings, lambda _: ceilings)
+        return {"": stated()}
     return {name: as_job(load, inputs) for name, load in loads.items()} if inputs.is_job else loads
 
 
 def _recorded(
-    files: tuple[Path, Path], inputs: PlanInputs, ceilings: Judge, service: Service | None = None
+    files: tuple[Path, Path], inputs: PlanInputs, mounts: MountSettings, service: Service | None
 ) -> dict[str, Load]:
-    """By address; only the mounts of a service, where the service has some."""
-    between = saved_interval(*files, inputs.mountinfo, inputs.seconds, ceilings.mounts)
+    """Return loads by address, of the mounts of a service. Without any, all mounts count, as if they moved there."""
+    between = saved_interval(*files, inputs.mountinfo, inputs.seconds, mounts)
     for line in between.notes:
         tables.note(line)
     every = traffic_between({}, between.accounts.mounts, between.seconds)
@@ -155,11 +158,6 @@ def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
         tables.note(line)
     priced = ((key.address or key.server, overrides.priced(traffic)) for key, traffic in report.traffic.items())
     return loads_by_address(str(file), priced)
-
-
-def _api(url: str) -> Callable[[str], str]:
-    base = check_url("--prometheus", url).rstrip("/")
-    return lambda path: get(f"{base}{path}", "application/json")
 
 
 def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:

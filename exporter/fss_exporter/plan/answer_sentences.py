@@ -3,19 +3,7 @@
 from collections.abc import Iterator
 
 from fss_exporter import units
-from fss_exporter.model.capacity import (
-    BOTH_DIRECTIONS,
-    CONNECTION_BOUNDS,
-    DEFAULT_MOUNT_TARGETS,
-    ENCRYPTED_CONNECTIONS,
-    LATENCY,
-    OTHER_REGION_SECONDS,
-    Best,
-    CapacityAnswer,
-    ClientHosts,
-    distance_advice,
-    mount_targets_for,
-)
+from fss_exporter.model import capacity
 from fss_exporter.plan.scenario import Scenario
 
 NO_CACHE = (
@@ -43,7 +31,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
         yield f"not included: about {units.number(locks)} IOPS of locks (estimated)"
 
 
-def _rate(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
+def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     if answer.binds is None:
         idle = not any(use.demand for use in answer.mount_target)
         why = "the load is 0" if idle else "no ceiling of this shape is published or given, so nothing is judged"
@@ -61,7 +49,7 @@ def _rate(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
         yield f"in flight on average (Little's law): {units.number(in_flight)} requests"
 
 
-def _mount_targets(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
+def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     needed, worst, given = answer.mount_targets, answer.mount_targets_at_worst, scenario.mount_targets
     if needed is None:
         return
@@ -77,32 +65,32 @@ def _mount_targets(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
     count = max(needed, given or 1)
     if count > 1:
         yield f"scaling out costs: {NO_CACHE}"
-    if count > DEFAULT_MOUNT_TARGETS:
+    if count > capacity.DEFAULT_MOUNT_TARGETS:
         yield (
-            f"{count} mount targets: the service limit is {DEFAULT_MOUNT_TARGETS} in each availability domain by default."
+            f"{count} mount targets: the service limit is {capacity.DEFAULT_MOUNT_TARGETS} in each availability domain by default."
             " Request a higher limit of File Storage mount-target-count first"
         )
 
 
-def _both_directions(answer: CapacityAnswer) -> Iterator[str]:
+def _both_directions(answer: capacity.CapacityAnswer) -> Iterator[str]:
     use = answer.both_directions
     if use is None or use.ratio is None or use.ratio <= answer.target:
         return
-    needed = mount_targets_for(use.ratio, answer.target)
+    needed = capacity.mount_targets_for(use.ratio, answer.target)
     yield (
-        f"{BOTH_DIRECTIONS}: {amount(use.demand, 'B/s')} are {units.percent(use.ratio)} of {amount(use.limit, 'B/s')}. The"
+        f"{capacity.BOTH_DIRECTIONS}: {amount(use.demand, 'B/s')} are {units.percent(use.ratio)} of {amount(use.limit, 'B/s')}. The"
         " white paper prints one bandwidth and measured one direction at a time. This project assumes the whole bandwidth for each"
         f" direction. If both directions share the bandwidth, {needed} mount targets are needed"
     )
 
 
-def _connections(answer: CapacityAnswer, clients: ClientHosts) -> Iterator[str]:
+def _connections(answer: capacity.CapacityAnswer, clients: capacity.ClientHosts) -> Iterator[str]:
     for use in answer.mount_target:
-        if use.resource not in CONNECTION_BOUNDS or use.limit is None or clients.count is None:
+        if use.resource not in capacity.CONNECTION_BOUNDS or use.limit is None or clients.count is None:
             continue
         if use.resource == "connections" and clients.nconnect == 1 and (use.ratio or 0) < answer.target:
             continue
-        paper = "64 clients with TLS" if use.resource == ENCRYPTED_CONNECTIONS else "100,000 clients"
+        paper = "64 clients with TLS" if use.resource == capacity.ENCRYPTED_CONNECTIONS else "100,000 clients"
         yield (
             f"{use.resource}: {clients.count:,} clients x nconnect {clients.nconnect} = {clients.connections:,}. One mount"
             f" target takes {use.limit:,.0f}, so {use.limit // clients.nconnect:,.0f} such clients (the white paper states"
@@ -110,15 +98,15 @@ def _connections(answer: CapacityAnswer, clients: ClientHosts) -> Iterator[str]:
         )
 
 
-def _latency(scenario: Scenario, answer: CapacityAnswer) -> Iterator[str]:
+def _latency(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     clients, time = scenario.clients, scenario.job_time()
     bound = time.binds if time else answer.binds
-    if bound is not None and bound.resource == LATENCY:
+    if bound is not None and bound.resource == capacity.LATENCY:
         yield PARALLEL_TOOLS
     rtt = clients.network_rtt_seconds
-    advice = distance_advice(rtt) if rtt else ""
+    advice = capacity.distance_advice(rtt) if rtt else ""
     if rtt and advice:
-        where = "another region" if rtt > OTHER_REGION_SECONDS else "another availability domain"
+        where = "another region" if rtt > capacity.OTHER_REGION_SECONDS else "another availability domain"
         yield (
             f"a round trip of {units.milliseconds(rtt)} ms is {where}: one request at a time completes at most"
             f" {units.number(1 / rtt)} a second. White paper: {advice}"
@@ -168,7 +156,7 @@ def _time_difference(before: Scenario, after: Scenario) -> list[str]:
     return [f"time: {units.duration(was.seconds)} to {units.duration(now.seconds)}, set by {now.binds.resource}"]
 
 
-def _changed_results(before: CapacityAnswer, after: CapacityAnswer) -> list[str]:
+def _changed_results(before: capacity.CapacityAnswer, after: capacity.CapacityAnswer) -> list[str]:
     lines = []
     names = tuple(one.binds.resource if one.binds else "nothing known" for one in (before, after))
     if names[0] != names[1]:
@@ -186,7 +174,7 @@ def amount(value: float | None, unit: str) -> str:
     return f"{units.megabytes(value)} MB/s" if unit == "B/s" else f"{units.number(value)} {unit}"
 
 
-def best_text(best: Best) -> str:
+def best_text(best: capacity.Best) -> str:
     """Return the highest rates as text."""
     parts = (
         f"{units.number(best.operations)} operations/s" if best.operations else "",
@@ -197,6 +185,6 @@ def best_text(best: Best) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _judged_by_all(answer: CapacityAnswer) -> bool:
+def _judged_by_all(answer: capacity.CapacityAnswer) -> bool:
     """Whether every ceiling of the mount target is known."""
     return all(use.limit is not None for use in answer.mount_target)

@@ -8,15 +8,7 @@ import click
 
 from fss_exporter import units
 from fss_exporter.errors import UsageError
-from fss_exporter.model.capacity import (
-    CapacityAnswer,
-    ClientHosts,
-    JobTime,
-    capacity_answer,
-    client_uses,
-    job_time,
-    server_uses,
-)
+from fss_exporter.model import capacity
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import scaled
 from fss_exporter.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS, MOST_REQUESTS
@@ -30,24 +22,24 @@ class Scenario:
     load: Load  # the whole workload
     shape: str  # name of the shape of the mount targets
     limits: Limits  # ceilings of one mount target
-    clients: ClientHosts  # the hosts
+    clients: capacity.ClientHosts  # the hosts
     target: float  # share of a ceiling to stay at or below
     mount_targets: int | None = None  # how many share the load evenly; None where the answer says how many it needs
 
-    def answer(self) -> CapacityAnswer:
+    def answer(self) -> capacity.CapacityAnswer:
         """Return the needs of the workload."""
-        return capacity_answer(self.load.traffic, self.limits, self.clients, self.target, self.mount_targets)
+        return capacity.capacity_answer(self.load.traffic, self.limits, self.clients, self.target, self.mount_targets)
 
-    def job_time(self) -> JobTime | None:
+    def job_time(self) -> capacity.JobTime | None:
         """Return the time of a job. None for a workload that is a rate, or without a known bound."""
         if not self.load.is_job:
             return None
         traffic = self.load.traffic
         found = (
-            *server_uses(traffic, self.limits, self.clients, self.mount_targets or 1),
-            *client_uses(traffic, self.clients),
+            *capacity.server_uses(traffic, self.limits, self.clients, self.mount_targets or 1),
+            *capacity.client_uses(traffic, self.clients),
         )
-        return job_time(found, traffic.all_operations.operations, self.clients)
+        return capacity.job_time(found, traffic.all_operations.operations, self.clients)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +119,7 @@ def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits])
     raise UsageError(f"--what-if {change}: known are {_KNOWN}")
 
 
-def _with(scenario: Scenario, clients: ClientHosts) -> Scenario:
+def _with(scenario: Scenario, clients: capacity.ClientHosts) -> Scenario:
     before, after = scenario.clients.highest_rate, clients.highest_rate
     if not scenario.load.follows_latency or before is None or after is None:
         return replace(scenario, clients=clients)

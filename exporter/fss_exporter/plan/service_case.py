@@ -6,18 +6,9 @@ from dataclasses import dataclass, replace
 
 from fss_exporter import units
 from fss_exporter.flag_records import refuse
+from fss_exporter.model import purchase
 from fss_exporter.model.capacity import LATENCY, ClientHosts, JobTime, client_uses, job_time
 from fss_exporter.model.limits import Use
-from fss_exporter.model.purchase import (
-    Flow,
-    InFlight,
-    ServiceLoad,
-    clients_needed,
-    in_flight,
-    latency_of,
-    service_load,
-    service_uses,
-)
 from fss_exporter.model.service_table import Ceilings, ServiceChoice, ServiceType
 from fss_exporter.model.traffic import added
 from fss_exporter.plan.answer_sentences import amount
@@ -48,9 +39,9 @@ class ServiceCase:
     server_network: float | None  # network of this server towards the clients, bytes per second
 
     @property
-    def wanted(self) -> ServiceLoad:
+    def wanted(self) -> purchase.ServiceLoad:
         """Reads and writes of the load."""
-        return service_load(self.load.traffic)
+        return purchase.service_load(self.load.traffic)
 
     @property
     def ceilings(self) -> Ceilings:
@@ -66,20 +57,20 @@ class ServiceCase:
         """Return the clients on a type of the service: with the type's latency, and no more requests than the type
         takes.
         """
-        latency = latency_of(self.wanted, kind, self.clients.latency_seconds)
+        latency = purchase.latency_of(self.wanted, kind, self.clients.latency_seconds)
         asked, most = self.clients.concurrency, kind.in_flight if kind else None
         concurrency = min(filter(None, (asked, most)), default=None)
         return replace(self.clients, latency_seconds=latency, concurrency=concurrency)
 
-    def in_flight(self, kind: ServiceType | None) -> InFlight | None:
+    def in_flight(self, kind: ServiceType | None) -> purchase.InFlight | None:
         """Requests in flight. None for a job, or without a latency."""
-        return None if self.load.is_job else in_flight(self.wanted, kind, self.clients.latency_seconds)
+        return None if self.load.is_job else purchase.in_flight(self.wanted, kind, self.clients.latency_seconds)
 
     @property
     def clients_needed(self) -> int | None:
         """Return the hosts that a rate needs, by the documented throughput of one client. None without a document."""
         kind = self.choice.kind
-        return None if kind is None or self.load.is_job else clients_needed(self.wanted, kind)
+        return None if kind is None or self.load.is_job else purchase.clients_needed(self.wanted, kind)
 
     @property
     def too_few_clients(self) -> bool:
@@ -91,7 +82,7 @@ class ServiceCase:
         if not self.load.is_job:
             return None
         hosts = self.hosts(self.choice.kind)
-        found = (*service_uses(self.wanted, self.ceilings), *client_uses(self.load.traffic, hosts))
+        found = (*purchase.service_uses(self.wanted, self.ceilings), *client_uses(self.load.traffic, hosts))
         return job_time(found, self.wanted.operations, hosts)
 
 
@@ -157,13 +148,13 @@ def obstacles(case: ServiceCase) -> Iterator[str]:
         )
     for use in overloaded(case):
         if use.resource == LATENCY and use.limit and found is not None:
-            flow = _flow(Flow(use.limit, found.latency_seconds, found.size_bytes))
+            flow = _flow(purchase.Flow(use.limit, found.latency_seconds, found.size_bytes))
             yield f"{flow}. The load needs {units.number(use.demand)} at a time"
         else:
             yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}"
 
 
-def _flow(flow: Flow) -> str:
+def _flow(flow: purchase.Flow) -> str:
     return (
         f"{flow.in_flight:g} in flight at {units.milliseconds(flow.latency_seconds)} ms complete {units.number(flow.iops)} a"
         f" second, {units.megabytes(flow.bytes_per_second)} MB/s"
@@ -177,5 +168,5 @@ def overloaded(case: ServiceCase) -> list[Use]:
 
 def client_bounds(case: ServiceCase) -> tuple[Use, ...]:
     """Return the bounds of the clients, without the requests that the service takes."""
-    latency = latency_of(case.wanted, case.choice.kind, case.clients.latency_seconds)
+    latency = purchase.latency_of(case.wanted, case.choice.kind, case.clients.latency_seconds)
     return client_uses(case.load.traffic, replace(case.clients, latency_seconds=latency))

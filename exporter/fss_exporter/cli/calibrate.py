@@ -33,11 +33,12 @@ from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.cli.account import credentials_of, sessions_of
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.exact_mode import Exact, exact
-from fss_exporter.cli.flags import NEW_FILE, PROCFS, CompartmentFlags, ExactFlags
+from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags
 from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.flag_records import FiniteRange, argument, flag, switch, takes
+from fss_exporter.host_flags import PROCFS
 from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session

@@ -9,17 +9,9 @@ import click
 
 from fss_exporter import __version__, tables
 from fss_exporter.cli.ceilings import judge, mount_settings
-from fss_exporter.cli.flags import (
-    PROCFS,
-    CompartmentFlags,
-    KernelFlags,
-    OutputFlags,
-    ProcfsFlags,
-    ShapeFlags,
-    duration,
-)
+from fss_exporter.cli.flags import CompartmentFlags, OutputFlags, ShapeFlags, duration
 from fss_exporter.doctor import report
-from fss_exporter.doctor.client_probe import ClientProbe, tracefs_of
+from fss_exporter.doctor.client_probe import ClientFlags, read_client
 from fss_exporter.doctor.findings import Finding, exit_code, found
 from fss_exporter.doctor.kernel_counting import check_exact, check_load_by_process
 from fss_exporter.doctor.mounts import check_mounts
@@ -27,11 +19,9 @@ from fss_exporter.doctor.network import check_directories, check_network
 from fss_exporter.doctor.running_exporter import METRICS_URL, check_running
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.fetch import check_url
-from fss_exporter.flag_records import argument, flag, takes
-from fss_exporter.instance_metadata import METADATA_URL
+from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.settings import Settings
-from fss_exporter.units import latency
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,21 +30,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DoctorFlags(OutputFlags, ShapeFlags, ProcfsFlags, KernelFlags, CompartmentFlags):
+class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags):
     """The flags of `doctor`; times in seconds."""
 
-    directories: tuple[str, ...] = argument(nargs=-1, metavar="[DIRECTORY]...")
     client: bool = flag("--client/--no-client", "Look at this client.", default=True)
     account: bool | None = flag("--account/--no-account", "Ask OCI.  [default: where there are credentials]")
-    connect: bool = flag("--connect/--no-connect", "Open a TCP connection to each mount target.", default=True)
-    deadline: float = flag("--deadline", "Longest time of each probe of this client.", 2.0, written="2s", type=latency)
-    metadata_url: str = flag("--metadata-url", "URL of the instance metadata. Empty: do not ask.", METADATA_URL)
     exporter_url: str = flag(
         "--exporter-url",
         "Metrics of the exporter on this host, to check its background loops. Empty: do not ask.",
         METRICS_URL,
     )
-    fstab: Path = flag("--path.fstab", "", Path("/etc/fstab"))
     wait_s: float | None = flag(
         "--wait",
         "Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
@@ -86,7 +71,9 @@ def doctor(flags: DoctorFlags) -> int:
     about_client: list[Finding] = []
     if flags.client:
         domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
-        facts = _probe(flags, settings).ask(domains)
+        mounts = mount_settings(settings)
+        source = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
+        facts = read_client(flags, source, domains)
         limits = judge(flags.shape, flags.config_file).limits
         about_client += (*check_mounts(facts), *check_network(facts, limits), *check_directories(facts))
         about_client += (*check_exact(facts), *check_load_by_process(facts))
@@ -119,21 +106,6 @@ def _check_record(path: Path, *, asked: bool | None) -> None:
         raise UsageError("--record writes what the account has: leave out --no-account")
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise UsageError(f"--record={path}: cannot be written. Give a file in an existing folder")
-
-
-def _probe(flags: DoctorFlags, settings: Settings) -> ClientProbe:
-    mounts = mount_settings(settings)
-    return ClientProbe(
-        source=Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services),
-        procfs=flags.procfs,
-        sysfs=flags.sysfs,
-        tracefs=tracefs_of(flags.tracefs, own_host=flags.procfs == PROCFS),
-        fstab=flags.fstab,
-        directories=flags.directories,
-        connect=flags.connect,
-        metadata_url=flags.metadata_url,
-        deadline_s=flags.deadline,
-    )
 
 
 def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts], list[Finding]]":

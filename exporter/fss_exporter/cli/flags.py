@@ -11,13 +11,13 @@ from fss_exporter.auth_kinds import AUTH_KINDS
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import flag
+from fss_exporter.host_flags import KernelFlags
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
 
-PROCFS: Final = Path("/proc")
 NO_SHAPE: Final = "none"
 EXISTING_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 NEW_FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -61,24 +61,6 @@ class OutputFlags:
     """The flag of the output."""
 
     output: str = flag("--output", "For people or programs.", "table", type=click.Choice(("table", "json")))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProcfsFlags:
-    """The flags of a host's procfs."""
-
-    procfs: Path = flag("--path.procfs", "Where procfs is mounted.", PROCFS)
-    pid: str = flag("--path.pid", "Process whose mounts are read: a number or self.", "1")
-
-
-@dataclass(frozen=True, kw_only=True)
-class KernelFlags:
-    """The flags of the places where the kernel counts."""
-
-    tracefs: Path | None = flag(
-        "--path.tracefs", "Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing]"
-    )
-    sysfs: Path = flag("--path.sysfs", "Where sysfs is mounted.", Path("/sys"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from fss_exporter import tables, units
 from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import MountSettings, judge
 from fss_exporter.cli.exact_mode import Exact, exact, places
-from fss_exporter.cli.flags import ExactFlags, OutputFlags, ProcfsFlags, ShapeFlags
+from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags
 from fss_exporter.cli.iostat_durations import with_durations
 from fss_exporter.cli.iostat_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.iostat_processes import ProcessReport
@@ -22,6 +22,7 @@ from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
 from fss_exporter.flag_records import argument, flag, takes
+from fss_exporter.host_flags import ProcfsFlags
 from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, together

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Self
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
-from fss_exporter import __version__
+from fss_exporter import DEFAULT_PORT, __version__
 from fss_exporter.background import HasHeartbeat, stalled_loops
+from fss_exporter.cli.flags import EXISTING_FILE
+from fss_exporter.flag_records import flag, switch
 from fss_exporter.log_once import LogOnce
 from fss_exporter.web.application import OPEN_PATHS, build, read_again
 from fss_exporter.web.binding import bind, passed, url_of
@@ -53,35 +55,46 @@ class Part:
     reload: Callable[[], None] = lambda: None
 
 
-def serve(
-    parts: Sequence[Part],
-    *,
-    listen_addresses: tuple[str, ...],
-    telemetry_path: str,
-    web_config_file: Path | None,
-    systemd_socket: bool,
-    on_listening: Callable[[Sequence[str]], None],
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class WebFlags:
+    """The flags of the web server."""
+
+    listen_addresses: tuple[str, ...] = flag(
+        "--web.listen-address",
+        "Where to listen. Repeatable. An empty HOST means all addresses.",
+        (f":{DEFAULT_PORT}",),
+        metavar="HOST:PORT",
+    )
+    systemd_socket: bool = switch("--web.systemd-socket", "Listen on the sockets of a systemd .socket unit instead.")
+    telemetry_path: str = flag("--web.telemetry-path", "Path of the metrics.", "/metrics")
+    web_config_file: Path | None = flag(
+        "--web.config.file",
+        "TLS, users, headers and rate limit, in the format all Prometheus exporters share.",
+        type=EXISTING_FILE,
+    )
+
+
+def serve(parts: Sequence[Part], flags: WebFlags, *, on_listening: Callable[[Sequence[str]], None]) -> None:
     """Serve the parts until SIGTERM or SIGINT. SIGHUP reads the configuration again. `on_listening` gets the URLs of the metrics.
 
     Raises:
         UsageError: an address or file is wrong; nothing has been started.
     """
     protection = None
-    if web_config_file is not None:
+    if flags.web_config_file is not None:
         from fss_exporter.web.web_config_reload import WebConfigReload  # noqa: PLC0415  # few exporters need pydantic and bcrypt
 
-        protection = WebConfigReload(web_config_file)
+        protection = WebConfigReload(flags.web_config_file)
         parts = (_watching(protection), *parts)
-    application, reload = _application(parts, protection, telemetry_path)
+    application, reload = _application(parts, protection, flags.telemetry_path)
     with ExitStack() as undo:
-        listening = passed() if systemd_socket else bind(listen_addresses)
+        listening = passed() if flags.systemd_socket else bind(flags.listen_addresses)
         sockets = [undo.enter_context(bound) for bound in listening]
         _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts if part.source))
         running = undo.enter_context(_Running())
         running.start(parts)
         tls = protection.tls if protection else no_tls
-        urls = [url_of(bound, tls=tls() is not None) + telemetry_path for bound in sockets]
+        urls = [url_of(bound, tls=tls() is not None) + flags.telemetry_path for bound in sockets]
         for url in urls:
             _LOG.info("listening on %s", url)
         on_listening(urls)

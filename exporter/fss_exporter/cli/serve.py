@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from fss_exporter import DEFAULT_PORT
 from fss_exporter.cli import logs, runtime
-from fss_exporter.cli.flags import EXISTING_FILE, CompartmentFlags, duration
+from fss_exporter.cli.flags import CompartmentFlags, duration
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.cli.runtime import Part
+from fss_exporter.cli.runtime import Part, WebFlags
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.flag_records import flag, switch, takes
 
@@ -22,22 +20,9 @@ _NEED_RESTART = {"address_map": "address_map has", "services": "services have", 
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeFlags(NfsFlags, CompartmentFlags):
+class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     """The flags of `serve`."""
 
-    listen_addresses: tuple[str, ...] = flag(
-        "--web.listen-address",
-        "Where to listen. Repeatable. An empty HOST means all addresses.",
-        (f":{DEFAULT_PORT}",),
-        metavar="HOST:PORT",
-    )
-    systemd_socket: bool = switch("--web.systemd-socket", "Listen on the sockets of a systemd .socket unit instead.")
-    telemetry_path: str = flag("--web.telemetry-path", "Path of the metrics.", "/metrics")
-    web_config_file: Path | None = flag(
-        "--web.config.file",
-        "TLS, users, headers and rate limit, in the format all Prometheus exporters share.",
-        type=EXISTING_FILE,
-    )
     log_level: str = flag("--log.level", "", "info", type=click.Choice(logs.LEVELS))
     log_format: str = flag("--log.format", "", "logfmt", type=click.Choice(logs.FORMATS))
     collect_nfs: bool = flag("--collector.nfs/--no-collector.nfs", "Read this host's NFS counters.", default=True)
@@ -97,14 +82,7 @@ def run(flags: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lambd
         UsageError: a flag, path or file is wrong.
     """
     flags.check()
-    runtime.serve(
-        _parts(flags),
-        listen_addresses=flags.listen_addresses,
-        telemetry_path=flags.telemetry_path,
-        web_config_file=flags.web_config_file,
-        systemd_socket=flags.systemd_socket,
-        on_listening=on_listening,
-    )
+    runtime.serve(_parts(flags), flags, on_listening=on_listening)
 
 
 def _parts(flags: ServeFlags) -> Sequence[Part]:

@@ -3,6 +3,7 @@
 In a checkout `assets/` links to the edited folders. A wheel contains the files.
 """
 
+from collections import Counter
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
@@ -80,13 +81,6 @@ def assets(directory: Path, *, overwrite: bool, runbook_url: str) -> None:
     if set(runbook_url) & set("\"'\\\n{}<> "):
         raise UsageError(f"--runbook-url={runbook_url}: give a URL without spaces, quotes and braces")
     written = write(directory, overwrite=overwrite, runbook_url=runbook_url)
-    for top, count in sorted(_counted().items()):
+    for top, count in sorted(Counter(path.parts[0] for path in shipped()).items()):
         echo(f"{directory / top}: {count} file{'s' if count != 1 else ''}")
     echo(f"{written} written, {len(shipped()) - written} already up to date")
-
-
-def _counted() -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for path in shipped():
-        counts[path.parts[0]] = counts.get(path.parts[0], 0) + 1
-    return counts

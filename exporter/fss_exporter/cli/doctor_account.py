@@ -1,17 +1,17 @@
 """The account's part of `doctor`: credentials, regions and their answers. The module needs the OCI SDK."""
 
 import time
+from dataclasses import replace
 
 from fss_exporter import tables
 from fss_exporter.cli.account import credentials_of, regions_of, sessions_of
+from fss_exporter.cli.oci_polling import selection_of
 from fss_exporter.doctor.account_checks import check_region, check_subscriptions
 from fss_exporter.doctor.account_facts import CallOutcome, RegionFacts, Subscriptions
-from fss_exporter.doctor.account_probe import Probe
+from fss_exporter.doctor.account_probe import LIST_SUBSCRIPTIONS, Probe, ask_subscriptions
 from fss_exporter.doctor.findings import Finding, found
-from fss_exporter.doctor.subscriptions import OPERATION, ask_subscriptions
 from fss_exporter.errors import CloudError, UsageError
 from fss_exporter.oci.client import Session
-from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Settings
 
 
@@ -37,19 +37,9 @@ def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFac
 
 def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wait_seconds: float) -> RegionFacts:
     tried = subscriptions.tried.get(session.region)
-    tried_before = {} if tried is None else {OPERATION: tried}
+    tried_before = {} if tried is None else {LIST_SUBSCRIPTIONS: tried}
     if tried is not None and tried.outcome is CallOutcome.SILENT:
         return RegionFacts(session.region, tried_before)
-    tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
+    selection = replace(selection_of(settings), services=settings.oci.services or (), optional_services=())
     with tables.progress() as progress:
-        probe = Probe(
-            session,
-            settings.oci.compartments,
-            tags,
-            now=time.time,
-            progress=progress,
-            pause=time.sleep,
-            wait_seconds=wait_seconds,
-            services=settings.oci.services or (),
-        )
-        return probe.ask(tried_before)
+        return Probe(session, selection, time.time, progress, time.sleep, wait_seconds).ask(tried_before)

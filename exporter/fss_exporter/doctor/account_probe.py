@@ -1,24 +1,33 @@
 """Call every operation that the poller uses, and query every metric once."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
-from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried
+from fss_exporter.doctor.account_facts import (
+    CallOutcome,
+    Lag,
+    MetricFacts,
+    RegionFacts,
+    Subscription,
+    Subscriptions,
+    Tried,
+)
 from fss_exporter.doctor.lag import measure
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import SdkClient, Session
-from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.cloud_client import RawCalls, Scope
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.selection import InventorySelection, TagFilter
+from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.tables import Progress
 
 _ALL_LOOKED_UP = 50  # mount targets; with more, the addresses of a few show whether the look-ups are allowed
 _LOOK_UPS_OF_MANY = 10
+LIST_SUBSCRIPTIONS = "ListRegionSubscriptions"
 
 
 @dataclass(eq=False, repr=False)
@@ -26,14 +35,11 @@ class Probe:
     """Call the operations of one region."""
 
     session: Session  # where to ask
-    compartments: tuple[str, ...]  # OCIDs or names; empty for all
-    tags: TagFilter  # which resources are wanted
-    _: KW_ONLY
+    selection: InventorySelection  # which resources are wanted
     now: Callable[[], float]  # epoch seconds
     progress: Progress  # counts the calls
     pause: Callable[[float], None]  # waits so many seconds
-    wait_seconds: float = 0.0  # how long to wait for a new minute of each metric; 0 to measure no ingestion lag
-    services: tuple[str, ...] = ()  # services that are polled as well
+    wait_seconds: float  # how long to wait for a new minute of each metric; 0 to measure no ingestion lag
     _tried: dict[str, Tried] = field(default_factory=dict, init=False)
 
     def ask(self, already: Mapping[str, Tried]) -> RegionFacts:
@@ -85,12 +91,7 @@ class Probe:
             return None
 
     def _survey(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
-        survey = InventoryRefresh(
-            SdkClient(self.session),
-            InventorySelection(self.compartments, self.tags, self.services),
-            now=self.now,
-            report=self._note,
-        )
+        survey = InventoryRefresh(SdkClient(self.session), self.selection, now=self.now, report=self._note)
         self.progress.phase(f"{self.session.region}: listing resources")
         with suppress(CloudError):  # reported
             self._follow(survey)
@@ -133,3 +134,29 @@ def _throughputs(inventory: Inventory | None) -> dict[str, int]:
 def _domains(inventory: Inventory | None) -> dict[str, str]:
     targets = inventory.mount_targets.values() if inventory else ()
     return {target.address: target.availability_domain for target in targets if target.address}
+
+
+def ask_subscriptions(sessions: Iterable[RawCalls]) -> Subscriptions:
+    """Request the subscriptions of the tenancy from each region, until a region answers.
+
+    Any region without a subscription refuses every signature, like after a wrong key.
+    """
+    tried: dict[str, Tried] = {}
+    for session in sessions:
+        try:
+            rows = [
+                row
+                for page in session.pages("identity", "list_region_subscriptions", session.tenancy_id)
+                for row in page
+                if isinstance(row, dict) and row.get("regionName")
+            ]
+        except CloudError as error:
+            tried[session.region] = Tried.of(error)
+            continue
+        tried[session.region] = Tried.of(None)
+        found = (
+            Subscription(str(row["regionName"]), str(row.get("regionKey", "")), str(row.get("status", "")))
+            for row in rows
+        )
+        return Subscriptions(tried, tuple(found))
+    return Subscriptions(tried)

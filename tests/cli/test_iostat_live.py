@@ -147,7 +147,7 @@ def test_a_restart_costs_a_long_watch_one_interval(monkeypatch: pytest.MonkeyPat
     scrapes(monkeypatch, metrics(10), metrics(3), metrics(5), metrics(7))
     answer = ask("iostat", "--url", "http://host/metrics", "1", "2", "--output", "json")
     assert answer.code == 0
-    assert "this interval is left out" in answer.err
+    assert "This interval is left out" in answer.err
     assert len(answer.out.splitlines()) == 2
 
 

@@ -72,7 +72,7 @@ image-check: .venv/dev ## build the images without a registry, start them read-o
 unit-check: .venv/dev ## start both units under a real systemd in its own namespaces (root, after image-check)
 	@tools/unit-check
 
-soak: .venv/dev ## memory of a poller over a simulated day, 1,440 polls (a few minutes)
+soak: .venv/dev ## memory of a poller and of an agent over a simulated day (a few minutes)
 	@$(BIN)/python -m pytest -s tests/e2e/soak.py $(ARGS)
 
 dist: .venv/dev ## wheel and sdist into dist/

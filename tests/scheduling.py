@@ -10,27 +10,31 @@ SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/rules/with_every_inc
 
 LONG = """
 tests/deploy/test_packages.py
-tests/calibrate/test_command.py
-tests/oci/test_poll_faults.py
-tests/demo/test_command.py
-tests/e2e/test_status_page.py
-tests/oci/test_service_metrics.py
-tests/e2e/test_faults.py
-tests/rules/test_incidents.py
-tests/cli/test_doctor_account.py
 tests/e2e/test_dashboards_live.py
-tests/e2e/test_node_exporter_rules.py
-tests/deploy/test_release.py
-tests/e2e/test_alerting.py
-tests/e2e/test_secured_scrape.py
-tests/e2e/test_clock.py
-tests/e2e/test_accessibility.py
-tests/oci/test_utilization_publisher.py
-tests/calibrate/test_hidden_costs.py
 tests/web/test_attacks.py
+tests/oci/test_poll_faults.py
+tests/e2e/test_status_page.py
+tests/demo/test_command.py
+tests/e2e/test_alerting.py
+tests/e2e/test_faults.py
+tests/deploy/test_release.py
+tests/calibrate/test_command.py
+tests/oci/test_service_metrics.py
+tests/cli/test_doctor_account.py
 tests/cli/test_serve.py
+tests/e2e/test_node_exporter_rules.py
+tests/e2e/test_memory.py
+tests/calibrate/test_hidden_costs.py
+tests/e2e/test_secured_scrape.py
+tests/e2e/test_accessibility.py
+tests/oci/test_query_shape.py
+tests/oci/test_poll.py
+tests/oci/test_utilization_publisher.py
 tests/cli/test_terminal.py
 tests/cli/test_main.py
+tests/e2e/test_births.py
+tests/e2e/test_clock.py
+tests/rules/test_incidents.py
 """.split()
 """Files in the order in which they begin. All other files follow in random order."""
 

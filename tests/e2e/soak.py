@@ -1,16 +1,17 @@
-"""`make soak`: a day of polls, a minute each. Minutes of work, and so not among the default tests.
+"""`make soak`: a day of polls, a minute each, and a day of an agent, 86,400 ticks with a scrape every five minutes.
 
-The day of the agent, 86,400 ticks with a scrape every five minutes, is one of those: `test_memory.py`.
+Minutes of work, and so not among the default tests. `test_memory.py` has the shorter forms.
 """
 
 from pathlib import Path
 
 import pytest
 from tests.e2e.polling import POLLS_A_SAMPLE, poll
+from tests.e2e.test_memory import ticked
 
 A_DAY_MIN = 1440
 BOUND_BYTES = 1 << 20
-"""What the last half of the day may add to resident memory."""
+"""What the last half of the day of polls, or the last nine tenths of the ticks, may add to resident memory."""
 
 
 @pytest.mark.timeout(3600)
@@ -23,3 +24,10 @@ def test_a_day_of_polls_and_scrapes_adds_nothing(tmp_path: Path) -> None:
 
     half = len(used) // 2
     assert used[-1].resident_bytes - used[half].resident_bytes < BOUND_BYTES
+
+
+@pytest.mark.timeout(3600)
+def test_a_day_of_ticks_and_scrapes_adds_nothing(tmp_path: Path) -> None:
+    sizes = ticked(tmp_path, 24)
+
+    assert sizes[-1][0] - sizes[1][0] < BOUND_BYTES, sizes

@@ -148,29 +148,17 @@ def join(
     availability_domains: Sequence[str] = (),
     mount_target_limits: Mapping[str, float] = MappingProxyType({}),
 ) -> Inventory:
-    """Return the inventory.
+    """Return the inventory of a region, with the names of compartments by OCID and limits by availability domain.
 
     If tags select resources, file systems and exports follow their mount targets. Replications and connectors need the tags
     themselves.
-
-    Args:
-        listed: records of all listings.
-        tags: selection of resources.
-        compartments: names by OCID.
-        availability_domains: availability domains of the region.
-        mount_target_limits: service limit by availability domain.
     """
     vcn_ids = {one.id: one.vcn_id for one in listed.export_sets}
     targets = {
         key: replace(one, vcn_id=vcn_ids.get(one.export_set_id, ""))
         for key, one in _included(listed.mount_targets, tags).items()
     }
-    target_of = {one.export_set_id: one.id for one in targets.values()}
-    exports = [
-        replace(one, mount_target_id=target_of[one.export_set_id])
-        for one in listed.exports
-        if one.state not in GONE and one.export_set_id in target_of
-    ]
+    exports = _joined_exports(listed.exports, targets.values())
     behind = {one.file_system_id for one in exports}
     systems = {
         one.id: one
@@ -190,6 +178,16 @@ def join(
         mount_target_counts=MappingProxyType({**dict.fromkeys(availability_domains, 0), **Counter(alive)}),
         mount_target_limits=mount_target_limits,
     )
+
+
+def _joined_exports(exports: Iterable[Export], targets: Iterable[MountTarget]) -> list[Export]:
+    """Return the exports of the mount targets, joined by the export set."""
+    target_of = {one.export_set_id: one.id for one in targets}
+    return [
+        replace(one, mount_target_id=target_of[one.export_set_id])
+        for one in exports
+        if one.state not in GONE and one.export_set_id in target_of
+    ]
 
 
 def _included(records: Iterable[_Record], tags: TagFilter) -> Mapping[str, _Record]:

@@ -1,6 +1,6 @@
 """The small tenancy of the demo, read from `tenancy.yml`, and a tenancy of any size to measure with."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -62,6 +62,10 @@ class _Builder:
     def link(self, target: DemoMountTarget, system: DemoFileSystem, path: str, requests: str) -> Link:
         return Link(self.id("export", f"{target.name}:{path}"), target.id, system.id, path, _REQUESTS[requests])
 
+    def finished(self, name: str, zones: Iterable[str], **resources: Any) -> Tenancy:
+        topics = (self.id("onstopic", "storage-oncall"),)
+        return Tenancy(self.tenancy_id, name, self.region, REGION, tuple(zones), topics=topics, **resources)
+
 
 @cache
 def small(region: str = REGION) -> Tenancy:
@@ -90,12 +94,9 @@ def small(region: str = REGION) -> Tenancy:
         build.resource(Volume, "bootvolume" if row.get("boot") else "volume", name, **row)
         for name, row in _rows("volumes", places)
     ]
-    return Tenancy(
-        id=build.tenancy_id,
-        name="fssdemo",
-        region=region,
-        home_region=REGION,
-        availability_domains=tuple(zones.values()),
+    return build.finished(
+        "fssdemo",
+        zones.values(),
         compartments=tuple(compartments.values()),
         subnets=tuple(subnets.values()),
         mount_targets=tuple(targets.values()),
@@ -103,7 +104,6 @@ def small(region: str = REGION) -> Tenancy:
         links=tuple(build.link(targets[one], systems[other], path, mix) for one, other, path, mix in _DATA["exports"]),
         replications=(replication,),
         connectors=(connector,),
-        topics=(build.id("onstopic", "storage-oncall"),),
         streams=(build.id("stream", "alarms"),),
         lustre_file_systems=tuple(lustre),
         volumes=tuple(volumes),
@@ -145,16 +145,12 @@ def large(
         for at in range(file_systems_each):
             systems.append(build.file_system(f"fs-{number:05}-{at}", place, 10**12))
             links.append(build.link(targets[-1], systems[-1], f"/export/{at}", "projects-aside"))
-    return Tenancy(
-        id=build.tenancy_id,
-        name="large",
-        region=region,
-        home_region=REGION,
-        availability_domains=(zone,),
+    return build.finished(
+        "large",
+        [zone],
         compartments=tuple(homes),
         subnets=(subnet,),
         mount_targets=tuple(targets),
         file_systems=tuple(systems),
         links=tuple(links),
-        topics=(build.id("onstopic", "storage-oncall"),),
     )

@@ -102,7 +102,9 @@ class AlarmsApi(alarms_api.AlarmsApi):
         return any(
             dimensions.items() <= stream.dimensions.items()
             for metric in metrics(parsed_query(alarm["query"]))
-            for stream in self.monitoring.raw(metric, alarm["namespace"], alarm.get("resourceGroup"), scope)
+            for stream in self.monitoring.selected_streams(
+                metric, alarm["namespace"], alarm.get("resourceGroup"), scope
+            )
         )
 
     def _status(self, alarm: Alarm) -> dict[str, Any]:

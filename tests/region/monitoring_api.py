@@ -59,7 +59,7 @@ class MonitoringApi(monitoring_api.MonitoringApi):
     def results(
         self, expression: Expression, namespace: str, group: str | None, scope: frozenset[str], minutes: range
     ) -> list[ResultStream]:
-        return evaluate(expression, lambda metric: self.raw(metric, namespace, group, scope), minutes)
+        return evaluate(expression, lambda metric: self.selected_streams(metric, namespace, group, scope), minutes)
 
     def post(self, call: Call) -> ApiAnswer:
         """PostMetricData: streams without a mistake are taken, the others are named. ATOMIC takes all or nothing."""

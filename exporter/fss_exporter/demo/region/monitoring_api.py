@@ -107,9 +107,9 @@ class MonitoringApi:
         self, expression: Expression, namespace: str, group: str | None, scope: frozenset[str], minutes: range
     ) -> list[ResultStream]:
         """Evaluate an expression over the streams of some compartments."""
-        return evaluate(expression, lambda metric: self.raw(metric, namespace, group, scope), minutes)
+        return evaluate(expression, lambda metric: self.selected_streams(metric, namespace, group, scope), minutes)
 
-    def raw(
+    def selected_streams(
         self, metric: QueriedMetric, namespace: str, group: str | None, scope: frozenset[str]
     ) -> Iterator[RawStream]:
         """Yield streams that a metric of a query selects, by exact name.

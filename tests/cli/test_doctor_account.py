@@ -3,12 +3,13 @@
 import json
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.cli.doctor_prompt import Flags, findings
 from tests.cli.prompt import ROOT, ask
-from tests.region import Account, Region, RegionLimits, large
+from tests.region import Region, RegionLimits, large
 
 from fss_exporter.cli import doctor_account
 from fss_exporter.doctor.lag import EVERY_SECONDS
@@ -197,15 +198,15 @@ def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
     assert not region.calls
 
 
-def test_an_account_larger_than_an_answer_is_judged_by_all_of_its_metrics(tmp_path: Path) -> None:
+def test_an_account_larger_than_an_answer_is_judged_by_all_of_its_metrics(
+    regions: Callable[..., Region], tmp_path: Path
+) -> None:
     """The metric names of many mount targets once filled more pages than doctor read, and MountTargetIOPS was "not there"."""
-    tenancy = large(52)
-    account = Account.generate(tenancy.id)
-    keys = account.write_config(tmp_path, tenancy.region)
-    with Region(tenancy, account=account, calls_per_second={}, limits=RegionLimits(page=40, streams=60)) as region:
-        flags = ("--oci.endpoint", region.url, "--oci.config-file", str(keys), "--output", "json")
-        answer = ask("doctor", "--no-client", *flags)
-        calls = dict(region.calls)
+    region = regions(large(52), limits=RegionLimits(page=40, streams=60))
+    keys = region.account.write_config(tmp_path, region.tenancy.region)
+    flags = ("--oci.endpoint", region.url, "--oci.config-file", str(keys), "--output", "json")
+    answer = ask("doctor", "--no-client", *flags)
+    calls = dict(region.calls)
     found = findings(answer)
     assert answer.code == 0
     assert not [one for one in found["metrics"] if one["severity"] != "ok"]

@@ -150,7 +150,7 @@ def test_a_mount_target_at_its_iops_ceiling_is_told_of_and_no_other_until_its_lo
                 prometheus(prometheus_configuration(tmp_path, target, manager), tmp_path / "prometheus") as server,
             ):
                 high = 'ALERTS{alertname="FssMountTargetIopsHigh",alertstate="firing"}'
-                wait_for(lambda: server.query(high), "the mount target at its ceiling to be seen", 60)
+                wait_for(lambda: server.query(high), "the mount target at its ceiling to be seen")
                 wait_for(lambda: receiver.told("FssMountTargetIopsHigh"), "a message about it")
                 (row,) = server.query('fss_mount_target_info{mount_target="mt-home"}')
                 home = row["metric"]["mount_target_id"]
@@ -166,7 +166,7 @@ def test_a_mount_target_at_its_iops_ceiling_is_told_of_and_no_other_until_its_lo
                 )
 
                 region.set_load("mt-home", 0.3)
-                wait_for(lambda: not server.query(high), "the alert to end", 90)
+                wait_for(lambda: not server.query(high), "the alert to end")
                 gone = ("tickets", "resolved", home)
                 wait_for(lambda: gone in receiver.told("FssMountTargetIopsHigh"), "the message that it ended")
 

@@ -90,8 +90,8 @@ def test_a_blank_header_is_not_sent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "place", "fix"),
     [
-        ("tls_config: {}", "line 1: tls_config", "did you mean tls_server_config?"),
-        ("tls_server_config:\n  cert_fil: a", "line 2: tls_server_config.cert_fil", "did you mean cert_file?"),
+        ("tls_config: {}", "line 1: tls_config", "Did you mean tls_server_config?"),
+        ("tls_server_config:\n  cert_fil: a", "line 2: tls_server_config.cert_fil", "Did you mean cert_file?"),
         ("tls_server_config: {cert_file: a}", "tls_server_config", "key_file (or key) is missing"),
         ("tls_server_config: {key_file: a}", "tls_server_config", "cert_file (or cert) is missing"),
         ("tls_server_config: {client_auth_type: NoClientCert}", "tls_server_config", "cert_file (or cert) is missing"),

@@ -27,7 +27,7 @@ from fss_exporter.durations import parse_duration
     ],
 )
 def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(ValueError, match="write it like 500ms, 1s or 1m30s"):
+    with pytest.raises(ValueError, match="Write it like 500ms, 1s or 1m30s"):
         parse_duration(text)
 
 

@@ -19,7 +19,7 @@ import circuitbreaker
 from fss_exporter.cli.oci_polling import Polling, export_settings
 from fss_exporter.settings import load
 from fss_exporter.oci.snapshot_collector import OciCollector
-from fss_exporter.oci.self_metrics import SelfMetrics
+from fss_exporter.oci.calls import SelfMetrics
 
 now, samples = 0.0, int(sys.argv[3])
 clock = circuitbreaker.monotonic = lambda: now

@@ -37,6 +37,7 @@ EMPTY: Mapping[tuple[str, str, str], str] = {
     ("fss-clients", "p50, p95 and p99 of durations", "A"): _EXACT,
     ("fss-clients", "p50, p95 and p99 of durations", "B"): _EXACT,
     ("fss-clients", "p50, p95 and p99 of durations", "C"): _EXACT,
+    ("fss-clients", "Processes: ten with the highest cost", "A"): _EXACT,
     ("fss-clients", "READ sizes", "A"): _EXACT,
     ("fss-clients", "WRITE sizes", "A"): _EXACT,
     ("fss-exporter", "Alerts of the monitoring", "A"): _GOOD,

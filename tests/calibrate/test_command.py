@@ -97,7 +97,9 @@ def test_an_account_without_permission_says_so(shared_region: Region, tmp_path: 
 def at_work(command: tuple[str, ...]) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """The real command in its first minute, and the notes that it has printed."""
     # The tests may run under nohup, and an ignored SIGHUP would be inherited.
-    program = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from fss_exporter.cli.main import main; main()"
+    program = (
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from fss_exporter.cli.main import main; main()"
+    )
     flags = ("--other-clients", "--nfs.exact=off", "--step", "GETATTR")
     run = [sys.executable, "-c", program, *command, *flags]
     with subprocess.Popen(run, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:

@@ -99,7 +99,7 @@ def _() -> World:
     return region(arrived=lambda m: START - 1 if START <= m < START + 5 else m - 1)
 
 
-@incident("false", "OCI publishes no share of good requests at night, when nobody asks", quiet=True)
+@incident("false", "OCI publishes no share of good requests at night, when no client sends requests", quiet=True)
 def _() -> World:
     night = after(None, 1.0)
     idle = after(0, 300)

@@ -6,7 +6,7 @@ plausible and be wrong.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from statistics import median_low
@@ -72,28 +72,29 @@ def read_saved(
         UsageError: the text is not mountstats, contains no NFS mount or was cut off.
     """
     counters = _counters(source, mountstats)
-    notes = [f"{source}: {count} records left out: {reason}" for reason, count in Counter(counters.skipped).items()]
-    if is_mountstats_output(mountstats):
-        notes.append(
-            f"{source}: mountstats prints no bytes on the wire and no locks, so bounds of READ and WRITE are wider"
-        )
-    if mountinfo is None:
-        mounts = _mounts_of(counters)
-        notes.append(
-            "no mountinfo: addresses are taken from the device names, and a sub-directory mounted a second time counts"
-            " twice. Give --mountinfo"
-        )
-    else:
-        mounts = parse_mountinfo(mountinfo)
+    mounts = _mounts_of(counters) if mountinfo is None else parse_mountinfo(mountinfo)
     reading = join(counters, mounts, address_map, services)
-    strangers = reading.skipped.count(UNMATCHED)
     if not reading.superblocks:
         raise UsageError(
             f"{source}: none of its mounts are in the mountinfo. Give the mountinfo of the same host and moment"
         )
-    if strangers:
-        notes.append(f"{source}: {strangers} records left out: their mounts are not in the mountinfo")
+    notes = [f"{source}: {count} records left out: {reason}" for reason, count in Counter(counters.skipped).items()]
+    notes += _losses(source, mountstats, mountinfo, reading)
     return SavedReading(source, reading, tuple(notes))
+
+
+def _losses(source: str, mountstats: str, mountinfo: str | None, reading: Reading) -> Iterator[str]:
+    """Say what the files lack."""
+    if is_mountstats_output(mountstats):
+        yield f"{source}: mountstats prints no bytes on the wire and no locks, so bounds of READ and WRITE are wider"
+    if mountinfo is None:
+        yield (
+            "no mountinfo: addresses are taken from the device names, and a sub-directory mounted a second time counts"
+            " twice. Give --mountinfo"
+        )
+    strangers = reading.skipped.count(UNMATCHED)
+    if strangers:
+        yield f"{source}: {strangers} records left out: their mounts are not in the mountinfo"
 
 
 def _counters(source: str, text: str) -> Mountstats:

@@ -7,6 +7,7 @@ this exporter's includes its ticks. Medians; ratios count, since machines differ
 
 import argparse
 import os
+import random
 import shutil
 import socket
 import statistics
@@ -16,7 +17,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -148,10 +149,12 @@ def cpu_seconds(pid: int) -> float:
 
 
 def free_port() -> int:
-    """A port nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a free port below the range that the kernel gives to clients, so that no connection takes the port before the server."""
+    while True:
+        port = random.randrange(20_000, 32_000)  # noqa: S311  # chance is enough
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

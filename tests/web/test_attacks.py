@@ -24,9 +24,9 @@ CHEAP = 4
 
 def attacked(folder: Path, attacker: Attacker, target: Target, flags: str = "") -> None:
     """Attack an agent, and hold the result to the limits. Of the waits the best of three rounds counts."""
-    waits = []
+    command, waits = agent(Host(folder / "proc", 10), flags), []
     for _ in range(ROUNDS):
-        with serving(agent(Host(folder / "proc", 10), flags), target) as server:
+        with serving(command, target) as server:
             found = attack(server, target, attacker, seconds=2.0)
 
         assert server.returncode == 0

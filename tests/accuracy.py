@@ -111,7 +111,7 @@ def table(rows: list[Row]) -> str:
 
 
 def mixes_table() -> str:
-    """Error of the point on mixes of sizes nobody recorded."""
+    """Error of the point on mixes of sizes without a recording."""
     lines = ["| READ sizes within each second (simulated) | error |", "| --- | ---: |"]
     return "\n".join([*lines, *(f"| {name} | {error:+.1%} |" for name, error in errors())])
 

@@ -18,5 +18,5 @@ class Clock:
         self.now += 60 * minutes
 
     def wait(self, _: float) -> bool:
-        """Return at once, without a turn. False: nobody asked to stop."""
+        """Return at once, without a turn. False: there is no request to stop."""
         return False

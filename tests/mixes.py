@@ -1,4 +1,4 @@
-"""Mixes of READ sizes that nobody recorded: what the estimate makes of sizes it cannot see."""
+"""Mixes of READ sizes without a recording: the estimate of sizes that counters do not show."""
 
 import random
 from collections.abc import Callable, Iterator

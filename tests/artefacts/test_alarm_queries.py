@@ -168,7 +168,7 @@ class TestOtherThresholds:
 
 
 def spellings(label: str) -> Iterator[str]:
-    """What a documented label may look like on the wire; nobody has published the strings."""
+    """What a documented label may look like on the wire; no document has the strings."""
     words = re.split(r"[ /]", label)
     yield label
     yield label.capitalize()

@@ -57,7 +57,7 @@ def families(draw: st.DrawFn) -> list[PrometheusFamily]:
             else:
                 one.add_metric(values_of_labels, value)
         result.append(one)
-    foreign = GaugeMetricFamily("foreign", "Somebody else's.", labels=("name",))
+    foreign = GaugeMetricFamily("foreign", "A foreign metric.", labels=("name",))
     foreign.add_metric((draw(names),), draw(values))
     return [*result, foreign]
 

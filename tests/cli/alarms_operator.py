@@ -1,4 +1,4 @@
-"""Somebody who runs `fss-exporter alarms` on the demo region, and what there is to name."""
+"""An operator who runs `fss-exporter alarms` on the demo region, and what there is to name."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ HOME = next(target.id for target in small().mount_targets if target.name == "mt-
 
 
 class Operator:
-    """Somebody at the prompt with an account, and a pack of two alarms to keep it short."""
+    """An operator at the prompt with an account, and a pack of two alarms to keep it short."""
 
     def __init__(self, region: Region, directory: Path) -> None:
         self.region = region

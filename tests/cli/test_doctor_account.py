@@ -60,7 +60,7 @@ def test_a_region_the_tenancy_is_not_subscribed_to_is_told_and_not_asked(region:
 def test_waiting_measures_how_late_a_minute_comes(
     region: Region, account_flags: Flags, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The region sends two minutes at once, up to two minutes after the second one's end; nobody waits for real."""
+    """The region sends two minutes at once, up to two minutes after the second one's end; no time passes."""
     clock = Clock()
     monkeypatch.setattr(doctor_account, "time", clock)
     with Region(account=region.account, now=clock.time, calls_per_second={}) as late:

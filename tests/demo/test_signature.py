@@ -66,7 +66,7 @@ SPOILT_GETS: Mapping[str, tuple[Callable[[Signed], None], str]] = {
     "without the host in the signature": (_edit("(request-target) host", "(request-target)"), "must cover"),
     "without the date in the signature": (_edit('headers="date ', 'headers="'), "must cover"),
     "with another query than signed": (_target, "does not fit"),
-    "with a date nobody can read": (_set(date="tomorrow"), "cannot be read"),
+    "with an unreadable date": (_set(date="tomorrow"), "cannot be read"),
     "with another date than signed": (_other_date, "fit"),
     "with a signature that is not base64": (_edit('signature="', 'signature="!'), "does not fit"),
 }

@@ -50,7 +50,7 @@ WRONG_PARAMETERS = {
     "a limit of nothing": {"limit": "0"},
     "a limit above 4096": {"limit": "4097"},
     "a limit that is no number": {"limit": "many"},
-    "a page nobody gave out": {"page": "seven"},
+    "an unknown page": {"page": "seven"},
     "a page from nowhere": {"page": "ZnJvbTo5OTk5"},
     "a state there is not": {"lifecycleState": "TIRED"},
     "an order there is not": {"sortOrder": "UP"},

@@ -48,7 +48,7 @@ def test_without_tracefs_the_reason_says_how_to_mount_it(tmp_path: Path) -> None
     (only,) = told(look((tmp_path / "tracing",), tmp_path))
 
     assert f"mount -t tracefs tracefs {tmp_path}/tracing" in only.message
-    assert only.severity is Severity.OK  # nobody needs it
+    assert only.severity is Severity.OK  # exact mode is not needed
 
 
 def test_a_kernel_that_cannot_count_is_told_as_such(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ingestion lag as somebody measures it who looks until a minute appears."""
+"""Ingestion lag, measured by repeated queries until a minute appears."""
 
 from collections.abc import Mapping
 

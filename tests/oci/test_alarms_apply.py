@@ -40,7 +40,7 @@ def service(session: Session) -> Alarms:
 
 @pytest.fixture
 def by_hand(region: Region) -> Clients:
-    """Somebody else with the console open."""
+    """Another operator with the console open."""
     return clients(region)
 
 

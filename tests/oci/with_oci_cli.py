@@ -20,7 +20,7 @@ TOPIC = small().topics[0]
 
 
 class Shell:
-    """Somebody with the OCI CLI and an account in the demo region."""
+    """An operator with the OCI CLI and an account in the demo region."""
 
     def __init__(self, region: Region, directory: Path) -> None:
         self.region = region

@@ -188,7 +188,7 @@ class InventoryLoop:
             EndLoop: the exporter stops.
         """
         regions = self.account.regions()
-        each_region([one for one in regions if self._is_due(one)] or (), self._refresh)
+        each_region([one for one in regions if self._is_due(one)], self._refresh)
         incomplete = [one.name for one in regions if not all(one.inventory.state.succeeded.values())]
         if incomplete:
             raise SourceError(f"incomplete inventory: {', '.join(incomplete)}")

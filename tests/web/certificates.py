@@ -67,6 +67,7 @@ class Authority:
             .not_valid_before(now - timedelta(hours=1))
             .not_valid_after(now + timedelta(days=1))
             .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
+            .add_extension(_usage(is_ca=is_ca), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
@@ -83,3 +84,18 @@ class Authority:
             )
         )
         return pair
+
+
+def _usage(*, is_ca: bool) -> x509.KeyUsage:
+    """Return the use of a key, without which clients from Python 3.13 on refuse a CA (VERIFY_X509_STRICT)."""
+    others = (
+        "content_commitment",
+        "key_encipherment",
+        "data_encipherment",
+        "key_agreement",
+        "encipher_only",
+        "decipher_only",
+    )
+    return x509.KeyUsage(
+        digital_signature=not is_ca, key_cert_sign=is_ca, crl_sign=is_ca, **dict.fromkeys(others, False)
+    )

@@ -4,7 +4,7 @@
 # BASE is any image with Python 3.11 or newer and its venv module.
 ARG BASE=docker.io/library/python:3.13-slim-bookworm
 
-# What seldom changes comes first: a change of the exporter's own code installs no dependency anew.
+# Dependencies are a layer of their own, so that a change of the exporter's code does not install them again.
 FROM ${BASE} AS agent-dependencies
 ENV PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 SHELL ["/bin/sh", "-eu", "-c"]
@@ -44,7 +44,7 @@ LABEL org.opencontainers.image.title="fss-exporter" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 ENV PATH=/opt/fss-exporter/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-# Nobody, with a number so that Kubernetes can tell it is not root. The agent needs `--user 0` to see the host's mounts.
+# An unprivileged user. A number, because Kubernetes (runAsNonRoot) accepts no name. The agent needs `--user 0` for the host's mounts.
 USER 65532:65532
 EXPOSE 10949
 COPY tools/healthcheck.py /opt/healthcheck.py

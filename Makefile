@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 BIN := .venv/bin
-export PYTHONDONTWRITEBYTECODE := # else each start of a command compiles all modules anew
+export PYTHONDONTWRITEBYTECODE := # else each start of a command compiles all modules again
 RUN := PYTHONPATH=exporter $(BIN)/python
 
 # every target that has a line in the help
@@ -166,7 +166,7 @@ screenshots: .venv/dev ## pictures of the demo's status page, into docs/images
 	@tools/ensure-tools chromium
 	@$(RUN) -m tests.e2e.screenshots
 
-lock: .venv/dev ## resolve the dependencies anew and write requirements/
+lock: .venv/dev ## resolve the dependencies again and write requirements/
 	@$(BIN)/python -m pip install --quiet uv
 	@tools/lock
 

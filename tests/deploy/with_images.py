@@ -26,7 +26,7 @@ TAG = os.environ.get("IMAGE_TAG", fss_exporter.__version__)
 BASE = os.environ.get("IMAGE_BASE", "localhost/python-debian-amd64")
 TARGETS = ("agent", "poller")
 MEGABYTE = 1_000_000
-NOBODY = 65532
+UNPRIVILEGED = 65532
 
 # As `docker run --read-only --cap-drop ALL --network none --volume CHECKOUT:/mnt:ro` would, where there is no docker.
 ENTER = """
@@ -75,7 +75,7 @@ class Image:
     size_bytes: int
 
     def run(
-        self, script: str, *, uid: int = NOBODY, scratch: bool = False, timeout_s: float = 120
+        self, script: str, *, uid: int = UNPRIVILEGED, scratch: bool = False, timeout_s: float = 120
     ) -> subprocess.CompletedProcess[str]:
         """Run a shell script inside: read-only, no capability, no network but loopback; `scratch` adds a /tmp."""
         parts = {
@@ -140,7 +140,7 @@ def image(images: dict[str, Image], request: pytest.FixtureRequest) -> Image:
 
 
 def test_it_runs_as_nobody_unless_told_otherwise(image: Image) -> None:
-    assert image.config["User"] == f"{NOBODY}:{NOBODY}"
+    assert image.config["User"] == f"{UNPRIVILEGED}:{UNPRIVILEGED}"
 
 
 def test_its_labels_say_what_it_is_and_which_version(image: Image) -> None:

@@ -23,7 +23,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic, Transfers, sca
 
 KIB = 1024
 MIB = 1024 * KIB
-NOBODY = ClientHosts()
+NO_CLIENTS = ClientHosts()
 
 rates = st.floats(1.0, 1e6)
 sizes = st.integers(1, MIB)
@@ -42,7 +42,7 @@ targets = st.floats(0.05, 1.0)
 
 @given(workloads, targets)
 def test_the_number_of_mount_targets_is_the_least_that_keeps_the_target(traffic: Traffic, target: float) -> None:
-    answer = plan(traffic, STANDARD.limits, NOBODY, target)
+    answer = plan(traffic, STANDARD.limits, NO_CLIENTS, target)
     assert answer.mount_targets is not None
     ratio = max(use.ratio for use in answer.mount_target if use.ratio is not None)
     assert ratio / answer.mount_targets <= target * (1 + 1e-6)
@@ -51,9 +51,9 @@ def test_the_number_of_mount_targets_is_the_least_that_keeps_the_target(traffic:
 
 @given(workloads)
 def test_the_best_of_one_mount_target_fills_the_ceiling_that_binds(traffic: Traffic) -> None:
-    answer = plan(traffic, STANDARD.limits, NOBODY, 0.8)
+    answer = plan(traffic, STANDARD.limits, NO_CLIENTS, 0.8)
     assert answer.best is not None
-    at_best = plan(scaled(traffic, answer.best.factor), STANDARD.limits, NOBODY, 0.8)
+    at_best = plan(scaled(traffic, answer.best.factor), STANDARD.limits, NO_CLIENTS, 0.8)
     assert at_best.binds is not None
     assert at_best.binds.ratio == pytest.approx(1.0)
     assert all(use.ratio is None or use.ratio <= 1 + 1e-9 for use in at_best.mount_target)
@@ -61,7 +61,7 @@ def test_the_best_of_one_mount_target_fills_the_ceiling_that_binds(traffic: Traf
 
 @given(workloads, st.floats(0.1, 10.0))
 def test_the_best_does_not_depend_on_how_much_of_the_mix_there_is(traffic: Traffic, factor: float) -> None:
-    one, other = (plan(load, STANDARD.limits, NOBODY, 0.8).best for load in (traffic, scaled(traffic, factor)))
+    one, other = (plan(load, STANDARD.limits, NO_CLIENTS, 0.8).best for load in (traffic, scaled(traffic, factor)))
     assert one is not None
     assert one.iops is not None
     assert other is not None
@@ -90,7 +90,7 @@ def test_mount_targets_never_help_a_client_that_waits(traffic: Traffic, concurre
 
 
 def test_large_reads_meet_the_read_bandwidth() -> None:
-    answer = plan(workload(Transfers(500, MIB), None, {}), STANDARD.limits, NOBODY, 0.8)
+    answer = plan(workload(Transfers(500, MIB), None, {}), STANDARD.limits, NO_CLIENTS, 0.8)
     assert answer.binds is not None
     assert answer.binds.resource == READ_BANDWIDTH
     assert answer.best is not None
@@ -98,7 +98,7 @@ def test_large_reads_meet_the_read_bandwidth() -> None:
 
 
 def test_large_writes_meet_the_iops_before_the_bandwidth() -> None:
-    answer = plan(workload(None, Transfers(500, MIB), {}), STANDARD.limits, NOBODY, 0.8)
+    answer = plan(workload(None, Transfers(500, MIB), {}), STANDARD.limits, NO_CLIENTS, 0.8)
     assert answer.binds is not None
     assert answer.binds.resource == IOPS
     assert answer.best is not None
@@ -107,14 +107,14 @@ def test_large_writes_meet_the_iops_before_the_bandwidth() -> None:
 
 
 def test_small_reads_meet_the_iops() -> None:
-    answer = plan(workload(Transfers(1000, 32 * KIB), None, {}), STANDARD.limits, NOBODY, 0.8)
+    answer = plan(workload(Transfers(1000, 32 * KIB), None, {}), STANDARD.limits, NO_CLIENTS, 0.8)
     assert answer.best is not None
     assert answer.best.operations == pytest.approx(25_000)
 
 
 def test_forty_thousand_iops_are_as_much_as_one_standard_mount_target_should_have() -> None:
-    assert plan(workload(None, None, {"GETATTR": 40_000.0}), STANDARD.limits, NOBODY, 0.8).mount_targets == 1
-    assert plan(workload(None, None, {"GETATTR": 40_001.0}), STANDARD.limits, NOBODY, 0.8).mount_targets == 2
+    assert plan(workload(None, None, {"GETATTR": 40_000.0}), STANDARD.limits, NO_CLIENTS, 0.8).mount_targets == 1
+    assert plan(workload(None, None, {"GETATTR": 40_001.0}), STANDARD.limits, NO_CLIENTS, 0.8).mount_targets == 2
 
 
 def test_a_serial_program_is_bound_by_latency() -> None:
@@ -162,26 +162,26 @@ def test_connections_are_those_of_all_hosts() -> None:
 
 
 def test_without_a_ceiling_nothing_is_judged() -> None:
-    answer = plan(workload(Transfers(1e6, MIB), None, {}), Limits(), NOBODY, 0.8)
+    answer = plan(workload(Transfers(1e6, MIB), None, {}), Limits(), NO_CLIENTS, 0.8)
     assert answer.binds is None
     assert answer.best is None
     assert answer.mount_targets is None
 
 
 def test_an_unpublished_ceiling_binds_nothing() -> None:
-    answer = plan(workload(None, Transfers(1e6, MIB), {}), SHAPES["hpmt-80"].limits, NOBODY, 0.8)
+    answer = plan(workload(None, Transfers(1e6, MIB), {}), SHAPES["hpmt-80"].limits, NO_CLIENTS, 0.8)
     assert {use.resource for use in answer.mount_target if use.ratio is None} >= {IOPS, WRITE_BANDWIDTH}
     assert answer.binds is None
 
 
 def test_an_estimate_has_a_number_for_its_upper_bound() -> None:
     rate = OperationTraffic(10_000.0, Bounds(20_000.0, 39_000.0, 50_000.0))
-    answer = plan(Traffic({READ: rate}), STANDARD.limits, NOBODY, 0.8)
+    answer = plan(Traffic({READ: rate}), STANDARD.limits, NO_CLIENTS, 0.8)
     assert (answer.mount_targets, answer.mount_targets_at_worst) == (1, 2)
 
 
 def test_idle_needs_no_second_mount_target() -> None:
-    answer = plan(Traffic(), STANDARD.limits, NOBODY, 0.8)
+    answer = plan(Traffic(), STANDARD.limits, NO_CLIENTS, 0.8)
     assert answer.binds is None
     assert answer.best is None
 

@@ -1,6 +1,7 @@
 """`fss-exporter once`: a scrape without a listener, whose counters go on from run to run."""
 
 import json
+import os
 import subprocess
 import threading
 import urllib.request
@@ -59,6 +60,7 @@ def write(root: Path, output: Path) -> dict[str, float]:
         (["--nfs.mounts-exclude=(?!a)b"], "--nfs.mounts-exclude=(?!a)b: not a regular expression: error: look-around"),
         (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
         (["--output=/nowhere/a.prom"], "--output=/nowhere/a.prom: /nowhere: No such file or directory"),
+        (["--output="], "--output=.: not a regular file"),
     ],
 )
 def test_wrong_flags_are_one_line(flags: list[str], complaint: str, tmp_path: Path) -> None:
@@ -80,6 +82,31 @@ def test_counters_that_cannot_be_read_are_a_failure_and_leave_the_file_as_it_is(
     assert answer.err.startswith("fss-exporter: cannot read ")
     assert len(answer.err.splitlines()) == 1
     assert output.read_text() == before
+
+
+def test_a_device_or_a_link_stays_as_it_is(tmp_path: Path) -> None:
+    """A user without a wish for a file writes `--output /dev/null`. As root the command must not replace the device."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(tmp_path / "elsewhere")
+    for output in (pipe, link):
+        answer = ask("once", "--path.procfs", host(tmp_path / "proc"), "--output", output)
+        assert (answer.code, answer.out) == (2, "")
+        assert answer.err == f"fss-exporter: --output={output}: not a regular file. Omit --output for standard output\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "proc"]
+
+
+def test_a_full_disk_is_a_failure_that_leaves_the_files_as_they_are_and_no_others(tmp_path: Path) -> None:
+    root, output = tmp_path / "proc", tmp_path / "fss.prom"
+    write(host(root), output)
+    before = output.read_bytes()
+    small = require("prlimit", "util-linux"), "--fsize=8192"  # enough for the state
+    command = [*small, require("fss-exporter", "this project"), "once", f"--path.procfs={root}", f"--output={output}"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+
+    assert (done.returncode, done.stderr) == (1, f"fss-exporter: {output}: cannot be written: File too large\n")
+    assert output.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fss.prom", "fss.prom.state", "proc"]
 
 
 def test_stdout_has_everything_since_each_mount(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from fss_exporter.catalogue.text import plain
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
-from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.errors import FssError, SourceError, UsageError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
@@ -54,6 +55,7 @@ def once(flags: OnceFlags) -> None:
     if output is None:
         click.echo(run.since_mounts(), nl=False)
         return
+    _check_replaceable(output)
     with _only_run(output):
         state = output.with_name(f"{output.name}.state")
         text = run.since_last_run(state)
@@ -143,13 +145,19 @@ def _only_run(output: Path) -> Iterator[None]:
         os.close(directory)
 
 
+def _check_replaceable(output: Path) -> None:
+    """Refuse a device and a link. As root the command would put a file in the place of `/dev/null`."""
+    if os.path.lexists(output) and not stat.S_ISREG(output.lstat().st_mode):
+        raise UsageError(f"--output={output}: not a regular file. Omit --output for standard output")
+
+
 def _replace(path: Path, text: str) -> None:
-    """Replace a file as a whole: a reader finds the old text or the new one."""
+    """Replace a file as a whole: a reader finds the old text or the new one. A full disk leaves no other file."""
     try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            file.write(text)
-        temporary = Path(file.name)
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+            temporary = Path(folder, path.name)
+            temporary.write_text(text, "utf-8")
+            temporary.chmod(0o644)
+            temporary.replace(path)
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
+        raise FssError(f"{path}: cannot be written: {error.strerror}") from error

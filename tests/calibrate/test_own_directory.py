@@ -1,6 +1,8 @@
 """The directory of a calibration: removed at the end however it ends, recognised after kill -9, never another's."""
 
+import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -81,7 +83,18 @@ def test_a_directory_of_that_name_without_our_mark_is_left_alone(tmp_path: Path)
     assert (other / "thesis").exists()
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"host": "h", "pid": "x"}', '{"host": null, "pid": -1}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"host": "h", "pid": "x"}',
+        '{"host": null, "pid": -1}',
+        json.dumps({"host": socket.gethostname(), "pid": 0}),
+        json.dumps({"host": socket.gethostname(), "pid": 10**30}),
+    ],
+)
 def test_a_damaged_mark_is_still_a_mark(content: str, tmp_path: Path) -> None:
     left = tmp_path / f"{PREFIX}0badcafe"
     left.mkdir()

@@ -1,5 +1,7 @@
 """fio's normal output: hostile texts first, then recordings of fio 3.33 and the reports of the documents, typed in."""
 
+import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,23 @@ def test_a_progress_line_or_spaces_before_a_job_are_no_part_of_the_name(before: 
 def test_terse_output_is_refused_with_its_reason() -> None:
     with pytest.raises(UsageError, match=r"its fields have no names and differ between versions of fio\. Run fio with"):
         jobs_of("terse")
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "1" * 400, "\u0663", "."])
+@pytest.mark.parametrize(
+    "place", [r"iodepth=(\d+)", r"IOPS=(\d)", r"BW=(\d+)", r"/(\d+)msec", r"jobs=(\d+)", r"total=(\d+),"]
+)
+def test_a_number_that_cannot_be_is_no_figure(place: str, number: str) -> None:
+    found = re.search(place, NORMAL)
+    assert found is not None
+    with suppress(UsageError):
+        read_report("r.txt", NORMAL[: found.start(1)] + number + NORMAL[found.end(1) :])
+
+
+@pytest.mark.parametrize("unit", ["\u0131B", "K\u0131B"])
+def test_a_unit_in_other_letters_is_no_figure(unit: str) -> None:
+    with suppress(UsageError):
+        read_report("r.txt", NORMAL.replace("BW=1300MiB", f"BW=1300{unit}").replace("4096B-", f"4{unit}-"))
 
 
 @given(st.integers(0, len(NORMAL)), st.integers(0, 60), st.text(max_size=8))

@@ -121,6 +121,14 @@ def test_a_depth_that_is_no_number_is_unknown(depth: str) -> None:
     assert found.depth is None
 
 
+@pytest.mark.parametrize(("filename", "directory"), [(5, ""), (None, ""), ("/mnt/a/b", "/mnt/a")])
+def test_the_directory_is_that_of_the_file_name_if_the_name_is_a_text(filename: object, directory: str) -> None:
+    (found,) = read_report(
+        "r.json", edited(lambda document: job(document).update({"job options": {"filename": filename}}))
+    )
+    assert found.directory == directory
+
+
 def test_group_reporting_stands_for_all_its_threads() -> None:
     (found,) = jobs_of("group")
     assert (found.name, found.depth) == ("randread", 64)

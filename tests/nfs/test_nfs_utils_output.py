@@ -33,6 +33,9 @@ def output(scenario: str, tool: str) -> str:
         (re.sub(r"(?m)^read:.*\n.*\n", "", output("k_mixed", "nfsiostat")), "no rows read: and write:"),
         (output("k_mixed", "nfsiostat").replace("33.738", "33,738"), "not a row of nfsiostat"),
         (output("k_mixed", "nfsiostat").replace("86.986", ""), "not a row of nfsiostat"),
+        (output("k_mixed", "nfsiostat").replace("33.738", "nan"), "not a row of nfsiostat"),
+        (output("k_mixed", "nfsiostat").replace("33.738", "1e999"), "not a row of nfsiostat"),
+        (re.sub(r"(rpc bklog\s*\n\s*)[\d.]+", r"\1 ..", output("k_mixed", "nfsiostat")), "no rows read: and write:"),
     ],
 )
 def test_nfsiostat_output_that_tells_too_little_is_refused(text: str, why: str) -> None:
@@ -46,6 +49,7 @@ def test_nfsiostat_output_that_tells_too_little_is_refused(text: str, why: str) 
         (r"NFS byte counts:(.*\n)+?RPC", "Run mountstats without --rpc, or copy /proc/self/mountstats twice"),
         (r"RPC statistics:(.*\n)+", "Run mountstats without --nfs, or copy /proc/self/mountstats twice"),
         (r"NFS mount age.*\n", "no NFS byte counts"),
+        (r"(?<=backlog wait: )\d+(?=\.)", "cut off within the operations"),
     ],
 )
 def test_mountstats_output_that_tells_too_little_is_refused_with_what_to_record(cut: str, why: str) -> None:

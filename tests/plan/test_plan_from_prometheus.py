@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 
 import pytest
@@ -10,9 +10,11 @@ from tests import processes
 from tests.cli.prompt import Answer, ask
 
 from fss_exporter.errors import SourceError
+from fss_exporter.model.cost_overrides import CostOverride
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.purchase import ServiceLoad, service_load
 from fss_exporter.model.service_table import Ceilings
+from fss_exporter.nfs.scraped import override_of
 from fss_exporter.plan import prometheus_api as prometheus
 from fss_exporter.plan.answer_tables import size_lines
 from fss_exporter.plan.load import Load
@@ -27,7 +29,9 @@ QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
 def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
     """A real Prometheus with two hours of some mount targets, days ago: one quiet hour and one busy hour."""
     folder = tmp_path_factory.mktemp("week")
-    (folder / "history.om").write_text("".join((*_history(), *_published(), *_other_services(), "# EOF\n")))
+    (folder / "history.om").write_text(
+        "".join((*_history(), *_measured_costs(), *_published(), *_other_services(), "# EOF\n"))
+    )
     promtool = processes.require("promtool", "prometheus")
     subprocess.run(
         [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
@@ -65,6 +69,14 @@ def _history() -> Iterator[str]:
             value = 500 * share * 60 * minute
             labels = f'address="10.0.0.1",operation="READ",le="{bound}"'
             yield f"fss_client_io_size_bytes_bucket{{{labels}}} {value} {BUSY + minute * 60}\n"
+
+
+def _measured_costs() -> Iterator[str]:
+    """Two measured costs, each with one empty label. Prometheus does not keep an empty label."""
+    yield "# TYPE fss_cost_model_info gauge\n"
+    for labels in ('operation="REMOVE",io_operations="9.5",factor=""', 'operation="READ",io_operations="",factor="2"'):
+        for minute in range(60):
+            yield f'fss_cost_model_info{{{labels},date="2026-11-22",source="x"}} 1 {BUSY + minute * 60}\n'
 
 
 def _published() -> Iterator[str]:
@@ -146,6 +158,18 @@ def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prom
     assert list(size_lines(loads["10.0.0.1"])) == ["READ sizes, counted: 25% up to 32 KiB, 75% up to 1,024 KiB"]
 
 
+def test_the_measured_costs_of_the_agents_hold_for_the_load(week: processes.Prometheus) -> None:
+    (measured,) = (override_of(labels) for labels in _labels_of(week) if labels["operation"] == "REMOVE")
+    (factor,) = (override_of(labels) for labels in _labels_of(week) if labels["operation"] == "READ")
+
+    assert measured == CostOverride("REMOVE", 9.5, 1.0, "2026-11-22", "x")
+    assert factor == CostOverride("READ", None, 2.0, "2026-11-22", "x")
+
+
+def _labels_of(week: processes.Prometheus) -> list[Mapping[str, str]]:
+    return [labels for labels, _ in prometheus.Prometheus(asked(week)).at("fss_cost_model_info", BUSY + 600)]
+
+
 def test_one_mount_target_of_the_week_can_be_chosen(week: processes.Prometheus) -> None:
     assert set(busiest(asked(week), of_shape, "10.0.0.2", NOW)) == {"10.0.0.2"}
 
@@ -193,6 +217,30 @@ def test_an_address_cannot_leave_its_quotes(week: processes.Prometheus) -> None:
 def test_another_page_than_prometheus_is_a_failure(text: str) -> None:
     with pytest.raises(SourceError, match="not an answer of the Prometheus API"):
         busiest(lambda _: text, of_shape, None, NOW)
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        1,
+        {},
+        {"metric": {"address": "a"}},
+        {"metric": {"address": "a"}, "histograms": [[1, {}]]},
+        {"metric": 5, "values": [[1, "2"]]},
+        {"metric": {"address": "a"}, "values": 5},
+        {"metric": {"address": "a"}, "values": [[]]},
+        {"metric": {"address": "a"}, "values": [[1, "x"]]},
+        {"metric": {"address": "a"}, "values": [[1, None]]},
+    ],
+)
+def test_a_series_without_labels_or_values_is_a_failure(series: object) -> None:
+    with pytest.raises(SourceError, match="not an answer of the Prometheus API"):
+        busiest(lambda _: json.dumps({"status": "success", "data": {"result": [series]}}), of_shape, None, NOW)
+
+
+def test_an_address_that_is_no_utf_8_is_not_in_the_load(week: processes.Prometheus) -> None:
+    with pytest.raises(SourceError, match="metrics of the last week with address"):
+        busiest(asked(week), of_shape, "\udcff", NOW)
 
 
 def test_a_refused_query_tells_the_reason() -> None:

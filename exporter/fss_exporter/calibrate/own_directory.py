@@ -71,11 +71,11 @@ def _running(directory: Path) -> int | None:
     try:
         mark = json.loads((directory / MARK).read_text())
         pid = int(mark["pid"])
-        if mark["host"] != socket.gethostname():
+        if mark["host"] != socket.gethostname() or pid <= 0:
             return None
         os.kill(pid, 0)
     except PermissionError:
         return pid
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
     return pid

@@ -145,7 +145,7 @@ def _job(entry: _Job, options: Mapping[str, Any], copies: int) -> Job:
         writes=_direction(entry.write, one_size=one_size),
         depth=depth,
         remarks=(*remarks, *_remarks(entry, options)),
-        directory=str(options.get("directory") or options.get("filename", "").rpartition("/")[0]),
+        directory=str(options.get("directory") or str(options.get("filename")).rpartition("/")[0]),
         host=entry.hostname,
     )
     if depth is not None and (job.in_flight or 0.0) > depth * MOST_IN_FLIGHT:

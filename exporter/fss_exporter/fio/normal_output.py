@@ -23,15 +23,18 @@ _REPORTED: Final = re.compile(
 )
 _DIRECTION: Final = re.compile(r"^\s+(?P<way>read|write|trim)\s*:\s*(?P<figures>.*(?:IOPS|iops)=.*)$")
 _IOPS: Final = re.compile(r"iops=\s*(\d+(?:\.\d+)?)([kKmM]?)", re.IGNORECASE)
-_BANDWIDTH: Final = re.compile(r"bw=\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)/s", re.IGNORECASE)
+_BANDWIDTH: Final = re.compile(r"bw=\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)/s", re.IGNORECASE | re.ASCII)
 _RUNTIME: Final = re.compile(r"(?:/|runt=\s*)(\d+)msec")
 _LATENCY: Final = re.compile(r"^\s+(?P<what>[sc]?lat) \((?P<unit>[num]?sec)\)\s*:.*?avg=\s*(?P<mean>\d+(?:\.\d+)?)")
 _PERCENTILES: Final = re.compile(r"^\s+clat percentiles \((?P<unit>[num]sec)\):")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*>?=?(\d+)\]")
 _ISSUED: Final = re.compile(r"issued\s*(?:rwts?)?\s*:\s*total=(?P<v2>r=(\d+)/w=(\d+)|)(?:\S*?(\d+),(\d+))?")
 _DEPTH: Final = re.compile(r"iodepth=(\d+)")
-_SIZE: Final = re.compile(r"bs=(?:\(R\)\s*)?(\d+(?:\.\d+)?)([KMG]?i?B?)-(\d+(?:\.\d+)?)([KMG]?i?B?)", re.IGNORECASE)
+_SIZE: Final = re.compile(
+    r"bs=(?:\(R\)\s*)?(\d+(?:\.\d+)?)([KMG]?i?B?)-(\d+(?:\.\d+)?)([KMG]?i?B?)", re.IGNORECASE | re.ASCII
+)
 _ENGINE: Final = re.compile(r"ioengine=(\w+)")
+_DAMAGED: Final = re.compile(r"\d{16}")  # fio prints no number with 16 digits
 
 _SECONDS: Final = {"sec": 1.0, "nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _THOUSANDS: Final = {"": 1.0, "k": 1e3, "m": 1e6}
@@ -111,9 +114,11 @@ def _take(result: _Result, line: str) -> None:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield host and line. The host is empty without `fio --client`."""
+    """Yield host and line, without damaged lines. The host is empty without `fio --client`."""
     before = ""
     for line in text.splitlines():
+        if _DAMAGED.search(line):
+            continue
         host, at_end = _HOST.match(line), _HOST_AT_END.search(line)
         yield (host[1] if host else before), _PROGRESS.sub("", line[host.end() if host else 0 :])
         before = at_end[1] if at_end else ""

@@ -23,9 +23,10 @@ _STATS_FOR: Final = re.compile(r"(?m)^Stats for (?=\S)")
 _MOUNTED: Final = re.compile(r"(\S+:\S*) mounted on (.*):\s*$")
 _AGE: Final = re.compile(r"NFS mount age: (?:(\d{1,6}) days?, )?(\d{1,2}):(\d\d):(\d\d)")
 _PAYLOAD: Final = re.compile(r"client (read|wrote) (\d{1,20}) bytes via NFS")
+_NUMBER: Final = r"(\d{1,15}\.?\d{0,18})"
 _OPERATION: Final = re.compile(
     r"(?m)^([A-Z_0-9]{1,40}):\n\t(\d{1,20}) ops \(\d+%\)([^\n]*)\n[^\n]*\n"
-    r"\tbacklog wait: ([\d.]{1,30})\s+RTT: ([\d.]{1,30})\s+total execute time: ([\d.]{1,30})"
+    rf"\tbacklog wait: {_NUMBER}\s+RTT: {_NUMBER}\s+total execute time: {_NUMBER}"
 )
 _COUNTED: Final = re.compile(r"(\d{1,20}) (retrans|major timeouts|errors)")
 
@@ -157,7 +158,7 @@ def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
 def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
     """Parse one mount of a report: key, mount point, traffic, and operations per second of the server."""
     mounted = _MOUNTED.match(text.partition("\n")[0])
-    every = re.search(r"ops?/s\s+rpc bklog\s*\n\s*([\d.]{1,30})", text)
+    every = re.search(rf"ops?/s\s+rpc bklog\s*\n\s*{_NUMBER}", text)
     rows = {name.upper(): (unit, values) for name, unit, values in _ROW.findall(text)}
     if mounted is None or every is None or not {READ, WRITE} <= rows.keys():
         raise UsageError(
@@ -174,7 +175,7 @@ def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
 def _row(source: str, name: str, unit_bytes: float, text: str) -> tuple[OperationTraffic, float]:
     """Parse one row: traffic, and the likely payload in bytes per second."""
     try:
-        shares = [float(share) / 100 for share in re.findall(r"\(([\d.]{1,30})%\)", text)]
+        shares = [float(share) / 100 for share in re.findall(rf"\({_NUMBER}%\)", text)]
         rate, units, rtt, execute, *more = _columns(text)
     except ValueError as error:
         raise UsageError(f"{source}: not a row of nfsiostat: {text.strip()[:80]}") from error
@@ -197,10 +198,16 @@ def _columns(text: str) -> list[float]:
     Raises:
         ValueError: the row has other columns.
     """
-    rate, units, each, _, *times = map(float, re.sub(r"\([^)]*\)", "", text).split()[:7])
+    rate, units, each, _, *times = map(_finite, re.sub(r"\([^)]*\)", "", text).split()[:7])
     if units > 1 and not 0.9 < rate * each / units < 1.1 * 1024:
         raise ValueError("kB/s, kB/op and ops/s do not agree")
     return [rate, units, *times]
+
+
+def _finite(text: str) -> float:
+    if not re.fullmatch(_NUMBER, text):
+        raise ValueError(f"{text} is not a number")
+    return float(text)
 
 
 def _cost(name: str, rate: float, wire_bytes: float) -> tuple[Bounds | None, float]:

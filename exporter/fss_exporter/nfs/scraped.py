@@ -177,11 +177,14 @@ def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[Ser
 
 
 def override_of(labels: Mapping[str, str]) -> CostOverride:
-    """Return an override from the labels of its info series."""
-    fixed, factor = labels["io_operations"], labels["factor"]
-    return CostOverride(
-        labels["operation"], float(fixed) if fixed else None, float(factor or 1), labels["date"], labels["source"]
-    )
+    """Return an override from the labels of its info series. Prometheus leaves out a label with an empty value.
+
+    Raises:
+        KeyError: there is no operation.
+        ValueError: a cost is not a number.
+    """
+    fixed, factor, date, source = (labels.get(name, "") for name in ("io_operations", "factor", "date", "source"))
+    return CostOverride(labels["operation"], float(fixed) if fixed else None, float(factor or 1), date, source)
 
 
 def traffic_of(service: str, rates: Mapping[_Counter, float], overrides: CostOverrides = NO_OVERRIDES) -> Traffic:

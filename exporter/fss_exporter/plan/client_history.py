@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
+from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
@@ -26,7 +27,7 @@ def of_clients(
     """Return the busiest five minutes of the clients of each mount target, or of one, by address. `limits` are by address.
 
     Raises:
-        SourceError: Prometheus does not answer.
+        SourceError: Prometheus does not answer, or has metrics of another version.
     """
     of = selector("address", address)
     queries = {name: f"sum by (address) (rate({name}{of}[5m]))" for name in (f"{_COST}_total", _READ, _WRITTEN)}
@@ -34,7 +35,10 @@ def of_clients(
     for where, history in prometheus.figures(queries, lambda labels: labels.get("address", "")).items():
         if where:
             at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(where))
-            loads[where] = Load(ended(at), _load(prometheus, where, at), _sizes(prometheus, where, at))
+            try:
+                loads[where] = Load(ended(at), _load(prometheus, where, at), _sizes(prometheus, where, at))
+            except (ValueError, KeyError) as error:
+                raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
     return loads
 
 
@@ -68,7 +72,7 @@ def _sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[S
     of = selector("address", address)
     counts: dict[str, dict[float, float]] = defaultdict(dict)
     for labels, value in prometheus.at(f"sum by (operation, le) (rate({_SIZES}_bucket{of}[5m]))", at):
-        counts[labels.get("operation", "")][float(labels.get("le", "nan"))] = value
+        counts[labels.get("operation", "")][float(labels["le"])] = value
     return {
         operation: tuple(_classes(sorted(buckets.items())))
         for operation, buckets in sorted(counts.items())

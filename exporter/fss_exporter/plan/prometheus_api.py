@@ -16,11 +16,11 @@ WEEK_S = 7 * 86400
 STEP_S = 300
 
 
-class WeekSeries(NamedTuple):
-    """One series: labels, and values by epoch second. NaN and infinity are 0."""
+class _Series(NamedTuple):
+    """One series: labels, and values by epoch second, without NaN and infinity."""
 
     labels: Mapping[str, str]
-    values: tuple[tuple[float, float], ...]
+    values: list[tuple[float, float]]
 
 
 class Prometheus:
@@ -35,33 +35,23 @@ class Prometheus:
         self._get = get
         self.now = time.time() if now is None else now
 
-    def week(self, query: str) -> Iterator[WeekSeries]:
-        """Every five minutes of the week.
-
-        Raises:
-            SourceError: no answer, or an answer of another program.
-        """
-        span = {"query": query, "start": self.now - WEEK_S, "end": self.now, "step": STEP_S}
-        for series in _result(self._get(f"/api/v1/query_range?{urlencode(span)}")):
-            values = ((float(moment), _number(value)) for moment, value in series["values"])
-            yield WeekSeries(series["metric"], tuple(values))
-
     def figures(
         self,
         queries: Mapping[str, str],
         key: Callable[[Mapping[str, str]], _Key],
         needed: Collection[str] = (),
     ) -> dict[_Key, dict[float, dict[str, float]]]:
-        """Return the values of several queries over the week, by key of the labels, moment and name of the query.
+        """Return the values of several queries, every five minutes of the week, by key of the labels, moment and name of the query.
 
         Moments without a value of each needed query are left out.
 
         Raises:
             SourceError: no answer, or an answer of another program.
         """
+        week = {"start": self.now - WEEK_S, "end": self.now, "step": STEP_S}
         found: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
         for name, query in queries.items():
-            for labels, values in self.week(query):
+            for labels, values in self._series("query_range", {"query": query, **week}):
                 for moment, value in values:
                     found[key(labels)][moment][name] = value
         whole = {
@@ -76,28 +66,29 @@ class Prometheus:
         Raises:
             SourceError: no answer, or an answer of another program.
         """
-        for series in _result(self._get(f"/api/v1/query?{urlencode({'query': query, 'time': moment})}")):
-            yield series["metric"], _number(series["value"][1])
+        for labels, values in self._series("query", {"query": query, "time": moment}):
+            for _, value in values:
+                yield labels, value
+
+    def _series(self, endpoint: str, parameters: Mapping[str, str | float]) -> list[_Series]:
+        text = self._get(f"/api/v1/{endpoint}?{urlencode(parameters, errors='replace')}")
+        try:
+            document = json.loads(text)
+            if document["status"] != "success":
+                raise SourceError(f"Prometheus refuses the query: {document.get('error', 'no reason given')}")
+            return [_parsed(series) for series in document["data"]["result"]]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?") from error
+
+
+def _parsed(series: Any) -> _Series:
+    """Parse a series of a matrix (`values`) or of a vector (`value`)."""
+    pairs = series["values"] if "values" in series else [series["value"]]
+    values = [(float(moment), float(value)) for moment, value in pairs]
+    labels = {name: str(value) for name, value in series["metric"].items()}
+    return _Series(labels, [pair for pair in values if math.isfinite(pair[1])])
 
 
 def selector(label: str, value: str | None) -> str:
     """Return `{label="value"}` with the value escaped, or an empty text for None."""
     return "" if value is None else f"{{{label}={json.dumps(value, ensure_ascii=False)}}}"
-
-
-def _result(text: str) -> list[Any]:
-    try:
-        document = json.loads(text)
-        if document["status"] != "success":
-            raise SourceError(f"Prometheus refuses the query: {document.get('error', 'no reason given')}")
-        result = document["data"]["result"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?") from error
-    if not isinstance(result, list):
-        raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?")
-    return result
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    return value if math.isfinite(value) else 0.0

@@ -20,7 +20,11 @@ GENERATED = {"__hash__", "__eq__"}
 
 
 class Profile:
-    """Modules of the package whose functions are called, from the first answer on."""
+    """Modules of the package whose functions are called or return, from the first answer on.
+
+    The functions that wait for the answer count by their return, because Python 3.12 and later call no function for a
+    comprehension.
+    """
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
@@ -28,7 +32,7 @@ class Profile:
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_globals.get("__name__", "")
-        if event == "call" and name.startswith("fss_exporter.") and frame.f_code.co_name not in GENERATED:
+        if event in {"call", "return"} and name.startswith("fss_exporter.") and frame.f_code.co_name not in GENERATED:
             self.modules.add(name.removeprefix("fss_exporter.").replace(".", "/") + ".py")
 
     def begin(self, streams: list[Stream | None]) -> list[Stream | None]:

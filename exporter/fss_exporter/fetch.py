@@ -36,8 +36,10 @@ def get(url: str, accept: str = "*/*") -> str:
         SourceError: there is no answer, the status is not 200, or the answer is too long or not text.
     """
     bare, password = _split_password(url)
-    headers = {"User-Agent": f"fss-exporter/{__version__}", "Accept": accept, **password}
+    headers = {"User-Agent": f"fss-exporter/{__version__}", "Accept": accept}
     request = urllib.request.Request(bare, headers=headers)  # noqa: S310  # check_url allows http and https alone
+    if password:
+        request.add_unredirected_header("Authorization", password)  # a redirect may lead to another host
     shown = bare.partition("?")[0]
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # ditto
@@ -57,11 +59,11 @@ def get(url: str, accept: str = "*/*") -> str:
         raise SourceError(f"{shown}: the answer is not text") from error
 
 
-def _split_password(url: str) -> tuple[str, dict[str, str]]:
-    """Return the URL without user and password, and the header with user and password."""
+def _split_password(url: str) -> tuple[str, str]:
+    """Return the URL without user and password, and the value of the header with both. Empty without a user."""
     parts = urllib.parse.urlsplit(url)
     if not parts.username:
-        return url, {}
+        return url, ""
     user, secret = urllib.parse.unquote(parts.username), urllib.parse.unquote(parts.password or "")
     basic = base64.b64encode(f"{user}:{secret}".encode()).decode()
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), {"Authorization": f"Basic {basic}"}
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), f"Basic {basic}"

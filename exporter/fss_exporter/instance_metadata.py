@@ -1,7 +1,6 @@
 """Instance metadata of OCI, version 2: the place of an instance and the bandwidth of the network."""
 
 import json
-import math
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -66,4 +65,4 @@ def _bandwidth(shape: Any) -> float | None:
     value = shape.get("networkingBandwidthInGbps") if isinstance(shape, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value * 1e9 / 8 if math.isfinite(value) and 0 < value <= _MOST_GBPS else None
+    return value * 1e9 / 8 if 0 < value <= _MOST_GBPS else None

@@ -71,6 +71,7 @@ def test_a_step_brings_the_steps_it_needs(shared_region: Region, tmp_path: Path)
         ("10.1.2.3", ("--dry-run",), "0 mount targets have address 10.1.2.3"),
         (IDLE, ("--dry-run", "--mount-target", "ocid1.mounttarget.oc1.x.y"), "0 mount targets have ocid1"),
         (IDLE, ("--step", "COFFEE"), "no such step"),
+        (IDLE, ("--report", "/nowhere/report.json"), "--report=/nowhere/report.json: cannot be written"),
     ],
 )
 def test_it_refuses_with_one_line_and_exit_code_2(

@@ -1,5 +1,7 @@
 """`fss-exporter alarms` given what it cannot use, by the operator or by OCI: it says so and changes nothing."""
 
+from pathlib import Path
+
 import pytest
 from tests.cli.alarms_operator import HOME, STORAGE, Operator
 from tests.cli.prompt import ask
@@ -51,6 +53,34 @@ class TestBadInput:
         assert first.startswith("fss-exporter: fss-kerberos-errors.json: query: column ")
         assert query[finger.index("^") :] == "> 0"
         assert operator.region.calls == {}
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b'{"freeformTags": ["x"]}', "an alarm is a JSON object with tags"),
+            (b'{"overrides": 5}', "an alarm is a JSON object with tags"),
+            (b'{"freeformTags": {"fss-exporter-alarm": ["k"]}}', "freeformTags.fss-exporter-alarm is missing"),
+            (b"[" * 100_000, "not JSON"),
+            (b"9" * 5_000, "not JSON"),
+            (b"\xff", "not JSON"),
+        ],
+    )
+    def test_a_file_of_the_pack_that_is_no_alarm_is_one_line(
+        self, operator: Operator, content: bytes, words: str
+    ) -> None:
+        (operator.pack / "odd.json").write_bytes(content)
+        answer = operator.alarms("render")
+        assert (answer.code, answer.out) == (2, "")
+        assert len(answer.err.splitlines()) == 1, answer.err
+        assert f"odd.json: {words}" in answer.err
+
+    def test_a_plan_without_the_tags_of_the_pack_is_refused(self, operator: Operator, tmp_path: Path) -> None:
+        kept = tmp_path / "plan.json"
+        operator.alarms("plan", "--out", str(kept))
+        kept.write_text(kept.read_text().replace('"freeformTags"', '"freeTags"'))
+        answer = operator.alarms("apply", str(kept))
+        assert answer.code == 2
+        assert "not a plan of this version" in answer.err
 
     def test_a_placeholder_nobody_can_fill_is_told_before_anything_is_sent(self, operator: Operator) -> None:
         file = operator.pack / "fss-kerberos-errors.json"

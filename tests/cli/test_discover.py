@@ -76,6 +76,30 @@ def test_the_table_has_every_mount_target_with_its_ceilings(account_flags: Flags
     assert "50,000" not in rows["mt-media"]
 
 
+def test_an_address_of_several_lines_stays_a_comment_of_the_configuration() -> None:
+    two = [
+        DiscoveredMountTarget(
+            region="eu-frankfurt-1",
+            target=MountTarget(
+                id=f"ocid1.mounttarget.oc1..{name}",
+                name=name,
+                compartment_id="c",
+                availability_domain="z",
+                state="ACTIVE",
+                address="10.0.0.1\noci: {auth: resource_principal}",
+            ),
+            compartment="c",
+            shape="standard",
+            limits=STANDARD.limits,
+            exports={},
+        )
+        for name in "ab"
+    ]
+    text = configuration(Settings(), ["eu-frankfurt-1"], two)
+    assert yaml.safe_load(text)["oci"]["auth"] == "config_file"
+    assert text.count("\noci:") == 1
+
+
 def test_json_has_the_same_with_units(account_flags: Flags) -> None:
     found = {one["name"]: one for one in ask("discover", *account_flags, "--output", "json").document["mount_targets"]}
     assert sorted(found) == NAMES

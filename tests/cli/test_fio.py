@@ -27,6 +27,12 @@ def test_what_is_no_report_is_refused(tmp_path: Path, content: str, why: str) ->
     assert why in answer.err
 
 
+def test_standard_input_of_bytes_that_are_no_text_is_refused() -> None:
+    done = subprocess.run([*COMMAND, "fio", "-"], input=b"\xff\xfe\x00", capture_output=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_a_missing_report_is_refused(tmp_path: Path) -> None:
     answer = ask("fio", tmp_path / "gone.json")
     assert answer.code == 2

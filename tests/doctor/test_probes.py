@@ -116,6 +116,7 @@ def test_the_metadata_tell_domain_and_region() -> None:
         ('{"networkingBandwidthInGbps": -1}', None),
         ('{"networkingBandwidthInGbps": 1e400}', None),
         ('{"networkingBandwidthInGbps": NaN}', None),
+        (f'{{"networkingBandwidthInGbps": {10**400}}}', None),
         ("{}", None),
         ("[]", None),
         ("7", None),

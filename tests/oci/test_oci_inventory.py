@@ -44,10 +44,10 @@ def export(identity: str, mount_target: str, file_system: str, path: str = "/a")
 
 
 def built(tags: TagFilter | None = None, **listings: list[Any]) -> tuple[Inventory, int]:
-    found = {kind: listed_records.records_of(MAKERS[kind], rows) for kind, rows in listings.items()}
-    listed = ListedResources(**{kind: tuple(records) for kind, (records, _) in found.items()})
+    found = {kind: listed_records.listing(MAKERS[kind], rows) for kind, rows in listings.items()}
+    listed = ListedResources(**{kind: one.records for kind, one in found.items()})
     inventory = join(listed, tags or TagFilter(), compartments={"ocid1.compartment.oc1..a": "storage"})
-    return inventory, sum(broken for _, broken in found.values())
+    return inventory, sum(one.broken for one in found.values())
 
 
 @pytest.mark.parametrize(

@@ -301,10 +301,10 @@ def test_a_row_that_is_not_as_documented_costs_only_itself(spoilt: dict[str, Any
         "performanceTier": "MBPS_PER_TB_500",
         "capacityInGBs": 40_000,
     }
-    records, broken = listed_records.records_of(listed_records.lustre_file_system, (good | spoilt, good))
+    found = listed_records.listing(listed_records.lustre_file_system, (good | spoilt, good))
 
-    assert broken == 1
-    assert [one.kind for one in records] == ["mbps-per-tb-500"]
+    assert found.broken == 1
+    assert [one.kind for one in found.records] == ["mbps-per-tb-500"]
 
 
 @pytest.mark.parametrize(
@@ -331,8 +331,8 @@ def test_a_volume_is_of_the_level_it_is_tuned_to(vpus: dict[str, int]) -> None:
         "sizeInGBs": 100,
     }
     rows = (row | vpus, row | vpus | {"id": "b", "lifecycleState": "TERMINATED"})
-    records, _ = listed_records.records_of(listed_records.volume, rows)
-    inventory = join(ListedResources(service_resources=tuple(records)), TagFilter(), compartments={})
+    records = listed_records.listing(listed_records.volume, rows).records
+    inventory = join(ListedResources(service_resources=records), TagFilter(), compartments={})
 
     assert [(one.kind, one.capacity_bytes) for one in inventory.service_resources.values()] == [("vpu-40", 100e9)]
 

@@ -20,7 +20,7 @@ from fss_exporter.oci.discovery import DiscoveredMountTarget, found_in, http_sd,
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.settings import Settings
 from fss_exporter.tables import Column, Row
-from fss_exporter.terminal_text import printable_lines
+from fss_exporter.terminal_text import printable, printable_lines
 
 _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
 
@@ -198,6 +198,6 @@ def _about_ceilings(found: Sequence[DiscoveredMountTarget]) -> str:
 
 def _about_addresses(shared: Sequence[DiscoveredMountTarget]) -> str:
     """Return lines for the operator to edit, because only the operator knows the clients' addresses for a mount target."""
-    lines = "".join(f"#   {one.target.id}: {one.target.address}\n" for one in shared)
+    lines = "".join(printable(f"#   {one.target.id}: {one.target.address}") + "\n" for one in shared)
     head = "# These mount targets share an address. Say what the clients of each mount, and take the # away:\n# addresses:\n"
     return head + lines if shared else ""

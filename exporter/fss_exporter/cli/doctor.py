@@ -1,6 +1,5 @@
 """`fss-exporter doctor`: find problems of this client and of the account, each with a fix."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ import click
 
 from fss_exporter import __version__, tables
 from fss_exporter.cli.ceilings import judge, mount_settings
-from fss_exporter.cli.flags import CompartmentFlags, OutputFlags, ShapeFlags, duration
+from fss_exporter.cli.flags import CompartmentFlags, OutputFlags, ShapeFlags, check_new_file, duration
 from fss_exporter.doctor import report
 from fss_exporter.doctor.client_probe import ClientFlags, read_client
 from fss_exporter.doctor.findings import Finding, exit_code, found
@@ -96,16 +95,11 @@ def _check_flags(flags: DoctorFlags) -> None:
         if url:
             check_url(name, url)
     if flags.record is not None:
-        _check_record(flags.record, asked=flags.account)
+        if flags.account is False:
+            raise UsageError("--record writes what the account has: leave out --no-account")
+        check_new_file("--record", flags.record)
     if flags.wait_s is not None and flags.account is False:
         raise UsageError("--wait waits for metrics of the account: leave out --no-account")
-
-
-def _check_record(path: Path, *, asked: bool | None) -> None:
-    if asked is False:
-        raise UsageError("--record writes what the account has: leave out --no-account")
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError(f"--record={path}: cannot be written. Give a file in an existing folder")
 
 
 def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts], list[Finding]]":

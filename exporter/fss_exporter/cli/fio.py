@@ -20,6 +20,7 @@ from fss_exporter.model.benchmark import Job, Storage, judge
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import Ceilings, ServiceChoice
 from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
+from fss_exporter.nfs.procfs import decode
 from fss_exporter.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS
 from fss_exporter.plan.service_case import service_title
 
@@ -107,7 +108,7 @@ def _checked_choice(flags: FioFlags) -> ServiceChoice | None:
 
 
 def _text(source: str) -> str:
-    return sys.stdin.read() if source == _STANDARD_INPUT else text_of(Path(source))
+    return decode(sys.stdin.buffer.read()) if source == _STANDARD_INPUT else text_of(Path(source))
 
 
 def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | Ceilings | None:

@@ -1,5 +1,6 @@
 """Flags that several commands share, as records."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,6 +34,16 @@ def duration(text: str) -> float:
     if not seconds:
         raise click.BadParameter("must be longer than 0. Write it like 500ms, 1s or 1m30s")
     return seconds
+
+
+def check_new_file(flag_name: str, path: Path) -> None:
+    """Refuse a file that cannot be written, before a command works for minutes.
+
+    Raises:
+        UsageError: the path is a folder, or the folder of the file is missing or read-only.
+    """
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"{flag_name}={path}: cannot be written. Give a file in an existing folder")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,12 +82,22 @@ def run(flags: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lambd
         UsageError: a flag, path or file is wrong.
     """
     flags.check()
-    runtime.serve(_parts(flags), flags, on_listening=on_listening)
+    runtime.serve(parts_of(flags), flags, on_listening=on_listening)
 
 
-def _parts(flags: ServeFlags) -> Sequence[Part]:
+def parts_of(flags: ServeFlags) -> Sequence[Part]:
+    """Return the parts that the flags name. A reload first refuses settings that need a restart."""
     settings = flags.mount_settings()
-    parts = []
+
+    def refuse_changes() -> None:
+        # A series keeps its address for as long as its mount lives, and joins would break if its info moved on alone.
+        fresh = flags.mount_settings()
+        for name, changed in _NEED_RESTART.items():
+            is_used = flags.collect_nfs or name == "cost_model"
+            if is_used and getattr(fresh, name, None) != getattr(settings, name, None):
+                raise UsageError(f"{flags.config_file}: {changed} changed, which takes a restart")
+
+    parts = [Part("settings", None, reload=refuse_changes)]
     if flags.collect_nfs:
         parts.append(_nfs(flags, settings))
     if flags.collect_oci:
@@ -103,13 +113,6 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Part:
     from fss_exporter.cli.ceilings import mount_settings  # noqa: PLC0415  # a poller does not need it
     from fss_exporter.cli.nfs_agent import NfsAgent  # noqa: PLC0415
 
-    def reload() -> None:
-        # A series keeps its address for as long as its mount lives, and joins would break if its info moved on alone.
-        fresh = flags.mount_settings()
-        for name, changed in _NEED_RESTART.items():
-            if getattr(fresh, name, None) != getattr(settings, name, None):
-                raise UsageError(f"{flags.config_file}: {changed} changed, which takes a restart")
-
     agent = NfsAgent(flags, mount_settings(settings))
     return Part(
         "nfs",
@@ -119,7 +122,6 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Part:
         stop=agent.stop,
         loops=agent.loops,
         is_ready=lambda: agent.ticker.is_ready,
-        reload=reload,
     )
 
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 
 from fss_exporter.doctor.account_facts import (
     CallOutcome,
@@ -49,7 +48,7 @@ class Probe:
             already: operations with an earlier call.
         """
         self._tried.update(already)
-        ahead = self._clock()
+        self._sign_in()
         if any(tried.outcome is CallOutcome.SILENT for tried in self._tried.values()):
             # No answer: each further call would wait as long again.
             return RegionFacts(self.session.region, self._tried)
@@ -60,7 +59,7 @@ class Probe:
         return RegionFacts(
             region=self.session.region,
             tried=self._tried,
-            clock_ahead_seconds=ahead,
+            clock_ahead_seconds=self.session.clock_skew_seconds,
             mount_targets=None if known is None else len(known.mount_targets),
             all_addresses=inventory is None or len(inventory.mount_targets) <= _ALL_LOOKED_UP,
             observed_throughputs=_throughputs(inventory),
@@ -76,19 +75,14 @@ class Probe:
         if self._tried.setdefault(operation, Tried.of(error)).outcome is CallOutcome.OK:
             self._tried[operation] = Tried.of(error)
 
-    def _clock(self) -> float | None:
-        """Return the seconds that this host's clock is ahead, by the whole seconds of an answer's Date header."""
-        operation = "ListAvailabilityDomains"
+    def _sign_in(self) -> None:
+        """Make one cheap call. The answer, or the refusal, also shows OCI's clock to the session."""
+        failed = None
         try:
-            answer = self.session.call("identity", "list_availability_domains", compartment_id=self.session.tenancy_id)
+            SdkClient(self.session).availability_domains()
         except CloudError as error:
-            self._note(operation, error)
-            return None
-        self._note(operation, None)
-        try:
-            return self.now() - parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
-        except (TypeError, ValueError):
-            return None
+            failed = error
+        self._note("ListAvailabilityDomains", failed)
 
     def _survey(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
         survey = InventoryRefresh(SdkClient(self.session), self.selection, now=self.now, report=self._note)

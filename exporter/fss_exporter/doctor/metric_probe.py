@@ -1,6 +1,5 @@
 """Query every metric once, and try undocumented behaviour of Monitoring."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
@@ -9,7 +8,7 @@ from typing import Any, Final
 
 from fss_exporter.doctor.account_facts import MetricFacts
 from fss_exporter.errors import CloudError, TooMuchData
-from fss_exporter.oci.cloud_client import RawCalls, Scope
+from fss_exporter.oci.cloud_client import RawCalls, Scope, dimensions_of
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.metric_table import METRICS, OciMetric
 from fss_exporter.tables import Progress
@@ -111,7 +110,7 @@ class MetricProbe:
             documented=metric.name if metric else "",
             listed=len(rows),
             dimensions=_dimensions(rows),
-            units=tuple(sorted({str((stream.get("metadata") or {}).get("unit", "")) for stream in answered} - {""})),
+            units=tuple(sorted(set(map(_unit, answered)) - {""})),
             streams=None if error else sum(map(bool, found)),
             empty_streams=sum(not one for one in found),
             newest_age_seconds=asked_at - max(moments) if moments else None,
@@ -157,8 +156,14 @@ def _merged(spelling: str) -> str:
     return f"{spelling}[1m].grouping().max()"
 
 
+def _unit(stream: dict[str, Any]) -> str:
+    metadata = stream.get("metadata")
+    return str(metadata.get("unit", "")) if isinstance(metadata, dict) else ""
+
+
 def _moments(stream: dict[str, Any]) -> Iterator[float]:
-    for point in stream.get("aggregatedDatapoints") or ():
+    points = stream.get("aggregatedDatapoints")
+    for point in points if isinstance(points, list) else ():
         try:
             yield datetime.fromisoformat(str(point["timestamp"])).timestamp()
         except (KeyError, TypeError, ValueError):
@@ -166,11 +171,7 @@ def _moments(stream: dict[str, Any]) -> Iterator[float]:
 
 
 def _dimensions(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
-    values: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        for name, value in (row.get("dimensions") or {}).items():
-            values[str(name)].add(str(value))
-    return {name: tuple(sorted(found)[:_VALUES_AT_MOST]) for name, found in sorted(values.items())}
+    return {name: tuple(sorted(found)[:_VALUES_AT_MOST]) for name, found in sorted(dimensions_of(rows).items())}
 
 
 def _stamp(seconds: int) -> str:

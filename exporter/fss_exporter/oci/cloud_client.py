@@ -4,7 +4,8 @@
 method may raise a `CloudError`, a `UsageError` for unusable credentials, and `EndLoop` when the exporter stops.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -76,6 +77,17 @@ class MetricRequest:
     query: str  # in MQL
     start: int  # epoch seconds of the first minute's end
     end: int  # epoch seconds behind the last minute's end
+
+
+def dimensions_of(rows: Iterable[Any]) -> dict[str, set[str]]:
+    """Return the values of each dimension in rows of ListMetrics. A row of an undocumented form has none."""
+    values: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        dimensions = row.get("dimensions") if isinstance(row, Mapping) else None
+        for name, value in dimensions.items() if isinstance(dimensions, Mapping) else ():
+            if isinstance(value, str):
+                values[name].add(value)
+    return values
 
 
 class CloudClient(Protocol):

@@ -151,11 +151,13 @@ class StreamLabels:
         Raises:
             KeyError: a dimension is missing.
             TypeError: the dimensions, or a value, have the wrong type.
+            ValueError: UTF-8 cannot encode a value.
         """
         key = self._key_of(dimensions)
         found = self._known.get(key)
         if found is None:
             key = tuple(map(intern, key))  # the same OCIDs come in every metric
+            "".join(key).encode()  # refuses half a character, which `/metrics` could not show
             found = self._known[key] = LabelledStream(key, self._labels(key))
         return found
 

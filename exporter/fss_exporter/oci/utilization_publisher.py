@@ -111,7 +111,7 @@ class Publisher:
     now: Callable[[], float]  # epoch seconds
     _polled: dict[str, float] = field(default_factory=dict, init=False)
     _posted: dict[tuple[str, str], int] = field(default_factory=dict, init=False)
-    _is_incomplete: bool = field(default=False, init=False)
+    _incomplete: set[str] = field(default_factory=set, init=False)  # regions with a refused share since the last poll
 
     def run_round(self) -> None:
         """Post the shares of polls since the last round.
@@ -121,8 +121,8 @@ class Publisher:
             EndLoop: the exporter stops.
         """
         self.publish()
-        if self._is_incomplete:
-            raise SourceError("not all shares could be posted")
+        if self._incomplete:
+            raise SourceError(f"not all shares could be posted: {', '.join(sorted(self._incomplete))}")
 
     def publish(self) -> int:
         """Post the shares of new polls, and return how many shares OCI took."""
@@ -152,7 +152,10 @@ class Publisher:
             else:
                 taken += len(part)
                 self._posted |= {share.key: share.minute for share in part}
-        self._is_incomplete = taken < len(fresh)
+        if taken < len(fresh):
+            self._incomplete.add(region.region)
+        else:
+            self._incomplete.discard(region.region)
         failures.end_round()
         return taken
 

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
-from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm
+from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG, Alarm, has_alarm_fields
 
 StepKind = Literal["create", "update", "unchanged", "delete", "clash"]
 
@@ -228,13 +228,17 @@ def read_saved(source: str, content: bytes) -> SavedPlan:
         UsageError: the file is no plan of this version.
     """
     try:
-        return _FORMAT.validate_json(content)
+        saved = _FORMAT.validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise UsageError(
             f"{source}: not a plan of this version: {place + ': ' if place else ''}{first['msg']}"
         ) from None
+    for step in saved.plan.of("create"):
+        if not has_alarm_fields(step.body) or not ours(step.body.get("freeformTags"), saved.name):
+            raise UsageError(f"{source}: not a plan of this version: {step.name} has no tags of the pack {saved.name}")
+    return saved
 
 
 def check_current(saved: SavedPlan, owned: Iterable[Existing]) -> None:

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized
 from fss_exporter.oci.alarms.alarm_plan import Existing, Plan, Step, ours
-from fss_exporter.oci.alarms.pack import KEY_TAG
+from fss_exporter.oci.alarms.pack import KEY_TAG, has_alarm_fields
 from fss_exporter.oci.cloud_client import RawCalls
 from fss_exporter.oci.iam import statement
 
@@ -34,7 +34,7 @@ class Alarms:
         """Yield summaries of all alarms in the compartment."""
         for page in self.session.pages("monitoring", "list_alarms", compartment_id=compartment_id):
             for summary in page:
-                if not isinstance(summary, Mapping) or "id" not in summary:
+                if not has_alarm_fields(summary) or not isinstance(summary.get("id"), str):
                     raise BrokenAnswer("ListAlarms: an element of the answer is no alarm", operation="ListAlarms")
                 yield summary
 
@@ -42,7 +42,7 @@ class Alarms:
         """Return the whole alarm and the etag."""
         answer = self.session.call("monitoring", "get_alarm", alarm_id)
         etag = answer.headers.get("etag")
-        if not isinstance(answer.data, Mapping) or not isinstance(answer.data.get("freeformTags"), Mapping) or not etag:
+        if not has_alarm_fields(answer.data) or answer.data.get("freeformTags") is None or not etag:
             raise BrokenAnswer(f"GetAlarm {alarm_id}: the answer is no alarm with an etag", operation="GetAlarm")
         self.step()
         return answer.data, etag
@@ -107,9 +107,10 @@ def survey(service: Alarms, compartment_id: str, name: str) -> tuple[tuple[Exist
             continue
         if ours(summary.get("freeformTags"), name):
             body, etag = service.get_alarm(summary["id"])
-            owned.append(Existing(summary["id"], body, etag))
-        else:
-            foreign[str(summary.get("displayName"))] = str(summary["id"])
+            if ours(body.get("freeformTags"), name):  # an operator may remove the tags after the listing
+                owned.append(Existing(summary["id"], body, etag))
+                continue
+        foreign[str(summary.get("displayName"))] = str(summary["id"])
     return tuple(owned), foreign
 
 

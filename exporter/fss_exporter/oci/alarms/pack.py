@@ -86,6 +86,14 @@ class Alarm:
         yield str(self.body.get("ruleName") or "BASE"), self.body
 
 
+def has_alarm_fields(body: Any) -> bool:  # a JSON value
+    """Return whether tags, overrides and destinations have the form of the API. Null and missing fields are allowed."""
+    if not isinstance(body, Mapping) or not isinstance(body.get("freeformTags") or {}, Mapping):
+        return False
+    lists = ((body.get("overrides") or [], Mapping), (body.get("destinations") or [], str))
+    return all(isinstance(items, list) and all(isinstance(one, kind) for one in items) for items, kind in lists)
+
+
 def load(folder: Traversable) -> tuple[Alarm, ...]:
     """Return every alarm of a folder, by name.
 
@@ -97,7 +105,9 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".json")), key=lambda item: item.name)
     for file in files:
         try:
-            alarms.append(read(file.name, file.read_text(encoding="utf-8")))
+            alarms.append(read(file.name, file.read_bytes()))
+        except OSError as error:
+            mistakes.append(f"{file.name}: cannot be read: {error.strerror}")
         except UsageError as error:
             mistakes += error.lines
     keys = [alarm.key for alarm in alarms]
@@ -109,21 +119,26 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
     return tuple(alarms)
 
 
-def read(source: str, text: str) -> Alarm:
+def read(source: str, text: str | bytes) -> Alarm:
     """Read one alarm file.
 
     Args:
         source: name of the file, for messages.
         text: content of the file.
+
+    Raises:
+        UsageError: the content is no alarm, or the alarm has mistakes.
     """
     try:
         body = json.loads(text)
     except json.JSONDecodeError as error:
         raise UsageError(f"{source}:{error.lineno}: not JSON: {error.msg}") from None
-    if not isinstance(body, dict):
-        raise UsageError(f"{source}: an alarm is a JSON object")
+    except (ValueError, RecursionError) as error:  # not UTF-8, too many digits, too many brackets
+        raise UsageError(f"{source}: not JSON: {error}") from None
+    if not has_alarm_fields(body):
+        raise UsageError(f"{source}: an alarm is a JSON object with tags, overrides and destinations as in CreateAlarm")
     key = (body.get("freeformTags") or {}).get(KEY_TAG)
-    if not key:
+    if not isinstance(key, str) or not key:
         raise UsageError(f"{source}: freeformTags.{KEY_TAG} is missing. The tag names the alarm")
     alarm = Alarm(key, body)
     if mistakes := list(check(alarm)):

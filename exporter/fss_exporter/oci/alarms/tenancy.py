@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.client import SdkClient, Session
-from fss_exporter.oci.cloud_client import Listing, Scope
+from fss_exporter.oci.cloud_client import Listing, RawCalls, Scope, dimensions_of
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.metric_table import METRICS
@@ -55,14 +55,12 @@ def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dic
     return {name.lower(): name for name in sorted(names, key=lambda name: (name in METRICS, name))}
 
 
-def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
+def event_types(session: RawCalls, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
     """Return the event types each of `EVENT_METRICS` has been seen with in the last 90 days."""
-    # by keyword, because a refusal names the compartment of the call
-    options: dict[str, object] = {"compartment_id": compartment_id, "compartment_id_in_subtree": in_subtree}
     seen: dict[str, Sequence[str]] = {}
     for metric in EVENT_METRICS:
         wanted = {"namespace": NAMESPACE, "name": metric}
-        pages = session.pages("monitoring", "list_metrics", list_metrics_details=wanted, **options)
-        found = ((row.get("dimensions") or {}).get("errorType", "") for page in pages for row in page)
-        seen[metric] = sorted({str(one) for one in found} - {""})
+        subtree = {"compartment_id_in_subtree": in_subtree}
+        pages = session.pages("monitoring", "list_metrics", compartment_id, wanted, **subtree)
+        seen[metric] = sorted(dimensions_of(row for page in pages for row in page)["errorType"] - {""})
     return seen

@@ -74,7 +74,7 @@ def clock_skew(headers: Mapping[str, str], now: float) -> float | None:
     """
     try:
         return now - parsedate_to_datetime(headers.get("date", "")).timestamp()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

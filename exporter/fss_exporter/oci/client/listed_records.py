@@ -9,6 +9,7 @@ from sys import intern
 from typing import Any, Final
 
 from fss_exporter.oci import oci_inventory as records
+from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp
 
 Row = Mapping[str, Any]
 
@@ -20,7 +21,7 @@ _TOO_LARGE: Final = 1 << 63  # numbers of the API are signed, with 64 bits
 _NO_TAGS: Final[Mapping[str, str]] = {}
 
 
-def records_of(make: Callable[[Row], Any], rows: Iterable[Any]) -> tuple[list[Any], int]:
+def listing(make: Callable[[Row], Any], rows: Iterable[Any]) -> Listing[Any]:
     """Return the records of rows, and how many rows were not as documented."""
     made, broken = [], 0
     for row in rows:
@@ -28,7 +29,25 @@ def records_of(make: Callable[[Row], Any], rows: Iterable[Any]) -> tuple[list[An
             made.append(make(row))
         except (AttributeError, KeyError, TypeError, ValueError):
             broken += 1
-    return made, broken
+    return Listing(tuple(made), broken)
+
+
+def compartment(row: Row) -> Compartment:
+    """Return the record of a Compartment."""
+    return Compartment(text_of(row["id"]), text_of(row["name"]))
+
+
+def private_ip(row: Row) -> PrivateIp:
+    """Return the record of a PrivateIp."""
+    return PrivateIp(text_of(row["id"]), text_of(row["ipAddress"]), text_of(row.get("hostnameLabel") or ""))
+
+
+def service_limit(row: Row) -> tuple[str, float]:
+    """Return availability domain and limit of a LimitValueSummary."""
+    limit = whole(row["value"])
+    if limit is None:
+        raise ValueError("no limit")
+    return text_of(row["availabilityDomain"]), float(limit)
 
 
 def mount_target(row: Row) -> records.MountTarget:
@@ -36,17 +55,17 @@ def mount_target(row: Row) -> records.MountTarget:
     addresses = row.get("privateIpIds") or ("",)
     return records.MountTarget(
         **_resource(row),
-        export_set_id=_text(row["exportSetId"]),
-        subnet_id=_text(row.get("subnetId") or ""),
-        private_ip_id=_text(addresses[0]),
-        observed_throughput_gbps=_whole(row.get("observedThroughput")),
-        requested_throughput_gbps=_whole(row.get("requestedThroughput")),
+        export_set_id=text_of(row["exportSetId"]),
+        subnet_id=text_of(row.get("subnetId") or ""),
+        private_ip_id=text_of(addresses[0]),
+        observed_throughput_gbps=whole(row.get("observedThroughput")),
+        requested_throughput_gbps=whole(row.get("requestedThroughput")),
     )
 
 
 def file_system(row: Row) -> records.FileSystem:
     """Return the record of a FileSystemSummary. A clone that still copies its parent's data has the state HYDRATING."""
-    system = records.FileSystem(**_resource(row), metered_bytes=_whole(row.get("meteredBytes")))
+    system = records.FileSystem(**_resource(row), metered_bytes=whole(row.get("meteredBytes")))
     is_clone = bool((row.get("sourceDetails") or {}).get("parentFileSystemId"))
     if is_clone and row.get("isHydrated") is False and system.state == "ACTIVE":
         return replace(system, state=HYDRATING)
@@ -55,23 +74,23 @@ def file_system(row: Row) -> records.FileSystem:
 
 def export_set(row: Row) -> records.ExportSet:
     """Return the record of an ExportSetSummary."""
-    return records.ExportSet(id=_text(row["id"]), vcn_id=_text(row.get("vcnId") or ""))
+    return records.ExportSet(id=text_of(row["id"]), vcn_id=text_of(row.get("vcnId") or ""))
 
 
 def export(row: Row) -> records.Export:
     """Return the record of an ExportSummary."""
     return records.Export(
-        id=_text(row["id"]),
-        path=_text(row["path"]),
-        state=_text(row["lifecycleState"]),
-        file_system_id=_text(row["fileSystemId"]),
-        export_set_id=_text(row["exportSetId"]),
+        id=text_of(row["id"]),
+        path=text_of(row["path"]),
+        state=text_of(row["lifecycleState"]),
+        file_system_id=text_of(row["fileSystemId"]),
+        export_set_id=text_of(row["exportSetId"]),
     )
 
 
 def replication(row: Row) -> records.Replication:
     """Return the record of a ReplicationSummary."""
-    minutes = _whole(row.get("replicationInterval"))
+    minutes = whole(row.get("replicationInterval"))
     moment = row.get("recoveryPointTime")
     return records.Replication(
         **_resource(row),
@@ -82,32 +101,32 @@ def replication(row: Row) -> records.Replication:
 
 def connector(row: Row) -> records.Connector:
     """Return the record of an OutboundConnectorSummary."""
-    return records.Connector(**_resource(row), type=str(row.get("connectorType") or ""))
+    return records.Connector(**_resource(row), type=text_of(row.get("connectorType") or ""))
 
 
 def lustre_file_system(row: Row) -> records.ServiceResource:
     """Return the record of a LustreFileSystemSummary."""
-    tier = _text(row["performanceTier"]).removeprefix("MBPS_PER_TB_")
+    tier = text_of(row["performanceTier"]).removeprefix("MBPS_PER_TB_")
     size = _gigabytes(row["capacityInGBs"])
     return records.ServiceResource(**_resource(row), service="lustre", kind=f"mbps-per-tb-{tier}", capacity_bytes=size)
 
 
 def volume(row: Row) -> records.ServiceResource:
     """Return the record of a Volume or BootVolume."""
-    vpus = _whole(row.get("autoTunedVpusPerGB"))
-    vpus = _whole(row["vpusPerGB"]) if vpus is None else vpus
+    vpus = whole(row.get("autoTunedVpusPerGB"))
+    vpus = whole(row["vpusPerGB"]) if vpus is None else vpus
     size = _gigabytes(row["sizeInGBs"])
     return records.ServiceResource(**_resource(row), service="block-volume", kind=f"vpu-{vpus}", capacity_bytes=size)
 
 
 def _resource(row: Row) -> dict[str, Any]:
-    identity = _text(row["id"])
+    identity = text_of(row["id"])
     return {
         "id": identity,
-        "name": _text(row.get("displayName") or identity),
-        "compartment_id": _text(row["compartmentId"]),
-        "availability_domain": _text(row.get("availabilityDomain") or ""),
-        "state": _text(row["lifecycleState"]),
+        "name": text_of(row.get("displayName") or identity),
+        "compartment_id": text_of(row["compartmentId"]),
+        "availability_domain": text_of(row.get("availabilityDomain") or ""),
+        "state": text_of(row["lifecycleState"]),
         "tags": _tags(row),
     }
 
@@ -122,19 +141,31 @@ def _tags(row: Row) -> Mapping[str, str]:
 
 
 def _gigabytes(value: object) -> float:
-    size = _whole(value)
+    size = whole(value)
     if size is None or size <= 0:
         raise ValueError(f"not a capacity: {value!r}")
     return size * 1e9
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """Return a text that UTF-8 can encode. JSON can escape half a character, and `/metrics` and pages could not be written.
+
+    Raises:
+        TypeError: the value is no text.
+    """
     if not isinstance(value, str):
         raise TypeError(f"not text: {value!r}")
+    if not value.isascii():
+        value = value.encode(errors="replace").decode()
     return intern(value)  # the same OCIDs, names and states come in many rows
 
 
-def _whole(value: object) -> int | None:
+def whole(value: object) -> int | None:
+    """Return a whole number from 0 to 2^63, or None.
+
+    Raises:
+        TypeError, ValueError: the value is no such number.
+    """
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):

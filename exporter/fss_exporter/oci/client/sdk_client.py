@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer
 from fss_exporter.oci.client import listed_records
+from fss_exporter.oci.client.failures import broken
+from fss_exporter.oci.client.listed_records import listing, text_of, whole
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.client.session import Session
 from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, PrivateIp, Scope, Stream
@@ -72,7 +74,7 @@ class SdkClient:
     def availability_domains(self) -> tuple[str, ...]:
         """Return names of the region's availability domains."""
         rows = self._rows("identity", "list_availability_domains", compartment_id=self.tenancy_id)
-        return tuple(str(row["name"]) for row in rows if "name" in row)
+        return listing(lambda row: text_of(row["name"]), rows).records
 
     def compartments(self) -> tuple[Compartment, ...]:
         """Return all active compartments of the tenancy."""
@@ -84,22 +86,20 @@ class SdkClient:
             lifecycle_state="ACTIVE",
             limit=_PAGE_ROWS,
         )
-        return tuple(Compartment(str(row["id"]), str(row["name"])) for row in rows if "id" in row and "name" in row)
+        return listing(listed_records.compartment, rows).records
 
     def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
         """Return resources of File Storage in a compartment. Exports are listed without an availability domain."""
         operation, make = _LISTINGS[record]
         where = {"availability_domain": availability_domain} if availability_domain else {}
         rows = self._rows("file_storage", operation, compartment_id=compartment_id, limit=_PAGE_ROWS, **where)
-        records, broken = listed_records.records_of(make, rows)
-        return Listing(tuple(records), broken)
+        return listing(make, rows)
 
     def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
         """Return resources of another storage service in a compartment."""
         service, method, make = _SERVICE_LISTINGS[operation]
         rows = self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS)
-        records, broken = listed_records.records_of(make, rows)
-        return Listing(tuple(records), broken)
+        return listing(make, rows)
 
     def private_ip(self, ocid: str) -> PrivateIp:
         """Return one private IP."""
@@ -113,7 +113,8 @@ class SdkClient:
     def subnet_domain(self, subnet_id: str) -> str:
         """Return the DNS domain of a subnet, or an empty text."""
         row = self._session.call("virtual_network", "get_subnet", subnet_id).data
-        return str(row.get("subnetDomainName") or "") if isinstance(row, dict) else ""
+        domain = row.get("subnetDomainName") if isinstance(row, dict) else None
+        return text_of(domain) if isinstance(domain, str) else ""
 
     def mount_target_limits(self) -> Mapping[str, float]:
         """Return service limit of mount targets by availability domain. Empty if the account has no such limit."""
@@ -125,8 +126,8 @@ class SdkClient:
             limit=_PAGE_ROWS,
         )
         wanted = mount_target_limit({str(row.get("name")) for row in rows})
-        found = ((row.get("availabilityDomain"), row.get("value")) for row in rows if row.get("name") == wanted)
-        return {str(domain): float(value) for domain, value in found if domain and isinstance(value, int | float)}
+        named = (row for row in rows if row.get("name") == wanted)
+        return dict(listing(listed_records.service_limit, named).records)
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
         """Return the names of a scope's metrics of the last 90 days."""
@@ -160,10 +161,13 @@ class SdkClient:
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         """Post custom metrics, and return a message for each refused stream."""
         body = {"metricData": list(data), "batchAtomicity": "NON_ATOMIC"}
-        answer = self._session.call("monitoring_ingestion", "post_metric_data", body).data
-        failed = answer.get("failedMetricsCount", 0) if isinstance(answer, Mapping) else 0
-        listed = (answer.get("failedMetrics") or []) if failed else []
-        messages = [str(one.get("message") or "no reason given") for one in listed]
+        answer = self._session.call("monitoring_ingestion", "post_metric_data", body).data or {}
+        try:
+            failed = min(whole(answer.get("failedMetricsCount")) or 0, len(data))
+            listed = (answer.get("failedMetrics") or []) if failed else []
+            messages = [str(one.get("message") or "no reason given") for one in listed]
+        except (AttributeError, TypeError, ValueError) as error:
+            raise broken("the answer is not as documented", "PostMetricData", self.region) from error
         return tuple(messages) + ("no reason given",) * (failed - len(messages))
 
     def _rows(self, service: str, operation: str, *arguments: object, **options: object) -> list[dict[str, Any]]:
@@ -172,9 +176,10 @@ class SdkClient:
 
 
 def _private_ip(row: Any) -> PrivateIp:
-    if not isinstance(row, dict) or not isinstance(row.get("ipAddress"), str):
-        raise BrokenAnswer("GetPrivateIp: the answer has no address", operation="GetPrivateIp")
-    return PrivateIp(str(row.get("id") or ""), row["ipAddress"], str(row.get("hostnameLabel") or ""))
+    try:
+        return listed_records.private_ip(row)
+    except (AttributeError, KeyError, TypeError):
+        raise BrokenAnswer("GetPrivateIp: the answer has no address", operation="GetPrivateIp") from None
 
 
 def _stamp(seconds: int) -> str:

@@ -1,0 +1,36 @@
+"""A configuration that changes while the exporter runs: settings that need a restart are refused by every exporter."""
+
+from pathlib import Path
+
+import pytest
+
+from fss_exporter.cli.serve import ServeFlags, parts_of
+from fss_exporter.errors import UsageError
+
+COST = "cost_model: {operations: {LOOKUP: {io_operations: %s, date: 2026-11-01, source: test}}}\n"
+
+
+@pytest.mark.parametrize("collect_nfs", [True, False])
+@pytest.mark.parametrize("before", ["", COST % 2])
+def test_a_changed_cost_model_takes_a_restart_with_and_without_the_agent(
+    collect_nfs: bool, before: str, tmp_path: Path
+) -> None:
+    config = tmp_path / "fss-exporter.yml"
+    config.write_text(f"oci: {{}}\n{before}")
+    (tmp_path / "proc").mkdir()
+    flags = ServeFlags(
+        config_file=config, collect_oci=True, collect_nfs=collect_nfs, procfs=tmp_path / "proc", metadata_url=""
+    )
+    parts = parts_of(flags)
+    config.write_text(f"oci: {{}}\n{COST % 3}")
+    with pytest.raises(UsageError, match="cost_model has changed, which takes a restart"):
+        parts[0].reload()
+
+
+def test_a_poller_reads_a_changed_address_map_again(tmp_path: Path) -> None:
+    config = tmp_path / "fss-exporter.yml"
+    config.write_text("address_map: {192.168.255.9: 10.80.2.20}\n")
+    parts = parts_of(ServeFlags(config_file=config, collect_oci=True, collect_nfs=False))
+    config.write_text("address_map: {192.168.255.9: 10.80.2.21}\n")
+    for part in parts:
+        part.reload()

@@ -1,0 +1,191 @@
+"""Rows and answers of an odd form: each costs only itself, or is a broken answer. In memory."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from tests.oci.fake_cloud import FakeCloud, mount_target
+
+from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.doctor.metric_probe import MetricProbe
+from fss_exporter.errors import BrokenAnswer, SourceError, Throttled
+from fss_exporter.oci.alarms.apply import Alarms, doubles, survey
+from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG
+from fss_exporter.oci.alarms.tenancy import event_types
+from fss_exporter.oci.calls import FailureLog
+from fss_exporter.oci.client import Answer, SdkClient
+from fss_exporter.oci.client.failures import clock_skew
+from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.labels import RegionLabels
+from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.snapshot import InventoryState, PollState, RegionSnapshot, SeriesColumn, SharedSeries
+from fss_exporter.oci.utilization_publisher import Publisher
+from fss_exporter.tables import Progress
+
+TENANCY = "ocid1.tenancy.oc1..t"
+TAGS = {PACK_TAG: "fss", KEY_TAG: "k"}
+ROW = {"id": "ocid1.mounttarget.oc1..a", "compartmentId": "c", "lifecycleState": "ACTIVE", "exportSetId": "e"}
+
+
+@dataclass
+class Says:
+    """A session that gives the same answer to every call of an operation."""
+
+    answers: Mapping[str, Any]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    region: str = "eu-frankfurt-1"
+    tenancy_id: str = TENANCY
+    clock_skew_seconds: float | None = None
+
+    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Answer:
+        del service, arguments, options
+        return Answer(self.answers[operation], self.headers)
+
+    def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
+        del service, arguments, options
+        yield self.answers[operation]
+
+
+def client(**answers: Any) -> SdkClient:
+    session: Any = Says(answers)
+    return SdkClient(session)
+
+
+def test_a_name_with_half_a_character_is_readable_text() -> None:
+    (found,) = client(list_mount_targets=[ROW | {"displayName": "mt-\ud800"}]).resources(MountTarget, "c").records
+    assert found.name == "mt-?"
+
+
+def test_a_compartment_and_a_host_with_half_a_character_are_readable_text() -> None:
+    cloud = client(
+        list_compartments=[{"id": "c", "name": "\udfff"}],
+        get_private_ip={"id": "p", "ipAddress": "10.0.0.1", "hostnameLabel": "\ud800"},
+        get_subnet={"subnetDomainName": "\ud800.example.com"},
+    )
+    assert cloud.compartments()[0].name == "?"
+    assert cloud.private_ip("p").host_label == "?"
+    assert cloud.subnet_domain("s") == "?.example.com"
+
+
+@pytest.mark.parametrize("value", [10**400, float("nan"), -1, True, "2", None])
+def test_a_service_limit_that_is_no_number_is_left_out(value: object) -> None:
+    rows = [
+        {"name": "mount-target-count", "availabilityDomain": "AD-1", "value": value},
+        {"name": "mount-target-count", "availabilityDomain": "AD-2", "value": 2},
+    ]
+    assert client(list_limit_values=rows).mount_target_limits() == {"AD-2": 2.0}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"failedMetricsCount": "1"},
+        {"failedMetricsCount": 1, "failedMetrics": "x"},
+        {"failedMetricsCount": 1, "failedMetrics": [None]},
+        {"failedMetricsCount": 1, "failedMetrics": 5},
+    ],
+)
+def test_an_odd_answer_to_a_post_is_a_broken_answer(answer: object) -> None:
+    with pytest.raises(BrokenAnswer, match="PostMetricData"):
+        client(post_metric_data=answer).post_metric_data([{}])
+
+
+def test_a_post_has_no_more_refused_streams_than_streams() -> None:
+    answer = {"failedMetricsCount": 2**62, "failedMetrics": []}
+    assert client(post_metric_data=answer).post_metric_data([{}]) == ("no reason given",)
+
+
+def test_a_dimension_with_half_a_character_costs_one_stream() -> None:
+    labels = RegionLabels("r").of(METRICS["MountTargetReadThroughput"])
+    with pytest.raises(ValueError, match="surrogates"):
+        labels.find({"resourceId": "\ud800"})
+
+
+@pytest.mark.parametrize("zone", ["+99999999999999999", "-9999999999"])
+def test_a_date_header_that_no_clock_shows_says_nothing(zone: str) -> None:
+    assert clock_skew({"date": f"Mon, 20 Nov 2026 10:00:00 {zone}"}, 0.0) is None
+
+
+@pytest.mark.parametrize("hours", ["9" * 30, "99"])
+def test_an_hour_that_no_day_has_says_nothing(hours: str) -> None:
+    assert clock_skew({"date": f"Mon, 20 Nov 2026 {hours}:00:00 GMT"}, 0.0) is None
+
+
+class TestAlarms:
+    """Answers about alarms."""
+
+    @pytest.mark.parametrize("row", [{"id": 5}, {"id": "a", "freeformTags": ["x"]}, {"id": "a", "freeformTags": "x"}])
+    def test_a_summary_of_an_odd_form_is_a_broken_answer(self, row: object) -> None:
+        service = Alarms(Says({"list_alarms": [row]}), "config_file")
+        for work in (survey, doubles):
+            with pytest.raises(BrokenAnswer, match="ListAlarms"):
+                work(service, "c", "fss")
+
+    @pytest.mark.parametrize("wrong", [{"overrides": ["x"]}, {"overrides": 5}, {"destinations": [["x"]]}])
+    def test_an_alarm_of_an_odd_form_is_a_broken_answer(self, wrong: dict[str, object]) -> None:
+        listed = {"id": "a", "freeformTags": TAGS}
+        says = Says({"list_alarms": [listed], "get_alarm": listed | wrong}, {"etag": "1"})
+        with pytest.raises(BrokenAnswer, match="GetAlarm"):
+            survey(Alarms(says, "config_file"), "c", "fss")
+
+    def test_an_alarm_that_loses_the_tags_after_the_listing_is_foreign(self) -> None:
+        answers = {
+            "list_alarms": [{"id": "a", "displayName": "one", "freeformTags": TAGS}],
+            "get_alarm": {"id": "a", "displayName": "one", "freeformTags": {}},
+        }
+        assert survey(Alarms(Says(answers, {"etag": "1"}), "config_file"), "c", "fss") == ((), {"one": "a"})
+
+    def test_rows_of_metrics_of_an_odd_form_are_left_out(self) -> None:
+        rows = [None, 5, {"dimensions": "x"}, {"dimensions": {"errorType": ["x"]}}, {"dimensions": {"errorType": "E"}}]
+        found = event_types(Says({"list_metrics": rows}), "c", in_subtree=False)
+        assert found["KerberosErrors"] == ["E"]
+
+
+class TestDoctor:
+    """Answers to the questions of `doctor`."""
+
+    @pytest.mark.parametrize(
+        "stream",
+        [
+            {"metadata": "x"},
+            {"metadata": {"unit": 5}},
+            {"aggregatedDatapoints": 5},
+            {"aggregatedDatapoints": [5, {"timestamp": "9" * 30}]},
+        ],
+    )
+    def test_a_stream_of_an_odd_form_has_no_points(self, stream: dict[str, object]) -> None:
+        rows = [{"name": "MountTargetConnections", "dimensions": "x"}]
+        says = Says({"list_metrics": rows, "summarize_metrics_data": [stream]})
+        probe = MetricProbe(says, (Scope("c"),), now=lambda: 0.0, note=lambda *_: None, progress=Progress())
+        (metric,) = probe.ask()
+        assert (metric.streams, metric.empty_streams) == (0, 1)
+
+
+def test_a_region_without_a_refusal_does_not_hide_the_refusal_of_another() -> None:
+    gauge = CATALOGUE["fss_mount_target_read_bytes_per_second"]
+
+    def snapshot(region: str) -> RegionSnapshot:
+        target = mount_target("a")
+        series = SharedSeries(gauge, (region, target.id, target.name))
+        column = {gauge.name: {60: SeriesColumn((series,), (1.0,))}}
+        state = InventoryState(Inventory(mount_targets={target.id: target}))
+        return RegionSnapshot(region, state, PollState(points=column, ended=60.0))
+
+    def refusing(operation: str) -> Throttled:
+        return Throttled("HTTP 429", operation=operation)
+
+    clouds = {"eu-frankfurt-1": FakeCloud(refuse=refusing), "eu-zurich-1": FakeCloud()}
+    publisher = Publisher(
+        lambda: [snapshot(region) for region in clouds],
+        clouds.__getitem__,
+        MountTargetSettings(),
+        failures=lambda region: FailureLog(region, logging.getLogger()),
+        now=lambda: 60.0,
+    )
+    for _ in range(2):
+        with pytest.raises(SourceError, match="not all shares"):
+            publisher.run_round()

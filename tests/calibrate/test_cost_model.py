@@ -13,7 +13,7 @@ from tests.recordings import RECORDINGS, load as load_recording
 from tools.cost_rules import rendered
 
 from fss_exporter.cli.cost_model import CostModelSource
-from fss_exporter.cli.serve import ServeFlags, _parts
+from fss_exporter.cli.serve import ServeFlags, parts_of
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import FIXED_COSTS
@@ -194,6 +194,6 @@ def _estimates(text: str) -> dict[str, str]:
 
 def test_the_running_agent_shows_them(configuration: Path) -> None:
     """`serve` has a part for the overrides, and none without them."""
-    named = [part.name for part in _parts(ServeFlags(config_file=configuration))]
+    named = [part.name for part in parts_of(ServeFlags(config_file=configuration)) if part.source]
     assert named == ["nfs", "cost_model"]
-    assert [part.name for part in _parts(ServeFlags())] == ["nfs"]
+    assert [part.name for part in parts_of(ServeFlags()) if part.source] == ["nfs"]

@@ -150,8 +150,9 @@ def cpu_seconds(pid: int) -> float:
 
 def free_port() -> int:
     """Return a free port below the range that the kernel gives to clients, so that no connection takes the port before the server."""
+    chance = random.SystemRandom()  # pytest-randomly gives `random` the same seed in each worker and for each test
     while True:
-        port = random.randrange(20_000, 32_000)  # noqa: S311  # chance is enough
+        port = chance.randrange(20_000, 32_000)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import promql_parser
-import yaml
+from tests.rules.pack import RULES, parsed
 
 from fss_exporter.catalogue import CATALOGUE
 
-ROOT = Path(__file__).parents[2]
 TARGET_LABELS = frozenset({"job", "instance"})
 ANNOUNCED = {
     "fss_oci_clock_skew_seconds": frozenset({"region"}),
@@ -225,9 +224,7 @@ def _is_zero(node: Any) -> bool:
 
 def recording_rules() -> list[Mapping[str, Any]]:
     """Every recording rule of the pack, in the order in which they are evaluated."""
-    documents = [
-        yaml.safe_load((ROOT / "rules" / name).read_text(encoding="utf-8")) for name in ("recording.yml", "alerts.yml")
-    ]
+    documents = (parsed(RULES / name) for name in ("recording.yml", "alerts.yml"))
     return [rule for one in documents for group in one["groups"] for rule in group["rules"] if "record" in rule]
 
 

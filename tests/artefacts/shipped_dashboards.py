@@ -8,7 +8,9 @@ from typing import Any
 
 import promql_parser
 import pytest
-from tests.artefacts.promql import ROOT, Names, Series, dimension_of_unit, substituted
+from tests.artefacts.promql import Names, Series, dimension_of_unit, substituted
+from tests.for_each import for_each
+from tests.rules.pack import ROOT
 
 FOLDER = ROOT / "dashboards"
 FILES = {path.name: path for path in sorted(FOLDER.glob("*.json"))}
@@ -54,7 +56,8 @@ def panels_of(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 PANELS = [Panel(name, body) for name, content in DASHBOARDS.items() for body in panels_of(content)]
 QUERIES = [(panel, ref, expr, legend) for panel in PANELS for ref, expr, legend in panel.queries()]
-EVERY_PANEL = pytest.mark.parametrize("panel", PANELS, ids=str)
+EVERY_QUERY = for_each("panel, ref, expr, legend", QUERIES)
+EVERY_PANEL = for_each("panel", PANELS)
 EVERY_DASHBOARD = pytest.mark.parametrize("name", DASHBOARDS)
 
 

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-import yaml
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 from tests.artefacts.shipped_alarms import MQL, PACK, QUERIES, all_queries
+from tests.for_each import for_each
+from tests.rules.pack import parsed
 from tools.alarm_files import rendered
 
 from fss_exporter.oci import mql
@@ -23,14 +23,14 @@ OCIDS = {"ALARM_COMPARTMENT_OCID", "METRIC_COMPARTMENT_OCID", "TOPIC_OCID"} | {
     f"HPMT_{gbps}_MOUNT_TARGET_OCIDS" for gbps in (20, 40, 80)
 }
 
-each_alarm = pytest.mark.parametrize("alarm", PACK, ids=lambda alarm: alarm.key)
+each_alarm = for_each("alarm", PACK)
 
 
 class TestEveryFile:
     def test_has_the_name_its_alarm_displays(self) -> None:
         assert [file.stem for file in FILES] == [json.loads(file.read_text())["displayName"] for file in FILES]
 
-    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+    @for_each("file", FILES)
     def test_is_written_as_json_dumps_writes_it_so_that_diffs_stay_small(self, file: Path) -> None:
         text = file.read_text()
         assert json.dumps(json.loads(text), indent=2, ensure_ascii=False) + "\n" == text
@@ -152,7 +152,7 @@ class TestReadme:
 
 
 def test_every_alarm_names_a_twin_that_is_among_the_prometheus_alerts() -> None:
-    rules = yaml.safe_load((MQL.parent / "rules" / "alerts.yml").read_text())
+    rules = parsed(MQL.parent / "rules" / "alerts.yml")
     alerts = {rule["alert"] for group in rules["groups"] for rule in group["rules"] if "alert" in rule}
     assert {alarm.body["freeformTags"][TWIN_TAG] for alarm in PACK} <= alerts
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import promql_parser
 import pytest
-import yaml
-from tests.artefacts.promql import ROOT, Dimension, dimension_of_unit
-from tests.artefacts.shipped_dashboards import EVERY_PANEL, NAMES, QUERIES, Panel, parsed
+from tests.artefacts.promql import Dimension, dimension_of_unit
+from tests.artefacts.shipped_dashboards import EVERY_PANEL, EVERY_QUERY, NAMES, Panel, parsed
+from tests.rules.pack import ROOT, parsed as rules_file
 
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
@@ -81,7 +81,7 @@ def test_the_dimension_of_an_expression_follows_from_its_metrics(expr: str, unit
     assert fitting.isdisjoint({"s", "bytes", "Bps", "iops"} - {unit})
 
 
-@pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
+@EVERY_QUERY
 def test_a_query_parses_and_asks_only_for_names_and_labels_that_exist(
     panel: Panel, ref: str, expr: str, legend: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_query_parses_and_asks_only_for_names_and_labels_that_exist(
         assert "_id}}" not in legend, "people know names, not OCIDs"
 
 
-@pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
+@EVERY_QUERY
 def test_the_unit_of_a_query_is_the_unit_that_is_shown(panel: Panel, ref: str, expr: str, legend: str) -> None:
     dimension = NAMES.series(parsed(expr)).dimension
     if panel.body["type"] == "heatmap":
@@ -118,7 +118,7 @@ def test_the_unit_of_a_query_is_the_unit_that_is_shown(panel: Panel, ref: str, e
         assert dimension in UNITS[unit], f"{legend} is {dimension}, shown as {unit}"
 
 
-@pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
+@EVERY_QUERY
 def test_counters_are_only_seen_as_rates_over_the_interval_grafana_chooses(
     panel: Panel, ref: str, expr: str, legend: str
 ) -> None:
@@ -142,7 +142,7 @@ def _outside_of_ranges(node: Any) -> Iterator[str]:
         yield from _outside_of_ranges(argument)
 
 
-@pytest.mark.parametrize(("panel", "ref", "expr", "legend"), QUERIES, ids=lambda value: str(value)[:60])
+@EVERY_QUERY
 def test_a_rate_has_data_at_a_scrape_of_a_minute_whatever_the_data_source_says(
     panel: Panel, ref: str, expr: str, legend: str
 ) -> None:
@@ -218,7 +218,7 @@ def test_colours_change_where_the_model_and_the_alerts_say(panel: Panel) -> None
 def alert_expressions() -> dict[str, str]:
     """All expressions of an alert by its name."""
     found: dict[str, str] = {}
-    for group in yaml.safe_load((ROOT / "rules" / "alerts.yml").read_text("utf-8"))["groups"]:
+    for group in rules_file(ROOT / "rules" / "alerts.yml")["groups"]:
         for rule in group["rules"]:
             if "alert" in rule:
                 found[rule["alert"]] = f"{found.get(rule['alert'], '')} {rule['expr']}"

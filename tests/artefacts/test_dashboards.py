@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.artefacts.promql import ROOT
 from tests.artefacts.shipped_dashboards import (
     DASHBOARDS,
     EVERY_DASHBOARD,
@@ -23,6 +22,7 @@ from tests.artefacts.shipped_dashboards import (
     parsed,
     variables,
 )
+from tests.rules.pack import ROOT
 from tools.dashboards.__main__ import texts
 from tools.dashboards.sharing import for_grafana_com
 

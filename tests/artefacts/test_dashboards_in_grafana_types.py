@@ -8,8 +8,8 @@ import pytest
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import common, dashboard, heatmap, units
-from tests.artefacts.promql import ROOT
 from tests.artefacts.shipped_dashboards import objects
+from tests.rules.pack import ROOT
 
 FILES = sorted((ROOT / "dashboards").glob("*.json"))
 

@@ -3,12 +3,12 @@
 import re
 from collections import Counter
 
-import pytest
+from tests.for_each import for_each
 from tools.metrics_page import PAGE, page
 
 from fss_exporter.catalogue import CATALOGUE, CLIENT, CLOUD, EXACT, EXPORTER, PROCESSES, Metric
 
-ROWS = [pytest.param(metric, id=name) for name, metric in CATALOGUE.items()]
+EVERY_METRIC = for_each("metric", CATALOGUE.values())
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -23,7 +23,7 @@ def test_no_metric_is_declared_twice() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("metric", ROWS)
+@EVERY_METRIC
 def test_a_row_keeps_the_conventions_of_prometheus(metric: Metric) -> None:
     assert re.fullmatch(r"fss_[a-z0-9]+(_[a-z0-9]+)*", metric.name)
     assert metric.name.endswith("_total") == (metric.kind == "counter")
@@ -35,7 +35,7 @@ def test_a_row_keeps_the_conventions_of_prometheus(metric: Metric) -> None:
     )
 
 
-@pytest.mark.parametrize("metric", ROWS)
+@EVERY_METRIC
 def test_help_is_a_sentence_that_names_its_source(metric: Metric) -> None:
     assert metric.help[0].isupper() or metric.help[0].isdigit()
     assert metric.help.endswith(".")
@@ -45,7 +45,7 @@ def test_help_is_a_sentence_that_names_its_source(metric: Metric) -> None:
     assert not metric.detail or metric.detail.endswith(".")
 
 
-@pytest.mark.parametrize("metric", ROWS)
+@EVERY_METRIC
 def test_a_modelled_metric_says_so_in_its_name(metric: Metric) -> None:
     modelled = "estimate" in metric.help.lower() and metric.unit in ("operations", "operations_per_second")
     assert not modelled or "estimated" in metric.name

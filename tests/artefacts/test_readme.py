@@ -5,9 +5,9 @@ import tomllib
 from pathlib import Path
 
 import promql_parser
-import pytest
 import yaml
 from tests.accuracy import OUT_OF_REACH, mean_error, measure
+from tests.for_each import for_each
 from tests.recordings import load_blind
 
 from fss_exporter.catalogue import CATALOGUE
@@ -29,7 +29,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@for_each("page", PAGES)
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)", page.read_text())
     places = [((page.parent / link) if link else page, anchor) for link, anchor in links]
@@ -59,7 +59,7 @@ def test_the_lines_of_output_are_what_the_command_above_them_finds() -> None:
     assert [line for line in shown if not re.search(pattern, line)] == []
 
 
-@pytest.mark.parametrize("query", blocks("promql"))
+@for_each("query", blocks("promql"))
 def test_every_query_parses(query: str) -> None:
     promql_parser.parse(query)
 

@@ -2,7 +2,7 @@
 
 import re
 
-import pytest
+from tests.for_each import for_each
 from tests.rules.pack import ROOT, RULES, rules_of
 
 ALERTS = {rule.name: rule for path in sorted(RULES.glob("*.yml")) for rule in rules_of(path) if rule.is_alert}
@@ -15,7 +15,7 @@ def test_every_alert_has_a_heading_and_every_heading_an_alert() -> None:
     assert HEADINGS.keys() == ALERTS.keys()
 
 
-@pytest.mark.parametrize("heading", HEADINGS)
+@for_each("heading", HEADINGS)
 def test_a_heading_has_all_its_parts(heading: str) -> None:
     meaning, *parts = re.split(r"^\*\*([\w ]+)\.\*\*", HEADINGS[heading], flags=re.MULTILINE)
 
@@ -23,7 +23,7 @@ def test_a_heading_has_all_its_parts(heading: str) -> None:
     assert all(text.strip().endswith((".", "?", "```")) for text in (meaning, *parts[1::2]))
 
 
-@pytest.mark.parametrize("heading", HEADINGS)
+@for_each("heading", HEADINGS)
 def test_a_section_begins_with_one_sentence_and_has_something_to_paste(heading: str) -> None:
     meaning = HEADINGS[heading].split("**Confirm.**")[0].strip()
 

@@ -3,8 +3,11 @@
 import contextlib
 import io
 import json
+import logging
 import os
 import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,12 +41,48 @@ def call_without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False))
 
 
+@contextlib.contextmanager
+def logging_put_back() -> Iterator[None]:
+    """Undo what `serve` and `demo` change of the log of their process: else other tests see more lines than they expect."""
+    root, own = logging.getLogger(), logging.getLogger("fss_exporter")
+    handlers, levels = root.handlers[:], (root.level, own.level)
+    try:
+        yield
+    finally:
+        root.handlers[:], logging.raiseExceptions = handlers, True
+        root.setLevel(levels[0])
+        own.setLevel(levels[1])
+
+
 def ask(*arguments: object) -> Answer:
     """Run `fss-exporter` in this process."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), logging_put_back():
         code = run([str(argument) for argument in arguments])
     return Answer(code, out.getvalue(), err.getvalue())
+
+
+_EACH = """
+import contextlib, io, json, os, sys
+from fss_exporter.cli.main import run
+answers = []
+for arguments, environment in json.load(sys.stdin):
+    os.environ.update(environment)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(arguments)
+    answers.append((code, out.getvalue(), err.getvalue()))
+json.dump(answers, sys.stdout)
+"""
+
+
+def ask_each(*questions: tuple[Sequence[str], Mapping[str, str]]) -> list[Answer]:
+    """Run `fss-exporter` once for arguments and environment of each question, all in a single process, because a start takes long."""
+    command = [sys.executable, "-c", _EACH]
+    done = subprocess.run(
+        command, input=json.dumps(questions), capture_output=True, text=True, cwd=ROOT, timeout=500, check=True
+    )
+    return [Answer(*answer) for answer in json.loads(done.stdout)]
 
 
 def ask_process(*arguments: object, **environment: str) -> Answer:

@@ -5,6 +5,7 @@ import sys
 
 import click
 import pytest
+from tests.cli.prompt import ask
 
 from fss_exporter import __version__
 from fss_exporter.cli import main
@@ -48,7 +49,7 @@ def test_help_lists_all_commands() -> None:
 
 def test_help_shows_every_summary_whole() -> None:
     for arguments, group in ((["--help"], main.cli), (["alarms", "--help"], None)):
-        shown = " ".join(run(*arguments).stdout.partition("Commands:\n")[2].split())
+        shown = " ".join(ask(*arguments).out.partition("Commands:\n")[2].split())
         assert "..." not in shown
         assert all(summary in shown for summary in (main.COMMANDS.values() if group else ()))
     assert set(main.cli.list_commands(click.Context(main.cli))) == set(main.COMMANDS)
@@ -64,10 +65,10 @@ def test_help_and_version_import_no_command(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["config"], ["alarms"]], ids=repr)
 def test_a_group_without_a_command_shows_its_commands_and_exits_with_2(arguments: list[str]) -> None:
-    bare = run(*arguments)
+    bare = ask(*arguments)
 
-    assert bare.returncode == 2
-    assert "\nCommands:\n" in bare.stderr
+    assert bare.code == 2
+    assert "\nCommands:\n" in bare.err
 
 
 @pytest.mark.parametrize("output", ["table", "json"])
@@ -98,13 +99,13 @@ def test_the_version_is_the_packages() -> None:
     ],
 )
 def test_a_wrong_command_line_is_one_line_on_stderr_and_exit_code_2(arguments: list[str], complaint: str) -> None:
-    refused = run(*arguments)
+    refused = ask(*arguments)
 
-    assert refused.returncode == 2
-    assert refused.stdout == ""
-    assert refused.stderr.startswith(complaint)
-    assert refused.stderr.endswith(" --help)\n")
-    assert refused.stderr.count("\n") == 1
+    assert refused.code == 2
+    assert refused.out == ""
+    assert refused.err.startswith(complaint)
+    assert refused.err.endswith(" --help)\n")
+    assert refused.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.cli.prompt import Answer, ask_each
+from tests.for_each import for_each
 from tests.processes import get, require, wait_for
 from tools.attacked import Stopwatch
 
@@ -54,47 +56,58 @@ def url_of(running: subprocess.Popen[bytes], log: Path) -> str:
     return found[0].partition("listening on ")[2].rpartition("/")[0] if found else ""
 
 
-@pytest.mark.parametrize(
-    ("flags", "complaint"),
-    [
-        (["--web.listen-address=10949"], "--web.listen-address=10949: give HOST:PORT"),
-        (["--web.listen-address=::1:10949"], "--web.listen-address=::1:10949: give HOST:PORT"),
-        (["--web.listen-address=:99999"], "--web.listen-address=:99999: give HOST:PORT"),
-        (["--web.listen-address=:-1"], "--web.listen-address=:-1: give HOST:PORT"),
-        (["--web.listen-address=192.0.2.1:0"], "--web.listen-address=192.0.2.1:0: not an address of this host"),
-        (["--web.listen-address=no such host:0"], "--web.listen-address=no such host:0: "),
-        (["--web.telemetry-path=metrics"], "--web.telemetry-path=metrics: give a path like /metrics"),
-        (["--web.telemetry-path=/"], "--web.telemetry-path=/: give a path like /metrics"),
-        (["--web.telemetry-path=/-/ready"], "--web.telemetry-path=/-/ready: give a path like /metrics"),
-        (["--web.config.file=/nowhere.yml"], "'--web.config.file': File '/nowhere.yml' does not exist"),
-        (["--config.file=/nowhere.yml"], "'--config.file': File '/nowhere.yml' does not exist"),
-        (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
-        (["--path.pid=init"], "--path.pid=init: give a process number or self"),
-        (["--nfs.mounts-exclude=("], "--nfs.mounts-exclude=(: not a regular expression"),
-        (["--nfs.scrapers=0"], "'--nfs.scrapers': 0 is not in the range"),
-        (["--nfs.tick=0s"], "'--nfs.tick': must be longer than 0"),
-        (["--nfs.tick=fast"], "'--nfs.tick': 'fast' is not a length of time"),
-        (["--log.level=chatty"], "'--log.level': 'chatty' is not one of"),
-        (["--nfs.exact.rtt"], "--nfs.exact.rtt: the kernel counts in exact mode only. Give --nfs.exact=auto as well"),
-        (["--nfs.exact=maybe"], "'--nfs.exact': 'maybe' is not one of"),
-        (["--no-collector.nfs", "--collector.oci", "--nfs.exact=on"], "--nfs.exact=on: there is nothing to count"),
-        (
-            ["--nfs.exact.processes=5"],
-            "--nfs.exact.processes=5: the kernel counts in exact mode only. Add --nfs.exact=auto",
-        ),
-        (["--nfs.exact.processes=-1"], "'--nfs.exact.processes': -1 is not in the range"),
-        (["--nfs.exact.writers"], "--nfs.exact.writers: no process is counted. Add --nfs.exact.processes=10"),
-        (["--no-collector.nfs"], "nothing to collect: leave out --no-collector.nfs or give --collector.oci"),
-    ],
-)
-def test_bad_input_is_one_line_that_names_the_flag_and_the_fix(flags: list[str], complaint: str) -> None:
-    command = [sys.executable, "-m", "fss_exporter", "serve", "--web.listen-address=127.0.0.1:0", *flags]
-    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+WRONG: list[tuple[list[str], str]] = [
+    (["--web.listen-address=10949"], "--web.listen-address=10949: give HOST:PORT"),
+    (["--web.listen-address=::1:10949"], "--web.listen-address=::1:10949: give HOST:PORT"),
+    (["--web.listen-address=:99999"], "--web.listen-address=:99999: give HOST:PORT"),
+    (["--web.listen-address=:-1"], "--web.listen-address=:-1: give HOST:PORT"),
+    (["--web.listen-address=192.0.2.1:0"], "--web.listen-address=192.0.2.1:0: not an address of this host"),
+    (["--web.listen-address=no such host:0"], "--web.listen-address=no such host:0: "),
+    (["--web.telemetry-path=metrics"], "--web.telemetry-path=metrics: give a path like /metrics"),
+    (["--web.telemetry-path=/"], "--web.telemetry-path=/: give a path like /metrics"),
+    (["--web.telemetry-path=/-/ready"], "--web.telemetry-path=/-/ready: give a path like /metrics"),
+    (["--web.config.file=/nowhere.yml"], "'--web.config.file': File '/nowhere.yml' does not exist"),
+    (["--config.file=/nowhere.yml"], "'--config.file': File '/nowhere.yml' does not exist"),
+    (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
+    (["--path.pid=init"], "--path.pid=init: give a process number or self"),
+    (["--nfs.mounts-exclude=("], "--nfs.mounts-exclude=(: not a regular expression"),
+    (["--nfs.scrapers=0"], "'--nfs.scrapers': 0 is not in the range"),
+    (["--nfs.tick=0s"], "'--nfs.tick': must be longer than 0"),
+    (["--nfs.tick=fast"], "'--nfs.tick': 'fast' is not a length of time"),
+    (["--log.level=chatty"], "'--log.level': 'chatty' is not one of"),
+    (["--nfs.exact.rtt"], "--nfs.exact.rtt: the kernel counts in exact mode only. Give --nfs.exact=auto as well"),
+    (["--nfs.exact=maybe"], "'--nfs.exact': 'maybe' is not one of"),
+    (["--no-collector.nfs", "--collector.oci", "--nfs.exact=on"], "--nfs.exact=on: there is nothing to count"),
+    (
+        ["--nfs.exact.processes=5"],
+        "--nfs.exact.processes=5: the kernel counts in exact mode only. Add --nfs.exact=auto",
+    ),
+    (["--nfs.exact.processes=-1"], "'--nfs.exact.processes': -1 is not in the range"),
+    (["--nfs.exact.writers"], "--nfs.exact.writers: no process is counted. Add --nfs.exact.processes=10"),
+    (["--no-collector.nfs"], "nothing to collect: leave out --no-collector.nfs or give --collector.oci"),
+]
 
-    assert refused.returncode == 2
-    assert refused.stdout == ""
-    assert refused.stderr.count("\n") == 1
-    assert complaint in refused.stderr
+
+@pytest.fixture(scope="module")
+def refusals() -> dict[str, Answer]:
+    """What `serve` says to each wrong line of flags."""
+    lines = [["serve", "--web.listen-address=127.0.0.1:0", *flags] for flags, _ in WRONG]
+    return {
+        " ".join(flags): answer
+        for (flags, _), answer in zip(WRONG, ask_each(*((line, {}) for line in lines)), strict=True)
+    }
+
+
+@for_each("flags, complaint", WRONG)
+def test_bad_input_is_one_line_that_names_the_flag_and_the_fix(
+    flags: list[str], complaint: str, refusals: dict[str, Answer]
+) -> None:
+    refused = refusals[" ".join(flags)]
+
+    assert refused.code == 2
+    assert refused.out == ""
+    assert refused.err.count("\n") == 1
+    assert complaint in refused.err
 
 
 def test_exact_mode_that_is_required_and_cannot_be_is_told_with_the_fix(tmp_path: Path) -> None:
@@ -237,7 +250,7 @@ def test_a_changed_address_map_is_told_to_take_a_restart(tmp_path: Path) -> None
     clients = Clients(tmp_path / "proc", (ClientMount("c_randread_1m", "192.168.255.9", "/export/a"),))
     with serve(tmp_path, f"--config.file={settings}", "--nfs.tick=50ms") as (running, url, log):
         clients.advance()
-        assert 'fss_client_mount_info{address="10.80.2.20"' in get(f"{url}/metrics")
+        wait_for(lambda: 'fss_client_mount_info{address="10.80.2.20"' in get(f"{url}/metrics"), "the first reading")
 
         settings.write_text("address_map: {192.168.255.9: 10.80.3.30}")
         running.send_signal(signal.SIGHUP)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from io import StringIO
 
 import pytest
+from tests.cli.prompt import logging_put_back
 
 from fss_exporter.cli import logs
 
@@ -12,13 +13,9 @@ HOSTILE = 'mount "x"\nts=2026 level=info msg=forged \x1b[31m\u2028'
 
 @pytest.fixture
 def stream() -> Iterator[StringIO]:
-    """Where the log goes; the logging of the test run is put back."""
-    root, own = logging.getLogger(), logging.getLogger("fss_exporter")
-    before = root.handlers[:], root.level, own.level
-    yield StringIO()
-    root.handlers[:], logging.raiseExceptions = before[0], True
-    root.setLevel(before[1])
-    own.setLevel(before[2])
+    """Where the log goes."""
+    with logging_put_back():
+        yield StringIO()
 
 
 def test_logfmt_has_a_field_for_each_fact(stream: StringIO) -> None:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import ask, ask_process
-from tests.processes import get, wait_for
+from tests.cli.prompt import ask, ask_each, ask_process
+from tests.processes import PATIENCE_S, get, wait_for
 
 import oci
 
-PATIENCE_S = 60
 SHOWN = ("fss_client_peak_estimated_iops{", 'fss_mount_target_info{address="10.', "fss_mount_target_iops{")
 
 
@@ -41,11 +40,11 @@ class Demo:
             match = re.search(pattern, self.said())
             return match[1] if match else ""
 
-        return wait_for(look, f"{pattern} in {self.out}", PATIENCE_S)
+        return wait_for(look, f"{pattern} in {self.out}")
 
     def stop(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        return self.process.wait(120)
+        return self.process.wait(PATIENCE_S)
 
 
 @contextmanager
@@ -88,7 +87,6 @@ def test_measured_estimated_and_client_iops_of_one_mount_target_stand_side_by_si
         page = wait_for(
             lambda: text if all(map((text := get(url)).__contains__, SHOWN)) else "",
             "clients, measured IOPS and addresses on one page",
-            PATIENCE_S,
         )
         measured = series(page, "fss_mount_target_iops")
         lower, estimated, upper = (
@@ -123,7 +121,6 @@ def test_it_shows_other_services_with_load_and_ceilings(tmp_path: Path) -> None:
         page = wait_for(
             lambda: text if all(map((text := get(url)).__contains__, wanted)) else "",
             "four services on one page",
-            PATIENCE_S,
         )
         read, written, limit = (
             series(page, f"fss_service_{what}")
@@ -176,24 +173,20 @@ def test_its_commands_run_as_printed_where_the_program_is_not_on_the_path(tmp_pa
     assert printed == program
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
+def test_a_wrong_flag_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    wrong = (
         (["--fault", "418"], ["no kind '418'", "429"]),
         (["--fault", "429", "--fault", "slow,seconds=x"], ["seconds=x"]),
         (["--fault", "delete,resource=mt-nowhere"], ["--fault", "mt-nowhere"]),
         (["--mount-targets", "0"], ["--mount-targets"]),
         (["--region-port", "99999"], ["--region-port"]),
         (["--web.listen-address", "nowhere"], ["--web.listen-address=nowhere"]),
-    ],
-)
-def test_a_wrong_flag_is_one_line_and_exit_code_2(flags: list[str], words: list[str], tmp_path: Path) -> None:
-    answer = ask_process("demo", *flags, TMPDIR=str(tmp_path))
-    assert answer.code == 2
-    assert answer.out == ""
-    assert len(answer.err.splitlines()) == 1
-    for word in words:
-        assert word in answer.err
+    )
+    answers = ask_each(*((["demo", *flags], {"TMPDIR": str(tmp_path)}) for flags, _ in wrong))
+    for (flags, words), answer in zip(wrong, answers, strict=True):
+        assert (answer.code, answer.out) == (2, ""), flags
+        assert len(answer.err.splitlines()) == 1, answer.err
+        assert all(word in answer.err for word in words), answer.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -112,7 +112,7 @@ def test_the_installed_deb_runs_and_its_removal_leaves_only_the_settings(
         url, *_ = wait_for(
             lambda: re.findall(r"http://[\d.:]+/metrics", log.read_text()), f"a listening agent, see {log}"
         )
-        assert 'fss_collector_success{collector="nfs"} 1.0' in get(url)
+        wait_for(lambda: 'fss_collector_success{collector="nfs"} 1.0' in get(url), "the first reading")
 
     dpkg(scratch, "--remove", "fss-exporter-agent")
     left = {path for path in files(scratch) if not path.startswith(("var/", "rpm/", "agent.log"))}

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from string import Formatter
 
-import pytest
+from tests.for_each import for_each
 
 import fss_exporter
 from fss_exporter.doctor.findings import Severity, texts
@@ -15,7 +15,7 @@ KINDS = [f"{check}.{case}" for check, cases in TEXTS.items() for case in cases]
 CODE = "\n".join(path.read_text() for folder in ("doctor", "cli") for path in (ROOT / folder).glob("*.py"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_each_text_has_a_severity_and_a_message_and_a_check_uses_the_text(kind: str) -> None:
     check, case = kind.split(".")
 

@@ -31,13 +31,13 @@ def test_prometheus_sees_the_iops_that_the_recorded_client_caused(tmp_path: Path
             cost = "sum(rate(fss_client_estimated_io_operations_total[5s]))"
             reads = 'sum(rate(fss_client_operations_total{operation="READ"}[5s]))'
             wait_for(lambda: (server.value(reads) or 0) > 100, "reads to be seen")
-            ratio = server.value(f"{cost} / {reads}")
+            ratio = wait_for(lambda: server.value(f"{cost} / {reads}"), "the cost of a READ")
             bounds = (
                 "min(rate(fss_client_estimated_io_operations_lower_bound_total[5s])"
                 " <= rate(fss_client_estimated_io_operations_total[5s])"
                 " <= rate(fss_client_estimated_io_operations_upper_bound_total[5s])) >= 0"
             )
-            assert server.query(bounds)
+            wait_for(lambda: server.query(bounds), "the cost within its bounds")
         finally:
             clients.stop()
     expected = recording.truth["read_cost_requested"] / recording.truth["read_n"]

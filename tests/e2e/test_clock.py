@@ -37,13 +37,14 @@ def jump(urls):
         def scrape():
             body = urllib.request.urlopen(urls[0], timeout=120).read().decode()
             return dict(line.rsplit(" ", 1) for line in body.splitlines() if line[0] != "#")
-        def moved(name, before):  # another tick has come, and has seen more operations
-            now = scrape()
-            return now if float(now[name]) > before else None
+        def operations(lines):
+            return sum(float(value) for name, value in lines.items() if name.startswith("fss_client_operations_total"))
+        def moved(before):  # another tick has come, and has seen more operations
+            now, ticks = scrape(), "fss_nfs_ticks_total"
+            return now if float(now[ticks]) > float(before[ticks]) and operations(now) > operations(before) else None
         for offset in jumps:
-            ticks = float(scrape()["fss_nfs_ticks_total"])
-            until = time.monotonic() + 100
-            while not (lines := moved("fss_nfs_ticks_total", ticks)) and time.monotonic() < until:
+            before, until = scrape(), time.monotonic() + 100
+            while not (lines := moved(before)) and time.monotonic() < until:
                 time.sleep(0.02)
             seen.append(lines)
         print(json.dumps(seen), flush=True)

@@ -2,13 +2,12 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.artefacts.promql import ROOT
 from tests.processes import demo, prometheus, wait_for
+from tests.rules.pack import ROOT
 from tools.dashboard_pictures.answers import Prometheus
 from tools.dashboard_pictures.scenes import scenes
 
@@ -66,22 +65,20 @@ EMPTY: Mapping[tuple[str, str, str], str] = {
 }
 
 
-@dataclass(frozen=True)
-class Watched:
-    """A prometheus that has watched the demo for a while."""
+Scenes = Mapping[str, Mapping[str, Any]]
+"""By dashboard: variables and answers of all panels at one time."""
 
-    server: Prometheus
 
-    def scenes(self) -> Mapping[str, Mapping[str, Any]]:
-        """Every dashboard with its variables and answers of now."""
-        now = time.time()
-        shipped = [json.loads(path.read_text("utf-8")) for path in sorted((ROOT / "dashboards").glob("*.json"))]
-        asked = scenes(self.server, shipped, start=now - 120, end=now)
-        return {scene["dashboard"]["uid"]: scene for scene in asked}
+def scenes_of_now(server: Prometheus) -> Scenes:
+    now = time.time()
+    shipped = [json.loads(path.read_text("utf-8")) for path in sorted((ROOT / "dashboards").glob("*.json"))]
+    asked = scenes(server, shipped, start=now - 120, end=now)
+    return {scene["dashboard"]["uid"]: scene for scene in asked}
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> Scenes:
+    """All dashboards as soon as every query has data that can have some, else after some minutes."""
     folder = tmp_path_factory.mktemp("dashboards")
     with demo(folder) as url:
         configuration = CONFIGURATION.format(rules=ROOT / "rules", target=url.removeprefix("http://"))
@@ -90,10 +87,13 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
             wait_for(lambda: server.query(busiest), "the recording rules", _PATIENCE_S)
             joined = "mount_target:fss_client_estimated_iops:rate5m > 0"
             wait_for(lambda: server.query(joined), "the join with clients", _PATIENCE_S)
-            yield Watched(Prometheus(server.url, _DATA_SOURCE_S))
+            data_source, deadline = Prometheus(server.url, _DATA_SOURCE_S), time.monotonic() + _PATIENCE_S
+            while _without_data(shown := scenes_of_now(data_source)) - set(EMPTY) and time.monotonic() < deadline:
+                time.sleep(2)  # what needs two polls of the region comes with the next
+    return shown
 
 
-def _without_data(found: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str, str]]:
+def _without_data(found: Scenes) -> set[tuple[str, str, str]]:
     return {
         (uid, title, ref)
         for uid, scene in found.items()
@@ -103,19 +103,14 @@ def _without_data(found: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str,
     }
 
 
-def test_every_query_has_data_or_a_reason_to_have_none(watched: Watched) -> None:
-    """One test for all, because they take milliseconds and the scene a minute."""
-    deadline = time.monotonic() + _PATIENCE_S  # what needs two polls of the region comes with the next, 15 s later
-    while (missing := _without_data(watched.scenes()) - set(EMPTY)) and time.monotonic() < deadline:
-        time.sleep(2)
-
-    assert missing == set()
+def test_every_query_has_data_or_a_reason_to_have_none(found: Scenes) -> None:
+    assert _without_data(found) - set(EMPTY) == set()
 
 
-def test_every_query_that_may_be_empty_is_one(watched: Watched) -> None:
+def test_every_query_that_may_be_empty_is_one(found: Scenes) -> None:
     every = {
         (uid, title, ref)
-        for uid, scene in watched.scenes().items()
+        for uid, scene in found.items()
         for title, answers in scene["answers"].items()
         for ref in answers
     }
@@ -142,16 +137,14 @@ def test_every_query_that_may_be_empty_is_one(watched: Watched) -> None:
     ],
 )
 def test_a_number_of_the_first_screen_is_that_of_the_demo(
-    watched: Watched, uid: str, panel: str, low: float, high: float
+    found: Scenes, uid: str, panel: str, low: float, high: float
 ) -> None:
-    (series,) = watched.scenes()[uid]["answers"][panel]["A"]["series"]
+    (series,) = found[uid]["answers"][panel]["A"]["series"]
 
     assert low <= float(series["values"][0][1]) <= high
 
 
-def test_every_variable_offers_something_and_shows_display_names(watched: Watched) -> None:
-    found = watched.scenes()
-
+def test_every_variable_offers_something_and_shows_display_names(found: Scenes) -> None:
     assert found["fss-mount-target"]["variables"]["mount_target"]["text"] == "mt-home"
     assert found["fss-mount-target"]["variables"]["address"]["value"] == "10.80.1.10"
     for uid, scene in found.items():

@@ -70,7 +70,8 @@ def test_prometheus_scrapes_over_mutual_tls_with_a_user(tmp_path: Path, web_conf
         with prometheus(scrape_config(url, tmp_path), tmp_path / "prometheus") as server:
             wait_for(lambda: server.value("up") == 1.0, "a successful scrape")
 
-            assert server.value('fss_collector_success{collector="web_config"}') == 1
+            watcher = 'fss_collector_success{collector="web_config"}'
+            wait_for(lambda: server.value(watcher) == 1, "a successful round of the watcher")
             # Prometheus keeps its connection from scrape to scrape. A scrape of more than a second would not count.
             wait_for(lambda: (server.value("sum_over_time(up[5m])") or 0) >= 5, "more scrapes")
 

@@ -4,9 +4,11 @@ import http.server
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.browser import measured, visible_text, visit
@@ -21,6 +23,31 @@ PHONE, DESK = (390, 844), (1280, 900)
 OVERFLOW = """() => [...document.querySelectorAll("body *")].filter(
   element => element.getBoundingClientRect().right > document.documentElement.clientWidth + 1).length"""
 COLOURS = """() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"""
+TEXTS = "() => [document.title, document.body.innerText]"
+BARS = """() => [...document.querySelectorAll(".usage:has(svg)")].map(usage => [
+  usage.querySelector("strong").innerText,
+  usage.querySelector(".fill").getBoundingClientRect().width / usage.querySelector("svg").getBoundingClientRect().width])"""
+ROWS = """() => [...document.querySelectorAll(".targets tbody tr")].map(row => ({
+  name: row.querySelector("th bdi").innerText,
+  head: row.querySelector("th").innerText,
+  tag: row.querySelector(".tag")?.innerText ?? "",
+  cells: [...row.querySelectorAll("td")].map(cell => [...cell.querySelectorAll(".usage")].map(usage => usage.innerText.replace(/\\s+/g, " ")))
+}))"""
+MEASURES = {"overflow": OVERFLOW, "colours": COLOURS, "texts": TEXTS, "bars": BARS, "rows": ROWS}
+EVERYTHING = f"() => ({{{', '.join(f'{name}: ({function})()' for name, function in MEASURES.items())}}})"
+"""All of it in one visit of each size, because a start of a browser takes a second."""
+
+Look = Callable[..., dict[str, Any]]
+"""Measures of a page by the size of the window, and `dark`."""
+
+
+def looks(page: str, folder: Path) -> Look:
+    @cache
+    def look(size: tuple[int, int], *, dark: bool = False) -> dict[str, Any]:
+        seen: dict[str, Any] = measured(page, EVERYTHING, folder, size=size, dark=dark)
+        return seen
+
+    return look
 
 
 @contextmanager
@@ -36,27 +63,27 @@ def agent(directory: Path, *mounts: ClientMount) -> Iterator[str]:
             clients.stop()
 
 
-def page_with_rates(url: str) -> str:
-    """The page as soon as it has had a second look at the counters."""
+def page_with(url: str, *words: str) -> str:
+    """The page as soon as it has had a second look at the counters and shows these words."""
 
-    def second_look() -> str:
+    def complete() -> str:
         page = get(url)
-        return page if "Means of the last" in page else ""
+        return page if all(word in page for word in ("Means of the last", *words)) else ""
 
-    return wait_for(second_look, "rates on the page")
+    return wait_for(complete, f"rates and {words} on the page")
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+def look(tmp_path_factory: pytest.TempPathFactory) -> Look:
     """The page of a busy agent."""
     mounts = (ClientMount("k_mixed", "10.80.1.10", "/export/a"), ClientMount("h_rmrf", "10.80.1.10", HOSTILE))
     with agent(tmp_path_factory.mktemp("agent"), *mounts) as url:
-        return page_with_rates(url)
+        return looks(page_with(url), tmp_path_factory.mktemp("page"))
 
 
 def test_a_browser_shows_the_page_as_it_is_meant_and_complains_of_nothing(tmp_path: Path) -> None:
     with agent(tmp_path, ClientMount("k_mixed", "10.80.1.10", "/export/a")) as url:
-        page_with_rates(url)
+        page_with(url)
         visited = visit(url)
 
     text = visible_text(visited.dom)
@@ -90,25 +117,25 @@ def test_a_style_the_policy_does_not_know_would_be_complained_of() -> None:
     assert any("Content Security Policy" in line for line in visited.complaints)
 
 
-def test_a_hostile_export_is_seen_as_it_is_spelt(page: str, tmp_path: Path) -> None:
-    seen = measured(page, "() => [document.title, document.body.innerText]", tmp_path, size=DESK)
+def test_a_hostile_export_is_seen_as_it_is_spelt(look: Look) -> None:
+    title, text = look(DESK)["texts"]
 
-    assert seen[0] == f"fss-exporter on {socket.gethostname()}"
-    assert "/export/<b>bold</b><script>document.title='owned'</script>&amp;\u202etxt" in seen[1]
+    assert title == f"fss-exporter on {socket.gethostname()}"
+    assert "/export/<b>bold</b><script>document.title='owned'</script>&amp;\u202etxt" in text
 
 
 @pytest.mark.parametrize("size", [PHONE, (768, 1024), DESK], ids=["phone", "tablet", "desk"])
-def test_nothing_is_wider_than_the_screen(page: str, tmp_path: Path, size: tuple[int, int]) -> None:
-    assert measured(page, OVERFLOW, tmp_path, size=size) == 0
+def test_nothing_is_wider_than_the_screen(look: Look, size: tuple[int, int]) -> None:
+    assert look(size)["overflow"] == 0
 
 
-def test_dark_mode_is_dark_and_light_mode_is_light(page: str, tmp_path: Path) -> None:
+def test_dark_mode_is_dark_and_light_mode_is_light(look: Look) -> None:
     def brightness(colour: str) -> float:
         red, green, blue = (int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
         return (red + green + blue) / 3
 
-    ground, ink = measured(page, COLOURS, tmp_path, size=PHONE)
-    dark_ground, light_ink = measured(page, COLOURS, tmp_path, size=PHONE, dark=True)
+    ground, ink = look(PHONE)["colours"]
+    dark_ground, light_ink = look(PHONE, dark=True)["colours"]
 
     assert brightness(ground) > 220
     assert brightness(ink) < 60
@@ -116,16 +143,8 @@ def test_dark_mode_is_dark_and_light_mode_is_light(page: str, tmp_path: Path) ->
     assert brightness(light_ink) > 200
 
 
-def test_a_bar_is_as_long_as_the_share_it_stands_for(page: str, tmp_path: Path) -> None:
-    bars = measured(
-        page,
-        """() => [...document.querySelectorAll(".usage:has(svg)")].map(usage => [
-          usage.querySelector("strong").innerText,
-          usage.querySelector(".fill").getBoundingClientRect().width
-            / usage.querySelector("svg").getBoundingClientRect().width])""",
-        tmp_path,
-        size=DESK,
-    )
+def test_a_bar_is_as_long_as_the_share_it_stands_for(look: Look) -> None:
+    bars = look(DESK)["bars"]
 
     assert bars
     for shown, length in bars:
@@ -135,21 +154,19 @@ def test_a_bar_is_as_long_as_the_share_it_stands_for(page: str, tmp_path: Path) 
 
 @pytest.fixture(scope="module")
 def demo_page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page of the demo after a poll of its region, with rates."""
+    """The page of the demo after a poll and the inventory of its region."""
     with demo(tmp_path_factory.mktemp("demo")) as url:
-        return page_with_rates(url)
+        return page_with(url, "estimated from OCI", "complete")
 
 
-ROWS = """() => [...document.querySelectorAll(".targets tbody tr")].map(row => ({
-  name: row.querySelector("th bdi").innerText,
-  head: row.querySelector("th").innerText,
-  tag: row.querySelector(".tag")?.innerText ?? "",
-  cells: [...row.querySelectorAll("td")].map(cell => [...cell.querySelectorAll(".usage")].map(usage => usage.innerText.replace(/\\s+/g, " ")))
-}))"""
+@pytest.fixture(scope="module")
+def demo_look(demo_page: str, tmp_path_factory: pytest.TempPathFactory) -> Look:
+    """What a browser makes of it."""
+    return looks(demo_page, tmp_path_factory.mktemp("page"))
 
 
-def test_the_demo_shows_each_mount_target_against_its_ceilings(demo_page: str, tmp_path: Path) -> None:
-    rows = {row["name"]: row for row in measured(demo_page, ROWS, tmp_path, size=DESK)}
+def test_the_demo_shows_each_mount_target_against_its_ceilings(demo_look: Look) -> None:
+    rows = {row["name"]: row for row in demo_look(DESK)["rows"]}
     iops, read, write, latency = range(4)
 
     assert set(rows) == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
@@ -166,8 +183,8 @@ def test_the_demo_shows_each_mount_target_against_its_ceilings(demo_page: str, t
     assert re.search(r"\b\d+ connections, <1 % of 100,000", rows["mt-home"]["head"])
 
 
-def test_the_nearest_to_a_ceiling_is_what_a_person_sees_first(demo_page: str, tmp_path: Path) -> None:
-    names = [row["name"] for row in measured(demo_page, ROWS, tmp_path, size=PHONE)]
+def test_the_nearest_to_a_ceiling_is_what_a_person_sees_first(demo_look: Look) -> None:
+    names = [row["name"] for row in demo_look(PHONE)["rows"]]
 
     assert set(names[:2]) == {"mt-home", "mt-scratch"}
     assert names[-1] == "mt-idle"
@@ -183,5 +200,5 @@ def test_the_demo_says_that_its_monitoring_is_well(demo_page: str) -> None:
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
-def test_nothing_of_the_demo_is_wider_than_the_screen(demo_page: str, tmp_path: Path, size: tuple[int, int]) -> None:
-    assert measured(demo_page, OVERFLOW, tmp_path, size=size) == 0
+def test_nothing_of_the_demo_is_wider_than_the_screen(demo_look: Look, size: tuple[int, int]) -> None:
+    assert demo_look(size)["overflow"] == 0

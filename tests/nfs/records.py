@@ -1,6 +1,7 @@
 """Mountstats and mountinfo text for tests, in the kernel's layout, from the few numbers a test is about."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypedDict
 
 OPERATIONS = (
@@ -72,3 +73,14 @@ def mountinfo(
     """One line."""
     addr = f",addr={address}" if address else ""
     return f"46 80 {superblock} / {mount_point} rw,relatime shared:1 - {fstype} {device} {options}{addr}\n"
+
+
+def write_procfs(root: Path, stats: str, info: str) -> Path:
+    """Both files of process 1 below `root`. A reader sees each as it was before or as it is now, and never half of one."""
+    folder = root / "1"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (("mountinfo", info), ("mountstats", stats)):
+        fresh = folder / f"{name}.new"
+        fresh.write_text(text)
+        fresh.replace(folder / name)
+    return root

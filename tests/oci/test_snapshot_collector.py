@@ -5,11 +5,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import product
 
 import pytest
 from hypothesis import given, strategies as st
 from oci.exceptions import ServiceError
 from prometheus_client.parser import text_string_to_metric_families
+from tests.for_each import for_each
 from tests.oci.world import World
 from tests.region import small
 
@@ -236,8 +238,10 @@ def test_messages_are_one_line_and_bounded() -> None:
     assert len(str(error)) < 500
 
 
-@pytest.mark.parametrize("auth", ["config_file", "instance_principal", "resource_principal", "workload_identity"])
-@pytest.mark.parametrize("operation", sorted(NEEDS))
+@for_each(
+    "operation, auth",
+    product(NEEDS, ("config_file", "instance_principal", "resource_principal", "workload_identity")),
+)
 def test_every_operation_has_a_well_formed_statement(operation: str, auth: str) -> None:
     text = statement(operation, auth, "ocid1.compartment.oc1..a")
     assert text.startswith("Allow ")

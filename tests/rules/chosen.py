@@ -16,11 +16,34 @@ def outcomes() -> dict[str, str]:
     return {name: re.sub(r" -?\d+", "", messages) for _, name, _, messages, *_ in rows}
 
 
+LARGE = frozenset(
+    {
+        "20 mount targets of a region are down",
+        "7 % of the agents are dead for good",
+        "99 % of the IOPS and everything slow: one page, nothing after recovery",
+        "ESTALE on open at all clients",
+        "a retransmitting client",
+        "a tenth of the agents cannot read mountstats after a roll-out",
+        "every target is scraped by two jobs, and one client of ten hangs",
+        "everything is well",
+        "five bursts of 8 minutes at ten times the objective",
+        "half of the clients hang",
+        "one client of fifty hangs",
+        "one metric stops: the share of good requests",
+        "the first copy of a replication",
+        "the poller of a region dies, in the job of the agents",
+        "two pollers, one with an old and larger ceiling",
+        "two replicas of Prometheus write to one store, and the poller dies",
+    }
+)
+"""Incidents with many series or hours, to each of which a smaller incident has the same messages."""
+
+
 def chosen() -> Iterator[Incident]:
-    """The first incident of each outcome, and of each kind where nothing is sent. What is expected counts where the page lacks an incident."""
+    """One incident of each outcome, and of each kind where nothing is sent. What is expected counts where the page lacks an incident."""
     known = outcomes()
     seen: set[str] = set()
-    for one in INCIDENTS:
+    for one in sorted(INCIDENTS, key=lambda incident: incident.name in LARGE):
         outcome = known.get(one.name, re.sub(r" \d+ min", "", one.expected))
         part = one.kind if outcome == "quiet" else outcome
         if part not in seen:

@@ -10,7 +10,7 @@ import re
 import pytest
 from tests.rules import trial
 from tests.rules.alerts_tried import tried
-from tests.rules.chosen import chosen, in_another_order, name, on_a_generation, outcomes
+from tests.rules.chosen import LARGE, chosen, in_another_order, name, on_a_generation, outcomes
 from tests.rules.incidents import Incident
 from tests.rules.notifications import notifications
 from tests.rules.orders import ORDERS
@@ -41,6 +41,11 @@ def test_every_alert_that_brings_a_message_is_in_a_chosen_incident() -> None:
     seen = {alert for one in CHOSEN for alert in re.findall(r"Fss\w+", known.get(one.name, ""))}
 
     assert seen == {alert for outcome in known.values() for alert in re.findall(r"Fss\w+", outcome)}
+
+
+def test_a_smaller_incident_stands_for_each_large_one() -> None:
+    assert {one.name for one in INCIDENTS} >= LARGE
+    assert not LARGE & {one.name for one in CHOSEN}
 
 
 def test_every_incident_has_a_name_of_its_own_and_expects_something() -> None:

@@ -185,12 +185,13 @@ def test_an_application_that_takes_too_long_costs_the_connection() -> None:
 def test_stopping_lets_an_answer_in_the_making_finish() -> None:
     begun = threading.Event()
 
-    async def takes_a_moment(_: Request) -> Response:
+    async def ends_after_the_server_begins_to_stop(_: Request) -> Response:
         begun.set()
-        await asyncio.sleep(0.2)
+        while not served.server._shared.is_stopping:
+            await asyncio.sleep(0.001)
         return text(200, "made it")
 
-    with serving(takes_a_moment) as served:
+    with serving(ends_after_the_server_begins_to_stop) as served:
         connection = HTTPConnection("127.0.0.1", served.port, timeout=120)
         connection.request("GET", "/")
         assert begun.wait(120)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from tests.processes import NEVER_S
 
 from fss_exporter.web.collecting import one_at_a_time
 from fss_exporter.web.messages import Request, Response
@@ -61,20 +62,25 @@ def test_a_hundred_scrapers_at_once_are_served_from_one_collection() -> None:
     assert {response.status for response in responses} == {200}
 
 
-def test_a_collection_is_used_again_for_a_moment_only() -> None:
-    registry = Registry()
+def test_a_collection_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fss_exporter.web.scrapes._REUSE_SECONDS", NEVER_S)
 
     async def run() -> list[bytes]:
-        scrapes = Scrapes(one_at_a_time(registry, threading.Lock()))
-        bodies = [(await scrapes(scrape())).body for _ in range(10)]
+        scrapes = Scrapes(one_at_a_time(Registry(), threading.Lock()))
+        return [(await scrapes(scrape())).body for _ in range(10)]
+
+    assert all(b"fss_collections 1.0" in body for body in asyncio.run(run()))
+
+
+def test_a_collection_is_used_for_a_moment_only() -> None:
+    async def run() -> bytes:
+        scrapes = Scrapes(one_at_a_time(Registry(), threading.Lock()))
+        await scrapes(scrape())
         while scrapes._results:
             await asyncio.sleep(0.01)
-        return [*bodies, (await scrapes(scrape())).body]
+        return (await scrapes(scrape())).body
 
-    *same, later = asyncio.run(run())
-
-    assert all(b"fss_collections 1.0" in body for body in same)
-    assert b"fss_collections 2.0" in later
+    assert b"fss_collections 2.0" in asyncio.run(run())
 
 
 def test_a_scraper_that_goes_away_does_not_take_the_others_result_with_it() -> None:

@@ -52,6 +52,17 @@ def send_bytes(connections: list[socket.socket], at: int) -> None:
             connection.sendall(SLOW[at : at + 1])
 
 
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the server has closed a connection on which it sends nothing."""
+    connection.settimeout(0)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
+
+
 def await_close(connection: socket.socket) -> None:
     """Return when the server has closed a connection; time out where it does not."""
     connection.settimeout(PATIENCE_S)
@@ -67,6 +78,21 @@ def https(folder: Path) -> tuple[Callable[[], Tls | None], ssl.SSLContext]:
     web = folder / "web.yml"
     web.write_text(f"tls_server_config: {{cert_file: {server.certificate}, key_file: {server.key}}}")
     return WebConfigReload(web).tls, ssl.create_default_context(cafile=str(authority.pair.certificate))
+
+
+class Answers:
+    """An application that counts its answers: the server has then accepted as many connections at least."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    async def __call__(self, request: Request) -> Response:
+        self.number += 1
+        return await application(request)
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 @contextmanager
@@ -102,7 +128,7 @@ def test_a_byte_now_and_then_buys_a_request_no_more_time() -> None:
 
         def all_are_closed() -> bool:
             send_bytes(opened, next(numbers))
-            return len(served.server.connections) == 0
+            return all(map(is_closed, opened))
 
         wait_for(all_are_closed, "the connections to be closed while bytes arrive")
 
@@ -115,10 +141,11 @@ def test_a_client_that_does_not_read_does_not_keep_a_scrape_out() -> None:
 
 
 def test_a_client_that_does_not_read_is_dropped() -> None:
-    with serving(application, limits=ConnectionLimits(send_seconds=0.5)) as served, many(served, 8) as opened:
+    answers = Answers()
+    with serving(answers, limits=replace(PATIENT, send_seconds=0.5)) as served, many(served, 8) as opened:
         for connection in opened:
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
-        wait_for(lambda: len(served.server.connections) == 0, "the clients to be dropped")
+        wait_for(lambda: answers.number == 8 and len(served.server.connections) == 0, "the clients to be dropped")
 
 
 def test_responses_that_no_client_takes_are_kept_up_to_a_bound(
@@ -126,17 +153,12 @@ def test_responses_that_no_client_takes_are_kept_up_to_a_bound(
 ) -> None:
     monkeypatch.setattr("fss_exporter.web.connections._SCRAPER_NEEDS_SECONDS", 0.0)
     limits = replace(PATIENT, unsent_bytes=5 * len(LARGE) // 2)
-    answered: list[str] = []
-
-    async def counted(request: Request) -> Response:
-        answered.append(request.path)
-        return await application(request)
-
-    with serving(counted, limits=limits) as served, many(served, 6) as opened:
+    answers = Answers()
+    with serving(answers, limits=limits) as served, many(served, 6) as opened:
         for connection in opened:
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
         # Two connections are also open before the server has accepted the third.
-        wait_for(lambda: len(answered) == 6 and len(served.server.connections) == 2, "the oldest to be given up")
+        wait_for(lambda: answers.number == 6 and len(served.server.connections) == 2, "the oldest to be given up")
 
         monkeypatch.undo()
         assert is_prompt(served)
@@ -193,16 +215,16 @@ def test_tls_clients_that_ask_ahead_and_do_not_read_are_replaced_by_newcomers(tm
 def test_tls_clients_that_do_not_say_goodbye_keep_no_descriptor(tmp_path: Path) -> None:
     tls, context = https(tmp_path)
 
-    limits = ConnectionLimits(request_seconds=1.0)
-    with serving(application, tls=tls, limits=limits) as served, ExitStack() as opened:
-        before = len(list(Path("/proc/self/fd").iterdir()))
+    # Five seconds for a handshake, and as many for the goodbye that does not come.
+    with serving(application, tls=tls, limits=ConnectionLimits()) as served, ExitStack() as opened:
+        before = open_descriptors()
         for _ in range(20):
             plain = opened.enter_context(served.connect())
             secured = opened.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
             secured.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             assert secured.recv(1000).startswith(b"HTTP/1.1 200 ")
         wait_for(lambda: len(served.server.connections) == 0, "the connections to be closed")
-        assert len(list(Path("/proc/self/fd").iterdir())) <= before + 20
+        wait_for(lambda: open_descriptors() <= before + 20, "the descriptors of the server to be closed")
 
 
 def test_a_connection_in_use_is_not_given_up_for_newcomers() -> None:
@@ -236,15 +258,26 @@ def test_crowding_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     assert len(crowded) == 1
 
 
-def test_an_idle_connection_is_kept_for_its_time_and_then_closed() -> None:
-    with serving(application, limits=ConnectionLimits(idle_seconds=0.5)) as served, served.connect() as connection:
+def test_a_connection_is_kept_for_the_next_request() -> None:
+    with serving(application, limits=PATIENT) as served, served.connect() as connection:
         for _ in range(2):
-            connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-            answer = b""
-            while not answer.endswith(b"ok\n"):
-                answer += connection.recv(1000)
+            read_answer(connection)
+
+
+def test_an_idle_connection_is_closed_after_its_time() -> None:
+    with serving(application, limits=replace(PATIENT, idle_seconds=0.2)) as served, served.connect() as connection:
+        read_answer(connection)
         await_close(connection)
         wait_for(lambda: len(served.server.connections) == 0, "the connection to be closed")
+
+
+def read_answer(connection: socket.socket) -> None:
+    connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    answer = b""
+    while not answer.endswith(b"ok\n"):
+        piece = connection.recv(1000)
+        assert piece, "closed before the end of the answer"
+        answer += piece
 
 
 def test_limits_fit_into_the_descriptors_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

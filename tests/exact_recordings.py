@@ -18,6 +18,7 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts, CountedTotals
 from fss_exporter.nfs.exact.size_reader import ExactReader
+from fss_exporter.nfs.exact.tracefs import Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
@@ -76,7 +77,7 @@ class ExactRecording:
             kernel.now, at[0] = look.tables, look.at
             return join(parse_mountstats(look.mountstats), mounts)
 
-        reader = ExactReader(read, (ROOT,), sysfs, files=kernel)
+        reader = ExactReader(read, Sources(tracefs=(ROOT,), sysfs=sysfs, files=kernel))
         accounts = Accounts(CountedCosts(lambda: reader.counts) if exact else None)
         for _ in chosen:
             accounts.apply(reader.read() if exact else read(), at[0])

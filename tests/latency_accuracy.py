@@ -25,6 +25,7 @@ from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.exact.request_durations import OF_THE_STATE_CLIENT, Durations, durations
 from fss_exporter.nfs.exact.request_totals import RequestTotals
 from fss_exporter.nfs.exact.size_triggers import BIRTHS, CALLS
+from fss_exporter.nfs.exact.tracefs import Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, Superblock, join
@@ -155,7 +156,8 @@ class LatencyRecording:
                 link = Path(directory) / "fs/nfs" / number / "nfs_client"
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(Path(directory) / "kernel/sunrpc/rpc-clients" / client)
-            reader = LatencyReader(lambda: next(readings), (ROOT,), Path(directory), files=kernel)
+            sources = Sources(tracefs=(ROOT,), sysfs=Path(directory), files=kernel)
+            reader = LatencyReader(lambda: next(readings), sources)
             for when in ("before", "after"):
                 kernel.now = {CALLS: self.text(f"h-{when}-{EXECUTE}.txt"), BIRTHS: self.text(f"h-{when}-clnt.txt")}
                 reader.loop.run_once()

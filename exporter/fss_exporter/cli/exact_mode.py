@@ -2,8 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fss_exporter.cli.ceilings import MountSettings
@@ -13,7 +12,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.exact.size_reader import ExactReader
-from fss_exporter.nfs.exact.tracefs import PLACES, Unavailable
+from fss_exporter.nfs.exact.tracefs import PLACES, Sources, Unavailable
 from fss_exporter.nfs.superblocks import Reading
 
 if TYPE_CHECKING:
@@ -46,31 +45,31 @@ class Exact:
 
 def exact(flags: ExactFlags, read: Callable[[], Reading], mounts: MountSettings) -> Exact:
     """Return the counting source around `read`, which reads mountstats once."""
-    reader = ExactReader(read, places(flags.tracefs), flags.sysfs, mounts.address_map)
+    reader = ExactReader(read, sources(flags), mounts.address_map)
     return Exact(reader, CountedCosts(lambda: reader.counts, mounts.overrides), required=flags.exact == "on")
 
 
 def latency_reader(flags: NfsFlags, read: Callable[[], Reading], mounts: MountSettings) -> LatencyReader:
     """Return the loop that counts durations of requests. `read` reads mountstats once."""
     rtt, retention_s = flags.exact_rtt, flags.series_retention_s
-    return LatencyReader(read, places(flags.tracefs), flags.sysfs, mounts.address_map, rtt=rtt, retention_s=retention_s)
+    return LatencyReader(read, sources(flags), mounts.address_map, rtt=rtt, retention_s=retention_s)
 
 
-def places(tracefs: Path | None) -> tuple[Path, ...]:
-    """Return the place of tracefs by the flag, else the usual places."""
-    return PLACES if tracefs is None else (tracefs,)
+def sources(flags: ExactFlags) -> Sources:
+    """Return the places of the kernel's files by the flags."""
+    return Sources(tracefs=PLACES if flags.tracefs is None else (flags.tracefs,), sysfs=flags.sysfs)
 
 
 def process_reader(flags: NfsFlags, reading: Callable[[], Reading | None], mounts: MountSettings) -> "ProcessReader":
     """Return the loop that counts the load of each process. `reading` returns the last reading of mountstats."""
-    from fss_exporter.nfs.processes.counting import ProcessCounting, Sources  # noqa: PLC0415  # few agents need it
+    from fss_exporter.nfs.processes.counting import ProcessCounting  # noqa: PLC0415  # few agents need it
     from fss_exporter.nfs.processes.process_reader import ProcessReader  # noqa: PLC0415
     from fss_exporter.nfs.processes.process_session import OF_AGENT  # noqa: PLC0415
 
     counting = ProcessCounting(
         OF_AGENT,
         writers=flags.writers,
-        sources=Sources(tracefs=places(flags.tracefs), sysfs=flags.sysfs, procfs=flags.procfs, pod_logs=flags.pod_logs),
+        sources=replace(sources(flags), procfs=flags.procfs, pod_logs=flags.pod_logs),
         address_map=mounts.address_map,
         overrides=mounts.overrides,
     )

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import click
 from fss_exporter import tables, units
 from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import MountSettings, judge
-from fss_exporter.cli.exact_mode import Exact, exact, places
+from fss_exporter.cli.exact_mode import Exact, exact, sources
 from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags
 from fss_exporter.cli.iostat_durations import with_durations
 from fss_exporter.cli.iostat_files import ALONE, one_file, since_mount_report, two_files
@@ -29,7 +29,7 @@ from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
-from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
+from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
@@ -137,7 +137,7 @@ def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
     if flags.exact == "off" or flags.interval is None:
         return _local(read, flags.interval, flags.count, overrides=mounts.overrides)
     counting = exact(flags, read, mounts)
-    latency = LatencyReader(_source(flags, mounts).read, places(flags.tracefs), flags.sysfs, mounts.address_map)
+    latency = LatencyReader(_source(flags, mounts).read, sources(flags), mounts.address_map)
     clean_up_at_the_end(latency.close)
     return with_durations(_counted(counting, flags.interval, flags.count, mounts.overrides), latency)
 
@@ -155,8 +155,8 @@ def _counted(source: Exact, interval: float, count: int | None, overrides: CostO
 
 def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[ProcessReport]:
     """Return reports by process, until the command ends, however it ends."""
-    sources = Sources(tracefs=places(flags.tracefs), sysfs=flags.sysfs, procfs=flags.procfs)
-    counting = ProcessCounting(OF_COMMAND, writers=flags.writers, sources=sources, address_map=mounts.address_map)
+    kernel = replace(sources(flags), procfs=flags.procfs)
+    counting = ProcessCounting(OF_COMMAND, writers=flags.writers, sources=kernel, address_map=mounts.address_map)
     clean_up_at_the_end(counting.close)
     counting.open()
     read, interval = _source(flags, mounts).read, flags.interval or 0.0

@@ -13,7 +13,7 @@ from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts, CountedTotals
 from fss_exporter.nfs.exact.size_counts import Counts
 from fss_exporter.nfs.exact.size_reader import ExactReader
-from fss_exporter.nfs.exact.tracefs import OF_SIZES
+from fss_exporter.nfs.exact.tracefs import OF_SIZES, Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading, join
@@ -61,7 +61,8 @@ class Host:
         self.truth: Counter[str] = Counter()
         self.now = 0.0
         self.slip: list[tuple[int, str, int]] = []
-        self.reader = ExactReader(self._read, (ROOT,), sysfs, address_map, clock=lambda: self.now, files=self.kernel)
+        sources = Sources(tracefs=(ROOT,), sysfs=sysfs, files=self.kernel)
+        self.reader = ExactReader(self._read, sources, address_map, clock=lambda: self.now)
         self.costs = CountedCosts(lambda: self.reader.counts)
         self.accounts = Accounts(self.costs)
 

@@ -10,6 +10,7 @@ from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, Requests
+from fss_exporter.nfs.exact.tracefs import Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
@@ -38,12 +39,10 @@ class LatencyHost:
         self.cpu_s = 0.0
         self.reader = LatencyReader(
             self._read,
-            (ROOT,),
-            sysfs,
+            Sources(tracefs=(ROOT,), sysfs=sysfs, files=self.kernel),
             rtt=rtt,
             clock=lambda: self.now,
             cpu_clock=lambda: self.cpu_s,
-            files=self.kernel,
         )
 
     def born(self, client: int, address: str = HERE) -> None:

@@ -23,11 +23,12 @@ from fss_exporter.nfs.exact.tracefs import (
     PLACES,
     Instance,
     NotYet,
+    Sources,
     Unavailable,
     check_hist,
     find,
 )
-from fss_exporter.nfs.processes.counting import ProcessCounting, Sources
+from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.superblocks import NO_READING
 

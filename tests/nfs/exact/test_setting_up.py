@@ -9,7 +9,11 @@ from tests.nfs.exact.kernel import BEFORE_5_6, ROOT, Kernel
 
 from fss_exporter.model.operations import READ
 from fss_exporter.nfs.exact.size_reader import ExactReader
-from fss_exporter.nfs.exact.tracefs import OF_SIZES, Unavailable
+from fss_exporter.nfs.exact.tracefs import OF_SIZES, Sources, Unavailable
+
+
+def _sources(kernel: Kernel) -> Sources:
+    return Sources(tracefs=(ROOT,), sysfs=Path("/nowhere"), files=kernel)
 
 
 def test_without_buckets_the_ladder_counts() -> None:
@@ -58,7 +62,7 @@ def test_an_instance_a_dead_agent_left_behind_is_removed() -> None:
 
 def test_a_living_agents_instance_is_left_alone() -> None:
     first = ready(Host())
-    second = ExactReader(lambda: pytest.fail("not read"), (ROOT,), Path("/nowhere"), files=first.kernel)
+    second = ExactReader(lambda: pytest.fail("not read"), _sources(first.kernel))
 
     with pytest.raises(Unavailable, match="another fss-exporter counts on this host already"):
         second.open()
@@ -116,7 +120,7 @@ def test_why_it_cannot_be_set_up_is_said_and_nothing_is_left_behind(
 ) -> None:
     if name:
         kernel.refuse(name, number)
-    reader = ExactReader(lambda: pytest.fail("not read"), (ROOT,), Path("/nowhere"), files=kernel)
+    reader = ExactReader(lambda: pytest.fail("not read"), _sources(kernel))
 
     with pytest.raises(Unavailable, match=reason):
         reader.open()
@@ -126,7 +130,8 @@ def test_why_it_cannot_be_set_up_is_said_and_nothing_is_left_behind(
 
 def test_where_tracefs_is_not_mounted_the_command_is_said() -> None:
     places = (Path("/elsewhere"), Path("/nowhere"))
-    reader = ExactReader(lambda: pytest.fail("not read"), places, Path("/nowhere"), files=Kernel())
+    sources = Sources(tracefs=places, sysfs=Path("/nowhere"), files=Kernel())
+    reader = ExactReader(lambda: pytest.fail("not read"), sources)
 
     with pytest.raises(Unavailable, match="no tracefs at /elsewhere or /nowhere: mount -t tracefs tracefs /elsewhere"):
         reader.open()

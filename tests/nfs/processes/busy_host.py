@@ -6,10 +6,10 @@ from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
 from tests.nfs.processes.procfs import process
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.nfs.exact.tracefs import Files
+from fss_exporter.nfs.exact.tracefs import Files, Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.processes.counting import ProcessCounting, Sources, by_address
+from fss_exporter.nfs.processes.counting import ProcessCounting, by_address
 from fss_exporter.nfs.processes.identities import Identity
 from fss_exporter.nfs.processes.process_session import OF_AGENT, Names
 from fss_exporter.nfs.processes.top import Amount
@@ -46,13 +46,17 @@ class BusyHost:
         self.folder = folder
         self.now = 0.0
         self.fstype = fstype
-        self.sources = Sources(tracefs=(ROOT,), sysfs=folder / "sys", procfs=folder / "proc", pod_logs=folder / "pods")
+        self.sources = Sources(
+            tracefs=(ROOT,),
+            sysfs=folder / "sys",
+            procfs=folder / "proc",
+            pod_logs=folder / "pods",
+            files=files or self.kernel,
+        )
         process(folder / "proc", 1, b"systemd", cgroup="/init.scope")
         (folder / "pods").mkdir(exist_ok=True)
         self.rpc_client(CLIENT)
-        self.counting = ProcessCounting(
-            names, writers=writers, sources=self.sources, clock=lambda: self.now, files=files or self.kernel
-        )
+        self.counting = ProcessCounting(names, writers=writers, sources=self.sources, clock=lambda: self.now)
 
     def rpc_client(self, number: int, address: str = HERE) -> None:
         """An RPC client as sysfs has it."""

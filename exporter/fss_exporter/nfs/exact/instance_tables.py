@@ -1,13 +1,15 @@
-"""The tables of one tracefs instance: set triggers, and read the counts."""
+"""The tables of one tracefs instance: set triggers, set them again after a failure, and read the counts."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from threading import Event
+from typing import Final, Generic, Protocol, TypeVar
 
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.exact.hist_tables import Grown, HistParser, HistRow, Key, Table, TableWasReplaced, grown
-from fss_exporter.nfs.exact.tracefs import Instance, advice
+from fss_exporter.nfs.exact.tracefs import Instance, NotYet, Sources, Unavailable, advice, find, signals_held
 
 log = logging.getLogger(__name__)
 
@@ -158,3 +160,103 @@ class EventTables:
     def rows(self, condition: str) -> Mapping[Key, HistRow]:
         """Return every row of a table at the last look."""
         return self._last.tables[self._places[condition]].rows if self._last else {}
+
+
+class HasEnd(Protocol):
+    """Triggers in place."""
+
+    def end(self) -> None:
+        """Remove the triggers."""
+
+
+Session = TypeVar("Session", bound=HasEnd)
+
+
+class TriggerSetUp(Generic[Session]):
+    """The triggers of one reader: set with the first mount, set again after a failure, removed at the end.
+
+    Args:
+        make: sets the triggers. Arguments are the mount point of tracefs and the rows of a table. Raises Unavailable.
+        sources: places of the kernel's files.
+        rows: fewest and most rows of a table.
+        clock: monotonic seconds.
+        counted, otherwise: texts for the log after a success and after a failure.
+
+    Attributes:
+        session: the triggers in place. None without triggers.
+        rows: rows of a table at the next set-up.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Path, int], Session],
+        sources: Sources,
+        rows: tuple[int, int],
+        clock: Callable[[], float],
+        *,
+        counted: str,
+        otherwise: str,
+    ) -> None:
+        self.session: Session | None = None
+        self.rows, self._most_rows = rows
+        self._make = make
+        self._sources = sources
+        self._clock = clock
+        self._counted, self._otherwise = counted, otherwise
+        self._next_try = 0.0
+        self._last_refusal = ""
+        self._closed = Event()
+
+    def begin(self) -> None:
+        """Set the triggers.
+
+        Raises:
+            NotYet: the client of the kernel is not loaded.
+            Unavailable: this kernel cannot, or this process may not.
+        """
+        try:
+            with signals_held():
+                self.session = self._make(find(self._sources.tracefs, self._sources.files), self.rows)
+        except Unavailable as reason:
+            self._last_refusal = str(reason)
+            raise
+        self._last_refusal = ""
+        log.info("%s, in tables of %d rows", self._counted, self.rows)
+        if self._closed.is_set():  # by another thread in the meantime
+            self.end()
+
+    def try_to_begin(self) -> Unavailable | None:
+        """Set missing triggers, a minute after the last try. Return the reason of a failure. The log has each reason once."""
+        if self.session is not None or self._closed.is_set() or self._clock() < self._next_try:
+            return None
+        known = self._last_refusal
+        try:
+            self.begin()
+        except Unavailable as reason:
+            self._next_try = self._clock() + RETRY_SECONDS
+            if str(reason) != known:
+                level = logging.INFO if isinstance(reason, NotYet) else logging.WARNING
+                log.log(level, "%s: %s", self._otherwise, reason)
+            return reason
+        return None
+
+    def make_room(self, rows: int) -> None:
+        """Let the next tables have at least this number of rows, as far as tables may grow."""
+        while self.rows < min(rows, self._most_rows):
+            self.rows *= 2
+
+    def double(self) -> None:
+        """Let the next tables have twice the rows, as far as tables may grow."""
+        self.make_room(2 * self.rows)
+
+    def end(self) -> None:
+        """Remove the triggers."""
+        if self.session is not None:
+            with signals_held():
+                self.session.end()
+                self.session = None
+
+    def close(self) -> None:
+        """Remove the triggers for good. A set-up in progress leaves no trigger behind."""
+        self._closed.set()
+        self.end()

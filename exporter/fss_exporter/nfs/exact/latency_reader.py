@@ -4,18 +4,16 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from threading import Event
 from typing import Final
 
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.exact.clients import ClientAddresses, Owners, owners, superblock_clients
-from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, RETRY_SECONDS, UNREADABLE, Lost, TablesLook
+from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, UNREADABLE, Lost, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.latency_interval import CallAgreement, attributed, requests_between
 from fss_exporter.nfs.exact.request_durations import ANSWERED, BORN, FINISHED, UNANSWERED, LatencySession
 from fss_exporter.nfs.exact.request_totals import RequestTotals, request_families
-from fss_exporter.nfs.exact.tracefs import FILES, Files, NotYet, Unavailable, find, signals_held
+from fss_exporter.nfs.exact.tracefs import NotYet, Sources
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 
 log = logging.getLogger(__name__)
@@ -35,55 +33,51 @@ class LatencyReader:
 
     Args:
         read: reads mountstats once. Raises SourceError.
-        places: possible mount points of tracefs.
-        sysfs: mount point of sysfs.
+        sources: places of the kernel's files.
         address_map: mount-target address by TLS forwarder address.
         rtt: whether round-trip times are counted too.
         retention_s: seconds that the totals of an address are kept after the last umount.
         clock, cpu_clock: monotonic seconds, and CPU seconds of the calling thread.
-        files: access to the kernel's files.
     """
 
     def __init__(
         self,
         read: Callable[[], Reading],
-        places: tuple[Path, ...],
-        sysfs: Path,
+        sources: Sources,
         address_map: Mapping[str, str] = NO_ADDRESSES,
         *,
         rtt: bool = False,
         retention_s: float = 3600.0,
         clock: Callable[[], float] = time.monotonic,
         cpu_clock: Callable[[], float] = time.thread_time,
-        files: Files = FILES,
     ) -> None:
         self.totals = RequestTotals()
         self._read = read
-        self._places = places
-        self._sysfs = sysfs
-        self._addresses = ClientAddresses(sysfs, address_map)
-        self._rtt = rtt
+        self._sysfs = sources.sysfs
+        self._addresses = ClientAddresses(sources.sysfs, address_map)
+        self._triggers = TriggerSetUp(
+            lambda root, rows: LatencySession(root, rows, rtt=rtt, files=sources.files),
+            sources,
+            (_FEWEST_ROWS, MOST_ROWS),
+            clock,
+            counted="durations of requests are counted",
+            otherwise="durations of requests are not counted",
+        )
         self._retention_s = retention_s
         self._clock = clock
         self._cpu_clock = cpu_clock
-        self._files = files
-        self._rows = _FEWEST_ROWS
-        self._session: LatencySession | None = None
         self._look: TablesLook | None = None
         self._owners = Owners({}, {})
         self._alive: frozenset[str] | None = None
         self._agreement = CallAgreement()
         self._last_seen: dict[str, float] = {}
         self._unreadable = 0
-        self._next_try = 0.0
-        self._reason = ""
         self._cpu_s = 0.0
-        self._closed = Event()
         self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
 
     def close(self) -> None:
         """Remove everything for good. A round in progress sets nothing up again."""
-        self._closed.set()
+        self._triggers.close()
         self._end()
 
     def families(self, addresses: Collection[str], at_zero: Collection[str] = ()) -> Iterable[Family]:
@@ -94,23 +88,21 @@ class LatencyReader:
         return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
 
     def _end(self) -> None:
-        if self._session is not None:
-            with signals_held():
-                self._session.tables.end()
-                self._session = self._look = None
+        self._triggers.end()
+        self._look = None
         self.totals = replace(self.totals, active=False)
 
     def _round(self) -> None:
         began = self._cpu_clock()
-        reading = self._read()
+        reading, session = self._read(), self._triggers.session
         try:
-            if self._session is None or self._look is None:
+            if session is None or self._look is None:
                 self._set_up(reading)
             else:
-                self._count(self._session, self._look, reading)
+                self._count(session, self._look, reading)
         except Lost as lost:
             self._lose(lost)
-            if self._session is None:
+            if self._triggers.session is None:
                 self._set_up_again(reading)
         self._forget(reading)
         self._cpu_s = self._cpu_clock() - began
@@ -137,7 +129,7 @@ class LatencyReader:
             self._replace_full_tables(after)
 
     def _replace_full_tables(self, reading: Reading) -> None:
-        self._rows = min(2 * self._rows, MOST_ROWS)
+        self._triggers.double()
         self.totals = self.totals.lost(FULL)
         self._end()
         self._set_up(reading)
@@ -155,7 +147,7 @@ class LatencyReader:
         if self._unreadable <= 1:
             log.warning("durations of requests are not counted in this interval: %s", lost)
         if lost.check == DROPPED:
-            self._rows = min(2 * self._rows, MOST_ROWS)
+            self._triggers.double()
         if not 0 < self._unreadable <= _MOST_UNREADABLE:
             self._end()
 
@@ -171,16 +163,11 @@ class LatencyReader:
         Raises:
             Lost: the look fails.
         """
-        mounts = len(reading.superblocks)
-        if self._closed.is_set() or not mounts or self._clock() < self._next_try:
+        session = self._session_for(len(reading.superblocks))
+        if session is None:
             return
-        while self._rows < min(mounts * _ROWS_OF_A_MOUNT, MOST_ROWS):
-            self._rows *= 2
-        if self._session is None and not self._begin():
-            return
-        assert self._session is not None  # noqa: S101  # for mypy
         self._addresses.learn_all()
-        look = self._session.tables.look()
+        look = session.tables.look()
         after = self._read()
         if BORN in look.tables:
             self._addresses.learn(look.tables[BORN].rows)
@@ -191,30 +178,21 @@ class LatencyReader:
         self.totals = replace(
             self.totals,
             active=True,
-            counts_rtt=ANSWERED in self._session.places,
-            counts_unanswered=UNANSWERED in self._session.places,
+            counts_rtt=ANSWERED in session.places,
+            counts_unanswered=UNANSWERED in session.places,
             paused=frozenset(),
         )
-        if self._closed.is_set():
+        if self._triggers.session is None:  # closed in the meantime
             self._end()
 
-    def _begin(self) -> bool:
-        """Set the triggers. Return False if the triggers cannot be set now."""
-        try:
-            with signals_held():
-                root = find(self._places, self._files)
-                self._session = LatencySession(root, self._rows, rtt=self._rtt, files=self._files)
-        except Unavailable as reason:
-            self._next_try = self._clock() + RETRY_SECONDS
-            if not isinstance(reason, NotYet):
+    def _session_for(self, mounts: int) -> LatencySession | None:
+        """Return the triggers, set now if need be. None without mounts, or if the triggers cannot be set."""
+        if mounts and self._triggers.session is None:
+            self._triggers.make_room(mounts * _ROWS_OF_A_MOUNT)
+            reason = self._triggers.try_to_begin()
+            if reason is not None and not isinstance(reason, NotYet):
                 self.totals = self.totals.lost(REFUSED)
-            if str(reason) != self._reason:
-                log.warning("durations of requests are not counted: %s", reason)
-            self._reason = str(reason)
-            return False
-        self._reason = ""
-        log.info("durations of requests are counted, in tables of %d rows", self._rows)
-        return True
+        return self._triggers.session
 
     def _forget(self, reading: Reading) -> None:
         """Drop the totals of addresses without a mount for longer than the retention."""

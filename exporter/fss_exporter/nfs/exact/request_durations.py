@@ -78,6 +78,10 @@ class LatencySession:
     def _trigger(self, place: TableName, keys: str) -> dict[str, str]:
         return {place[1]: f"hist:keys=client_id,{keys}:size={self._sizes[place]} if {place[1]}"}
 
+    def end(self) -> None:
+        """Remove the triggers."""
+        self.tables.end()
+
     def is_nearly_full(self, look: TablesLook) -> bool:
         """Whether a table has so many rows that a new set-up is due. The kernel never removes a row."""
         return any(len(look.tables[place].rows) >= _FULL_SHARE * self._sizes[place] for place in self.places)

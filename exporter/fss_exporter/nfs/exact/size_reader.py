@@ -3,15 +3,13 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from threading import Event
 
 from fss_exporter.background import Worker
 from fss_exporter.nfs.exact.clients import ClientAddresses
-from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, RETRY_SECONDS, UNREADABLE, Lost, TablesLook
+from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, UNREADABLE, Lost, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.size_counts import Agreement, Counts, none_yet, priced, sort
 from fss_exporter.nfs.exact.size_triggers import SizeSession
-from fss_exporter.nfs.exact.tracefs import FILES, Files, NotYet, Unavailable, find, signals_held
+from fss_exporter.nfs.exact.tracefs import NotYet, Sources
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
 
 log = logging.getLogger(__name__)
@@ -38,40 +36,36 @@ class ExactReader:
 
     Args:
         read: reads mountstats once. Raises SourceError.
-        places: possible mount points of tracefs.
-        sysfs: mount point of sysfs.
+        sources: places of the kernel's files.
         address_map: mount-target address by TLS forwarder address.
         clock: a monotonic clock, seconds.
-        files: access to the kernel's files.
     """
 
     def __init__(
         self,
         read: Callable[[], Reading],
-        places: tuple[Path, ...],
-        sysfs: Path,
+        sources: Sources,
         address_map: Mapping[str, str] = NO_ADDRESSES,
         clock: Callable[[], float] = time.monotonic,
-        files: Files = FILES,
     ) -> None:
         self.counts = Counts()
         self.interval_s: Callable[[], float] = lambda: 1.0
         self._read = read
-        self._places = places
-        self._addresses = ClientAddresses(sysfs, address_map)
-        self._clock = clock
-        self._files = files
-        self._session: SizeSession | None = None
+        self._addresses = ClientAddresses(sources.sysfs, address_map)
+        self._triggers = TriggerSetUp(
+            lambda root, rows: SizeSession(root, rows, sources.files),
+            sources,
+            (_FEWEST_ROWS, MOST_ROWS),
+            clock,
+            counted="READ and WRITE are counted by size",
+            otherwise="READ and WRITE are estimated, not counted",
+        )
         self._look: TablesLook | None = None
         self._agreement = Agreement()
         self._carried = none_yet()
         self._unreadable = 0
-        self._rows = _FEWEST_ROWS
-        self._next_try = 0.0
-        self._reason = ""
-        self._closed = Event()
         self._reading = NO_READING
-        self.loop = Worker("nfs_exact", self._round, interval=self._seconds_to_next)
+        self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())  # noqa: PLW0108  # set later
 
     def open(self) -> None:
         """Set up as much as possible now.
@@ -80,25 +74,13 @@ class ExactReader:
             Unavailable: exact mode is impossible here. A client without a first mount is no reason.
         """
         try:
-            self._begin()
+            self._triggers.begin()
         except NotYet as reason:
-            self._reason = str(reason)
             log.info("exact mode waits: %s", reason)
-        except Unavailable as reason:
-            self._reason = str(reason)
-            self._next_try = self._clock() + RETRY_SECONDS
-            raise
 
     def close(self) -> None:
         """Remove everything for good. A look in progress sets nothing up again."""
-        self._closed.set()
-        self._end()
-
-    def _end(self) -> None:
-        if self._session is not None:
-            with signals_held():
-                self._session.tables.end()
-                self._session = None
+        self._triggers.close()
 
     def read(self) -> Reading:
         """Read mountstats and the tables once. `counts` has the counts since the last call.
@@ -111,16 +93,14 @@ class ExactReader:
         self.loop.run_once()
         return self._reading
 
-    def _seconds_to_next(self) -> float:
-        return self.interval_s()
-
     def _round(self) -> None:
         """Look at the tables. After an unexpected error the next look is a first look, so that no call counts twice."""
         before, self._look = self._look, None
         failed: tuple[str, ...] = ()
-        if self._session is not None and before is not None:
+        session = self._triggers.session
+        if session is not None and before is not None:
             try:
-                self.counts = self._counted(self._session, before, self._reading)
+                self.counts = self._counted(session, before, self._reading)
             except Lost as lost:
                 failed = (lost.check,)
                 if lost.check == UNREADABLE and self._unreadable < _MOST_UNREADABLE:
@@ -131,12 +111,12 @@ class ExactReader:
                 self._lose(lost)
             else:
                 return
-        if self._ready(self._reading):
+        session = self._session_for(len(priced(self._reading)))
+        if session is not None:
             # What the triggers have not seen yet is estimated: begin after them, with both.
             self._reading = self._read()
-            self._base(self._reading)
-        active = self._session is not None and self._look is not None
-        self.counts = Counts(failed=failed, active=active)
+            self._base(session, self._reading)
+        self.counts = Counts(failed=failed, active=self._look is not None)
 
     def _say(self, lost: Lost) -> None:
         """Log a failure. Of several unreadable looks in a row, log the first."""
@@ -148,48 +128,24 @@ class ExactReader:
         self._say(lost)
         self._look = None
         if lost.check == DROPPED:
-            self._rows = min(2 * self._rows, MOST_ROWS)
+            self._triggers.double()
         if lost.check != UNREADABLE:
-            self._end()
-            self._next_try = 0.0
+            self._triggers.end()
 
-    def _ready(self, reading: Reading) -> bool:
-        """Whether the triggers are in place, set now if need be."""
-        if self._session is not None:
-            return True
-        mounts = len(priced(reading))
-        if not mounts or self._closed.is_set() or self._clock() < self._next_try:
-            return False
-        while self._rows < min(mounts * _CLASSES, MOST_ROWS):
-            self._rows *= 2
-        try:
-            self._begin()
-        except Unavailable as reason:
-            self._next_try = self._clock() + RETRY_SECONDS
-            if str(reason) != self._reason:
-                self._reason = str(reason)
-                log.warning("READ and WRITE are estimated, not counted: %s", reason)
-            return False
-        if self._closed.is_set():
-            # Another thread has, while this one was setting up.
-            self._end()
-        return not self._closed.is_set()
+    def _session_for(self, mounts: int) -> SizeSession | None:
+        """Return the triggers, set now if need be. None without mounts, or if the triggers cannot be set."""
+        if mounts and self._triggers.session is None:
+            self._triggers.make_room(mounts * _CLASSES)
+            self._triggers.try_to_begin()
+        return self._triggers.session
 
-    def _begin(self) -> None:
-        with signals_held():
-            self._session = SizeSession(find(self._places, self._files), self._rows, self._files)
-        self._addresses.learn_all()
-        self._reason = ""
-        log.info("READ and WRITE are counted by size, in tables of %d rows", self._rows)
-
-    def _base(self, reading: Reading) -> None:
+    def _base(self, session: SizeSession, reading: Reading) -> None:
         """Take the first look for the next comparison."""
-        if self._session is None:
-            return
+        self._addresses.learn_all()
         self._agreement = Agreement()
         self._carried = none_yet()
         try:
-            self._look = self._session.tables.look()
+            self._look = session.tables.look()
         except Lost as lost:
             self._lose(lost)
             return

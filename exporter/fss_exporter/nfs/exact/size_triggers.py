@@ -169,6 +169,10 @@ class SizeSession:
             "lock calls of short-lived mounts may lack their address",
         )
 
+    def end(self) -> None:
+        """Remove the triggers."""
+        self.tables.end()
+
     def transfers(self, before: TablesLook, now: TablesLook) -> dict[str, dict[int, CountedTransfers]]:
         """Return transfers between two looks by operation and device number in the kernel's encoding.
 

@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -97,6 +98,18 @@ INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_WRITERS, OF_IOSTAT)
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 """Where tracefs is, today and on older distributions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where the kernel's files are, and the access to tracefs."""
+
+    tracefs: tuple[Path, ...] = PLACES  # possible mount points
+    sysfs: Path = Path("/sys")
+    procfs: Path = Path("/proc")  # with the processes of the host
+    pod_logs: Path = Path("/var/log/pods")  # folder that the kubelet makes for the logs of pods
+    files: Files = FILES
+
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 

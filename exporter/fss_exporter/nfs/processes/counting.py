@@ -4,15 +4,14 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from fss_exporter.log_once import LogOnce
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.exact.clients import ClientAddresses
-from fss_exporter.nfs.exact.instance_tables import RETRY_SECONDS
-from fss_exporter.nfs.exact.tracefs import FILES, PLACES, Files, NotYet, Unavailable, find, signals_held
+from fss_exporter.nfs.exact.instance_tables import RETRY_SECONDS, TriggerSetUp
+from fss_exporter.nfs.exact.tracefs import NotYet, Sources
 from fss_exporter.nfs.processes.attribution import Attribution
 from fss_exporter.nfs.processes.identities import Identities, Identity, Pods, Seen
 from fss_exporter.nfs.processes.loads import Place, Places, ThreadLoad
@@ -27,16 +26,6 @@ INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"  # Parts
 UNREADABLE_PROC, WAITS, RENEWED = "unreadable", "waits", "renewed"
 
 _FEWEST_ROWS, _MOST_ROWS = 4096, 16384
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """Where the kernel's files are."""
-
-    tracefs: tuple[Path, ...] = PLACES  # possible mount points
-    sysfs: Path = Path("/sys")
-    procfs: Path = Path("/proc")  # with the processes of the host
-    pod_logs: Path = Path("/var/log/pods")  # folder that the kubelet makes for the logs of pods
 
 
 class ProcessLoad(NamedTuple):
@@ -57,7 +46,6 @@ class ProcessCounting:
         address_map: mount-target address by TLS forwarder address.
         overrides: measured costs in place of the white paper's table.
         clock: monotonic seconds.
-        files: access to the kernel's files.
 
     Attributes:
         parts: parts that can fail separately.
@@ -74,7 +62,6 @@ class ProcessCounting:
         address_map: Mapping[str, str] = NO_ADDRESSES,
         overrides: CostOverrides = NO_OVERRIDES,
         clock: Callable[[], float] = time.monotonic,
-        files: Files = FILES,
     ) -> None:
         self.failures: Counter[tuple[str, str]] = Counter()
         self.active: frozenset[str] = frozenset()
@@ -87,11 +74,16 @@ class ProcessCounting:
         self._identities = Identities(sources.procfs, self._pods)
         self._overrides = overrides
         self._clock = clock
-        self._files = files
-        self._session: ProcessSession | None = None
+        self._triggers = TriggerSetUp(
+            self._set_triggers,
+            sources,
+            (_FEWEST_ROWS, _MOST_ROWS),
+            clock,
+            counted="load by process is counted",
+            otherwise="no load by process",
+        )
         self._attribution = Attribution()
-        self._size = _FEWEST_ROWS
-        self._next_try = self._next_renewal = 0.0
+        self._next_renewal = 0.0
         self._log_once = LogOnce(_LOG)
 
     def open(self) -> None:
@@ -101,29 +93,31 @@ class ProcessCounting:
             NotYet: the NFS client is not loaded.
             Unavailable: this kernel cannot, or this process may not.
         """
-        with signals_held():
-            self._session = ProcessSession(
-                find(self._sources.tracefs, self._files),
-                self._names,
-                self._size,
-                writers=self._writers,
-                addresses=self._addresses,
-                files=self._files,
-            )
-        for part, reason in self._session.refused.items():
+        self._triggers.begin()
+
+    def _set_triggers(self, root: Path, rows: int) -> ProcessSession:
+        session = ProcessSession(
+            root,
+            self._names,
+            rows,
+            writers=self._writers,
+            addresses=self._addresses,
+            files=self._sources.files,
+        )
+        for part, reason in session.refused.items():
             self.failures[part, REFUSED] += 1
             self._log_once.failed(part, f"load by process without {part}: {reason}")
+        return session
 
     def close(self) -> None:
-        """Remove the triggers."""
-        if self._session is not None:
-            with signals_held():
-                self._session.end()
-            self._session = None
+        """Remove the triggers for good."""
+        self._triggers.close()
 
     def look(self, reading: Reading) -> list[ProcessLoad]:
         """Return the loads since the last look. Empty while the triggers cannot be set. `reading` names the mounts."""
-        session = self._session or self._try_to_open(has_mounts=bool(reading.superblocks))
+        if reading.superblocks:
+            self._try_to_open()
+        session = self._triggers.session
         if session is None:
             self.active = frozenset()
             return []
@@ -135,26 +129,18 @@ class ProcessCounting:
             self.failures[INSTANCE, RENEWED] += 1
             self._next_renewal = self._clock() + RETRY_SECONDS
             if FULL in session.troubles.values():
-                self._size = min(2 * self._size, _MOST_ROWS)
-            self.close()
+                self._triggers.double()
+            self._triggers.end()
             self._try_to_open()
         return [
             ProcessLoad(place.address, seen[thread], self._amount(place, load))
             for (place, thread), load in loads.items()
         ]
 
-    def _try_to_open(self, *, has_mounts: bool = True) -> ProcessSession | None:
-        if not has_mounts or self._clock() < self._next_try:
-            return None
-        try:
-            self.open()
-        except Unavailable as reason:
-            self._next_try = self._clock() + RETRY_SECONDS
-            waits = isinstance(reason, NotYet)
-            self.failures[INSTANCE, WAITS if waits else REFUSED] += 1
-            level = logging.INFO if waits else logging.WARNING
-            self._log_once.failed(INSTANCE, f"no load by process: {reason}", level=level)
-        return self._session
+    def _try_to_open(self) -> None:
+        reason = self._triggers.try_to_begin()
+        if reason is not None:
+            self.failures[INSTANCE, WAITS if isinstance(reason, NotYet) else REFUSED] += 1
 
     def _note(self, session: ProcessSession) -> None:
         """Keep what failed at this look."""

@@ -40,7 +40,6 @@ class ProcessReader:
         self._clock = clock
         self._lock = threading.Lock()
         self._round_lock = threading.Lock()
-        self._stopped = False
         self._top = TopProcesses(most)
         self.loop = Worker("nfs_processes", self._round, interval=lambda: LOOK_SECONDS)
 
@@ -52,13 +51,12 @@ class ProcessReader:
         """Stop the loop and remove the triggers. A look in progress sets no trigger again."""
         self.loop.stop()
         with self._round_lock:
-            self._stopped = True
             self._counting.close()
 
     def _round(self) -> None:
         with self._round_lock:
             reading = self._reading()
-            if self._stopped or reading is None:
+            if reading is None:
                 return
             loads = self._counting.look(reading)
         with self._lock:

@@ -77,14 +77,14 @@ def test_a_directory_is_counted_in_a_process_of_its_own(tmp_path: Path, monkeypa
     for number in range(7):
         (tmp_path / str(number)).touch()
     monkeypatch.setattr(os, "scandir", lambda _: pytest.fail("listed in this process"))
-    assert probes.count_entries(str(tmp_path), 10, 10.0).entries == 7
-    assert probes.count_entries(str(tmp_path), 3, 10.0).entries == 4
+    assert probes.count_entries(str(tmp_path), 10, PATIENCE_S).entries == 7
+    assert probes.count_entries(str(tmp_path), 3, PATIENCE_S).entries == 4
 
 
 @pytest.mark.parametrize(("path", "why"), [("none", "No such file"), ("file", "Not a directory")])
 def test_what_cannot_be_listed_says_why(tmp_path: Path, path: str, why: str) -> None:
     (tmp_path / "file").touch()
-    found = probes.count_entries(str(tmp_path / path), 10, 10.0)
+    found = probes.count_entries(str(tmp_path / path), 10, PATIENCE_S)
     assert found.entries is None
     assert why in found.error
 
@@ -97,13 +97,13 @@ def test_a_directory_that_hangs_costs_the_deadline_and_no_more(tmp_path: Path, m
 
 
 def test_a_path_that_looks_like_a_flag_is_a_path() -> None:
-    assert "No such file" in probes.count_entries("--version", 10, 10.0).error
+    assert "No such file" in probes.count_entries("--version", 10, PATIENCE_S).error
 
 
 def test_the_metadata_tell_domain_and_region() -> None:
     body = b'{"availabilityDomain": "Uocm:PHX-AD-1", "canonicalRegionName": "us-phoenix-1", "region": "phx"}'
     with metadata(200, body) as url:
-        assert read_instance_metadata(url, 2.0) == InstanceMetadata("Uocm:PHX-AD-1", "us-phoenix-1")
+        assert read_instance_metadata(url, PATIENCE_S) == InstanceMetadata("Uocm:PHX-AD-1", "us-phoenix-1")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_metadata_tell_domain_and_region() -> None:
 )
 def test_the_metadata_may_have_the_bandwidth_of_the_network(shape: str, bandwidth: float | None) -> None:
     with metadata(200, f'{{"shapeConfig": {shape}}}'.encode()) as url:
-        assert read_instance_metadata(url, 2.0) == InstanceMetadata(network_bytes_per_second=bandwidth)
+        assert read_instance_metadata(url, PATIENCE_S) == InstanceMetadata(network_bytes_per_second=bandwidth)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_the_metadata_may_have_the_bandwidth_of_the_network(shape: str, bandwidt
 )
 def test_other_answers_are_no_metadata(status: int, body: bytes) -> None:
     with metadata(status, body) as url:
-        assert read_instance_metadata(url, 2.0) is None
+        assert read_instance_metadata(url, PATIENCE_S) is None
 
 
 def test_nobody_there_is_no_metadata() -> None:
@@ -142,7 +142,7 @@ def test_nobody_there_is_no_metadata() -> None:
 def test_metadata_are_not_asked_of_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with metadata(200, b"{}") as url:
-        assert read_instance_metadata(url, 2.0) == InstanceMetadata()
+        assert read_instance_metadata(url, PATIENCE_S) == InstanceMetadata()
 
 
 def test_figures_of_the_kernel_are_read_where_they_are(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.nfs.exact.host import Host, assert_true_to_the_unit, exact, ready, work
 from tests.nfs.fed_accounts import KEY, reading
 from tests.nfs.records import mountinfo, mountstats
-from tests.processes import PROMPT_S, wait_for
+from tests.processes import NEVER_S, PROMPT_S, wait_for
 
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
@@ -130,32 +130,23 @@ def test_a_read_that_hangs_does_not_hang_the_start_and_its_loop_is_stalled(
     fifo = tmp_path / "1" / "mountstats"
     fifo.unlink()
     os.mkfifo(fifo)
-    ticker = Ticker(source.read, 1.0)
-    collectors = Collectors({"nfs": NfsCollector(ticker)}, (ticker.loop,), clock=lambda: time.monotonic() + 11)
+    ticker = Ticker(source.read, NEVER_S)  # a second read would hang for ever
+    stalled_s = 11 * NEVER_S
+    collectors = Collectors({"nfs": NfsCollector(ticker)}, (ticker.loop,), clock=lambda: time.monotonic() + stalled_s)
 
     began = time.monotonic()
     ticker.start()
     try:
         assert time.monotonic() - began < PROMPT_S
         assert not ticker.is_ready
-        assert ticker.loop.heartbeat.is_stalled(time.monotonic() + 11)
+        assert ticker.loop.heartbeat.is_stalled(time.monotonic() + stalled_s)
         exported = {family.name: family.samples for family in collectors.collect()}
         assert [sample.value for sample in exported["fss_collector_success"]] == [0]
     finally:
-        _feed(fifo, mountstats({"READ": 5}))
+        fifo.write_text(mountstats({"READ": 5}))
         wait_for(lambda: ticker.is_ready, "the reading that hung")
-        ticker.loop._stopping.set()
-        _feed_until_gone(fifo, ticker)
-
-
-def _feed(fifo: Path, text: str) -> None:
-    threading.Thread(target=lambda: fifo.write_text(text), daemon=True).start()
-
-
-def _feed_until_gone(fifo: Path, ticker: Ticker) -> None:
-    """The loop may be in its next read: an empty answer lets it see that it has to stop."""
-    fifo.unlink()
-    ticker.stop()
+        ticker.stop()
+    wait_for(lambda: not ticker.loop._thread.is_alive(), "the end of the thread")
 
 
 @pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt])

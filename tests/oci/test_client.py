@@ -168,6 +168,28 @@ def test_nobody_listening_is_unreachable_and_says_where(make: Make) -> None:
         make(f"http://127.0.0.1:{port}").call("identity", "list_availability_domains", compartment_id="ocid1.tenancy.x")
 
 
+def test_calls_go_through_the_proxy_of_the_environment_except_for_hosts_that_need_none(
+    make: Make, region: Region, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as gone:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{gone.getsockname()[1]}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(Unreachable):
+        listed(make(), region)
+    assert not region.calls
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert listed(make(), region)
+
+
+def test_the_ca_bundle_of_the_environment_is_the_clients(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    assert make()._client("identity").base_client.session.verify is True
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/etc/ssl/own.pem")
+    assert make()._client("identity").base_client.session.verify == "/etc/ssl/own.pem"
+
+
 def test_the_wrong_key_is_told_apart_from_a_wrong_clock(make: Make, region: Region, tmp_path: Path) -> None:
     from tests.region import Account
 

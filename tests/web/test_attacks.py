@@ -27,7 +27,7 @@ def attacked(folder: Path, attacker: Attacker, target: Target, flags: str = "") 
     command, waits = agent(Host(folder / "proc", 10), flags), []
     for _ in range(ROUNDS):
         with serving(command, target) as server:
-            found = attack(server, target, attacker, seconds=2.0)
+            found = attack(server, target, attacker, seconds=1.0)
 
         assert server.returncode == 0
         assert found.lost == 0

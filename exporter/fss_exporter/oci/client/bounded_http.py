@@ -5,6 +5,7 @@ ever. A few kilobytes of gzip can unpack to gigabytes. Both limits hold for head
 """
 
 import io
+import os
 import threading
 import time
 import zlib
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 from oci._vendor.requests.adapters import HTTPAdapter
 from oci._vendor.requests.exceptions import ChunkedEncodingError, ConnectionError, ContentDecodingError  # noqa: A004
+from oci._vendor.requests.utils import get_environ_proxies
 from oci.base_client import OCIHTTPAdapter
 from urllib3.exceptions import DecodeError, ProtocolError, ReadTimeoutError
 
@@ -125,6 +127,17 @@ def limit_answers(client: Any, answer_seconds: float) -> None:
     for scheme, adapter in (("http://", _HttpAdapter()), ("https://", _HttpsAdapter())):
         adapter.answer_seconds = answer_seconds
         client.session.mount(scheme, adapter)
+
+
+def read_environment_once(client: Any) -> None:
+    """Give the SDK's base client the proxies and the CA bundle of the environment.
+
+    The library requests would scan all variables twice for each call, which is a third of the CPU time of a call.
+    """
+    session = client.session
+    session.proxies = {**session.proxies, **get_environ_proxies(client.endpoint)}
+    session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or session.verify
+    session.trust_env = False
 
 
 def _body(raw: Any) -> bytes:

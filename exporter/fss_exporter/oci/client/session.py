@@ -22,7 +22,7 @@ from oci.retry import NoneRetryStrategy
 
 from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable, UsageError
 from fss_exporter.oci.calls import CallBudget
-from fss_exporter.oci.client.bounded_http import limit_answers
+from fss_exporter.oci.client.bounded_http import limit_answers, read_environment_once
 from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, clock_skew, translate
 from fss_exporter.oci.client.service_clients import PLAIN_SERVICES, PlainClient
@@ -196,10 +196,11 @@ class Session:
             client = _client_class(service)({**self.held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
             raise UsageError(f"oci: cannot open {service} in {self.region}: {' '.join(str(error).split())}") from error
-        limit_answers(client.base_client, max(self.reach.answer_timeout_seconds, self.reach.read_timeout_seconds))
+        own = client.base_client
         if service == "monitoring_ingestion" and not endpoint:
-            own = client.base_client
             own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)
+        limit_answers(own, max(self.reach.answer_timeout_seconds, self.reach.read_timeout_seconds))
+        read_environment_once(own)
         return client
 
 

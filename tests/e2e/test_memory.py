@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.polling import poll
 
-BOUND_BYTES = 1 << 20
-"""What the ticks may add to resident memory, after the first tenth of them has filled what is filled once."""
+BOUND_BYTES = 2 << 20
+"""What the ticks may add to resident memory, after the first tenth of them: two arenas of Python's allocator."""
 
 TICKS_BOUND_BLOCKS = 250
 """What the ticks may add to the blocks of memory in use: one block for 40 ticks of three hours."""

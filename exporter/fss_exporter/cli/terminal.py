@@ -92,5 +92,5 @@ def _open_if_closed(number: int, mode: int) -> None:
 
 
 def discard_output() -> None:
-    """Forget what is not written yet: writing it would fail once more when Python ends."""
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # open as long as the process lives
+    """Send output that is not written yet to /dev/null, because Python writes it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

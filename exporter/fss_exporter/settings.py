@@ -5,7 +5,9 @@ certificates. A duration is a number of seconds, or text like 500ms, 90s or 1m30
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -13,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NLM, CostOverride, CostOverrides
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
@@ -99,7 +102,7 @@ class LimitOverrides(_Section):
     connections: Limit = None
     encrypted_connections: Limit = None
 
-    @property
+    @cached_property
     def given(self) -> dict[str, float | None]:
         """The limits in the file, null included."""
         return self.model_dump(exclude_unset=True)
@@ -111,6 +114,11 @@ class LimitSettings(_Section):
     shapes: dict[Shape, LimitOverrides] = Field(default_factory=dict)
     mount_targets: dict[Name, LimitOverrides] = Field(default_factory=dict)
 
+    def of_shape(self, name: str, published: Limits) -> Limits:
+        """Return the published limits of a shape, with those of the file in their place."""
+        given = self.shapes.get(name)
+        return published if given is None else replace(published, **given.given)
+
 
 class LatencyObjectives(_Section):
     """Latency objectives that replace the project's assumptions."""
@@ -119,7 +127,7 @@ class LatencyObjectives(_Section):
     write: dict[SizeBucket, Latency] = Field(default_factory=dict)
     metadata: Latency | None = None
 
-    @property
+    @cached_property
     def given(self) -> dict[tuple[str, str], float]:
         """Seconds of the objectives in the file, by kind and size."""
         reads = {("read", size): seconds for size, seconds in self.read.items()}
@@ -128,13 +136,11 @@ class LatencyObjectives(_Section):
 
 
 class LatencySettings(LatencyObjectives):
-    """Latency objectives of every mount target, and by mount target (OCID or display name). The objective of a mount
-    target wins.
-    """
+    """Latency objectives of every mount target, and by mount target (OCID or display name), which win."""
 
     mount_targets: dict[Name, LatencyObjectives] = Field(default_factory=dict)
 
-    @property
+    @cached_property
     def seconds(self) -> dict[tuple[str, str], float]:
         """Objectives of mount targets without an objective of their own, by kind and size."""
         return {**DEFAULT_LATENCY_SECONDS, **self.given}
@@ -146,16 +152,14 @@ class SloObjectives(_Section):
     availability: Share | None = None
     latency: Share | None = None
 
-    @property
+    @cached_property
     def given(self) -> dict[str, float]:
         """The objectives in the file, by SLO."""
         return self.model_dump(exclude_none=True, include={"availability", "latency"})
 
 
 class SloSettings(SloObjectives):
-    """SLO objectives of every mount target, and by mount target (OCID or display name). The objective of a mount target
-    wins.
-    """
+    """SLO objectives of every mount target, and by mount target (OCID or display name), which win."""
 
     mount_targets: dict[Name, SloObjectives] = Field(default_factory=dict)
 

@@ -16,7 +16,7 @@ POLLS = """
 import gc, json, os, sys
 from pathlib import Path
 import circuitbreaker
-from fss_exporter.cli.oci_polling import Polling, export_settings
+from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.settings import load
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.oci.calls import SelfMetrics
@@ -30,9 +30,8 @@ for number, line in enumerate(sys.stdin):
     now = float(line)
     if polling is None:
         polling = Polling(settings, ledger, now=clock, clock=clock, wait=lambda _: False)
-        exported = export_settings(settings)
         collector = OciCollector(
-            polling.board, polling.poller, ledger, budget=polling.budget, settings=exported, now=clock
+            polling.board, polling.poller, ledger, budget=polling.budget, settings=settings, now=clock
         )
     polling.inventory.run_round()
     polling.poller.run_round()

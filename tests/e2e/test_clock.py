@@ -12,7 +12,7 @@ from tests.clock import Clock
 from tests.oci.world import START
 from tests.region import Region, small
 
-from fss_exporter.cli.oci_polling import Polling, export_settings
+from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import SelfMetrics
@@ -99,7 +99,7 @@ class Poller:
             self._polling.poller,
             ledger,
             budget=self._polling.budget,
-            settings=export_settings(settings),
+            settings=settings,
             now=self.wall,
         )
 

@@ -27,8 +27,9 @@ from fss_exporter.errors import (
     UsageError,
 )
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
-from fss_exporter.oci.client import Access, Session, read_credentials
+from fss_exporter.oci.client import Session, read_credentials
 from fss_exporter.oci.client.service_clients import PlainClient
+from fss_exporter.settings import Oci
 
 SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")
 LIST = ("file_storage", "list_mount_targets")
@@ -72,10 +73,10 @@ def ledger() -> SelfMetrics:
 def make(region: Region, tmp_path: Path, waits: Waits, ledger: SelfMetrics) -> Make:
     def session(url: str = "", config: Path | None = None, **options: Any) -> Session:
         path = config or region.account.write_config(tmp_path, region.tenancy.region)
-        where = reach(dict.fromkeys(SERVICES, url or region.url), **{"read_timeout_seconds": 60.0} | options)
+        where = reach(dict.fromkeys(SERVICES, url or region.url), **{"read_timeout": 60.0} | options)
         budget = CallBudget(9.9, clock=lambda: waits.now, wait=waits)
         return Session(
-            read_credentials(Access(config_file=path)),
+            read_credentials(Oci(config_file=path)),
             region.tenancy.region,
             where,
             budget=budget,
@@ -155,7 +156,7 @@ def test_a_slow_answer_is_given_up_in_time(make: Make, region: Region) -> None:
     region.add_fault(f"slow,seconds={NEVER_S:.0f}")
     began = time.monotonic()
     with pytest.raises(Unreachable, match="no answer"):
-        listed(make(read_timeout_seconds=0.3), region)
+        listed(make(read_timeout=0.3), region)
     assert time.monotonic() - began < PROMPT_S
 
 
@@ -244,7 +245,7 @@ def test_a_stop_cuts_the_wait_for_the_budget_off(region: Region, tmp_path: Path)
     path = region.account.write_config(tmp_path, region.tenancy.region)
     budget = CallBudget(1, clock=time.monotonic, wait=stop.wait)
     session = Session(
-        read_credentials(Access(config_file=path)),
+        read_credentials(Oci(config_file=path)),
         "eu-frankfurt-1",
         reach(dict.fromkeys(SERVICES, region.url)),
         budget=budget,
@@ -271,17 +272,17 @@ def test_a_configuration_file_that_cannot_be_used_names_itself(tmp_path: Path, c
     path = tmp_path / "config"
     path.write_text(content)
     with pytest.raises(UsageError, match=says) as caught:
-        read_credentials(Access(config_file=path))
+        read_credentials(Oci(config_file=path))
     assert str(path) in str(caught.value)
 
 
 def test_a_missing_configuration_file_and_a_key_that_is_none_are_told(region: Region, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="absent"):
-        read_credentials(Access(config_file=tmp_path / "absent"))
+        read_credentials(Oci(config_file=tmp_path / "absent"))
     path = region.account.write_config(tmp_path, "eu-frankfurt-1")
     (tmp_path / "key.pem").write_text("rubbish")
     with pytest.raises(UsageError, match="profile DEFAULT"):
-        read_credentials(Access(config_file=path))
+        read_credentials(Oci(config_file=path))
 
 
 def test_no_secret_is_in_any_message(region: Region, tmp_path: Path) -> None:
@@ -289,7 +290,7 @@ def test_no_secret_is_in_any_message(region: Region, tmp_path: Path) -> None:
     secret = (tmp_path / "key.pem").read_text().splitlines()[3]
     (tmp_path / "key.pem").write_text((tmp_path / "key.pem").read_text()[:200])
     with pytest.raises(UsageError) as caught:
-        read_credentials(Access(config_file=path))
+        read_credentials(Oci(config_file=path))
     assert secret not in str(caught.value)
     assert "BEGIN" not in str(caught.value)
 
@@ -312,7 +313,7 @@ def generated(region: Region, tmp_path: Path) -> tuple[PlainClient, Any]:
     from oci.core import VirtualNetworkClient
 
     config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
-    held = read_credentials(Access(config_file=tmp_path / "config"))
+    held = read_credentials(Oci(config_file=tmp_path / "config"))
     return PlainClient("virtual_network", config, signer=held.signer), VirtualNetworkClient(config, signer=held.signer)
 
 

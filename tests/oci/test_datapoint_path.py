@@ -12,7 +12,8 @@ from tests.oci.test_outages import Poll
 from fss_exporter.catalogue import text
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.cloud_client import Stream
-from fss_exporter.oci.snapshot_collector import ExportSettings, OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
+from fss_exporter.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs/architecture.md").read_text()
 GENERATED = {"__hash__", "__eq__"}
@@ -46,8 +47,7 @@ def test_a_datapoint_passes_the_modules_of_the_architecture_page() -> None:
     names = ("MountTargetReadThroughput",)
     poll = Poll(FakeCloud([mount_target("a")], spoil=profile.begin, names=names))
     budget = CallBudget(5.0, clock=poll.clock, wait=lambda _: None)
-    settings = ExportSettings(360.0)
-    collector = OciCollector(poll.board, poll.polls, SelfMetrics(), budget=budget, settings=settings, now=poll.clock)
+    collector = OciCollector(poll.board, poll.polls, SelfMetrics(), budget=budget, settings=Settings(), now=poll.clock)
     for _ in range(2):
         poll.minute()
         list(collector.collect())

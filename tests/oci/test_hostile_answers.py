@@ -14,9 +14,10 @@ from tests.region import Account
 
 from fss_exporter.errors import BrokenAnswer, FssError, Unreachable
 from fss_exporter.oci.calls import CallBudget
-from fss_exporter.oci.client import Access, SdkClient, Session, read_credentials
+from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import MetricRequest, Scope
 from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.settings import Oci
 
 NO_HEADERS: Mapping[str, str] = {}
 TENANCY = "ocid1.tenancy.oc1..t"
@@ -25,7 +26,7 @@ REQUEST = MetricRequest(Scope(TENANCY), "oci_filestorage", "MountTargetConnectio
 
 def client(url: str, account: Account, folder: Path, **seconds: float) -> SdkClient:
     services = ("monitoring", "file_storage", "identity")
-    held = read_credentials(Access(config_file=account.write_config(folder, "eu-frankfurt-1")))
+    held = read_credentials(Oci(config_file=account.write_config(folder, "eu-frankfurt-1")))
     budget = CallBudget(1000, clock=time.monotonic, wait=lambda _: False)
     return SdkClient(Session(held, "eu-frankfurt-1", reach(dict.fromkeys(services, url), **seconds), budget=budget))
 
@@ -35,7 +36,7 @@ def test_an_answer_of_a_byte_now_and_then_ends_at_the_deadline(
     respond: Respond, account: Account, tmp_path: Path
 ) -> None:
     with hostile_server(respond) as url:
-        calls = client(url, account, tmp_path, read_timeout_seconds=1.0, answer_timeout_seconds=2.0)
+        calls = client(url, account, tmp_path, read_timeout=1.0, answer_timeout=2.0)
         began = time.monotonic()
         with pytest.raises(Unreachable, match="no answer"):
             calls.summarize(REQUEST)
@@ -77,7 +78,7 @@ def test_a_poll_of_dripping_answers_fails_and_is_not_a_success(worlds: Callable[
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
     with hostile_server(drip_body) as url:
         for session in world.polling._sessions.values():
-            session.reach = reach({"monitoring": url}, read_timeout_seconds=1.0, answer_timeout_seconds=1.0)
+            session.settings = reach({"monitoring": url}, read_timeout=1.0, answer_timeout=1.0)
             session._clients.clear()
         world.pass_minutes()
         world.poll()
@@ -217,7 +218,7 @@ def test_failed_instance_principals_are_one_sentence(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(oci.auth.signers, "InstancePrincipalsSecurityTokenSigner", refuse)
     with pytest.raises(FssError) as caught:
-        read_credentials(Access(auth="instance_principal"))
+        read_credentials(Oci(auth="instance_principal"))
     text = str(caught.value)
     assert "Run this on an OCI compute instance" in text
     assert "{" not in text

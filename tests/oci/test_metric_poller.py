@@ -204,7 +204,7 @@ def test_new_ceilings_are_shown_without_disturbing_the_poller(
     (tmp_path / "c.yml").write_text(text + "limits: {shapes: {standard: {iops: 7}}}\n")
     with caplog.at_level(logging.INFO):
         running.reload()
-    assert running.source.settings.mount_targets.shape_limits == {"standard": {"iops": 7.0}}
+    assert running.source.settings.limits.shapes["standard"].given == {"iops": 7.0}
     assert "polling starts again" not in caplog.text
 
 

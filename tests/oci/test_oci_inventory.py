@@ -9,9 +9,10 @@ from fss_exporter.oci.client import listed_records
 from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.inventory_refresh import scopes_of
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import Inventory, ListedResources, join
 from fss_exporter.oci.selection import ROOT, TagFilter, choose
+from fss_exporter.settings import Settings, load
 
 MAKERS = {
     "mount_targets": listed_records.mount_target,
@@ -139,7 +140,7 @@ def test_mount_targets_that_share_an_address_are_left_out_of_the_join_and_counte
     here, there = located(a="10.0.0.1", b="10.0.0.2", unknown=""), located(c="10.0.0.1", d="10.0.0.4")
     addresses = joined_addresses([here, there], {})
     assert addresses == {"a": "", "b": "10.0.0.2", "unknown": "", "c": "", "d": "10.0.0.4"}
-    rows = dict(inventory_rows("eu", here, addresses, MountTargetSettings()))
+    rows = dict(inventory_rows("eu", here, addresses, Settings()))
     assert list(rows["fss_oci_ambiguous_addresses"]) == [(("eu",), 1)]
 
 
@@ -152,7 +153,7 @@ def test_what_is_not_told_is_no_series() -> None:
     inventory, _ = built(
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )
-    rows = {name: list(found) for name, found in inventory_rows("eu", inventory, {}, MountTargetSettings())}
+    rows = {name: list(found) for name, found in inventory_rows("eu", inventory, {}, Settings())}
     assert rows["fss_file_system_metered_bytes"] == []
     assert rows["fss_replication_interval_seconds"] == []
     assert rows["fss_mount_target_iops_limit"] == [], "unpublished for this shape"
@@ -163,18 +164,18 @@ def test_two_exports_that_look_alike_are_one_series() -> None:
     """An export that is deleted and made anew is listed twice for a while."""
     exports = [export("old", "mt", "fs"), export("new", "mt", "fs")]
     inventory, _ = built(mount_targets=[target("mt")], file_systems=[row("fs")], exports=exports)
-    rows = dict(inventory_rows("eu", inventory, {}, MountTargetSettings()))
+    rows = dict(inventory_rows("eu", inventory, {}, Settings()))
     assert len(list(rows["fss_export_info"])) == 1
 
 
 def test_ceilings_of_a_mount_target_win_over_those_of_its_shape_and_null_takes_one_away() -> None:
     inventory, _ = built(mount_targets=[target("mt")])
-    ceilings = MountTargetSettings(
-        {"standard": {"iops": 1.0, "connections": 2.0}},
-        {"name of mt": {"iops": 3.0, "read_bytes_per_second": None}, "mt": {"iops": 4.0}},
-    )
+    limits = {
+        "shapes": {"standard": {"iops": 1.0, "connections": 2.0}},
+        "mount_targets": {"name of mt": {"iops": 3.0, "read_bytes_per_second": None}, "mt": {"iops": 4.0}},
+    }
     expected = Limits(4.0, None, STANDARD.limits.write_bytes_per_second, 2.0, 4096)
-    assert ceilings.limits(inventory.mount_targets["mt"]) == expected
+    assert limits_of(inventory.mount_targets["mt"], load(None, {"limits": limits})) == expected
 
 
 TREE = {"ocid1.compartment.oc1..a": "a", "b1": "b", "b2": "b"}

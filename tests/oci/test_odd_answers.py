@@ -20,10 +20,10 @@ from fss_exporter.oci.client.failures import clock_skew
 from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.labels import RegionLabels
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Inventory, MountTarget
 from fss_exporter.oci.snapshot import InventoryState, PollState, RegionSnapshot, SeriesColumn, SharedSeries
 from fss_exporter.oci.utilization_publisher import Publisher
+from fss_exporter.settings import Settings
 from fss_exporter.tables import Progress
 
 TENANCY = "ocid1.tenancy.oc1..t"
@@ -182,7 +182,7 @@ def test_a_region_without_a_refusal_does_not_hide_the_refusal_of_another() -> No
     publisher = Publisher(
         lambda: [snapshot(region) for region in clouds],
         clouds.__getitem__,
-        MountTargetSettings(),
+        Settings(),
         failures=lambda region: FailureLog(region, logging.getLogger()),
         now=lambda: 60.0,
     )

@@ -13,11 +13,12 @@ from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.mount_target_settings import named_targets
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.settings import load
 
 NOON = 1_795_003_200
 
@@ -230,11 +231,9 @@ def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_
 
 
 def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
-    settings = MountTargetSettings(
-        target_limits={"a": {"iops": 1.0}, "mt-tpyo": {"iops": 2.0}},
-        target_slo={"b": {"latency": 0.9}, "gone": {"latency": 0.9}},
-    )
-    poll = Poll(targets=settings.named_targets)
+    limits = {"mount_targets": {"a": {"iops": 1.0}, "mt-tpyo": {"iops": 2.0}}}
+    shares = {"mount_targets": {"b": {"latency": 0.9}, "gone": {"latency": 0.9}}}
+    poll = Poll(targets=named_targets(load(None, {"limits": limits, "slo_objectives": shares})))
     poll.cloud.refuse = lambda operation: (
         CloudError("away", operation=operation) if operation == "ListMountTargets" else None
     )

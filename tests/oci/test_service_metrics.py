@@ -12,11 +12,12 @@ from tests.oci.world import START, World
 from tests.region import Account, Region, small
 
 import oci
-from fss_exporter.oci.client import Access, listed_records, read_credentials
+from fss_exporter.oci.client import listed_records, read_credentials
 from fss_exporter.oci.client.service_clients import PlainClient
 from fss_exporter.oci.metric_table import BLOCK as BLOCK_METRICS, LUSTRE as LUSTRE_METRICS, SERVICE_METRICS, metrics_of
 from fss_exporter.oci.oci_inventory import ListedResources, join
 from fss_exporter.oci.selection import TagFilter
+from fss_exporter.settings import Oci
 
 LUSTRE = small().lustre_file_systems[0]
 DATA, BOOT = small().volumes
@@ -346,7 +347,7 @@ def test_the_listings_go_where_the_generated_clients_go(
 
     region = regions()
     config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
-    signer = read_credentials(Access(config_file=tmp_path / "config")).signer
+    signer = read_credentials(Oci(config_file=tmp_path / "config")).signer
     asked: list[tuple[str, str, Any, Any]] = []
 
     def note(_: Any, request: Any, *_more: object, **_options: object) -> None:

@@ -32,8 +32,8 @@ from fss_exporter.oci.mount_target_estimates import (
     complete,
     estimate,
 )
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.snapshot import SharedSeries
+from fss_exporter.settings import load
 
 HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'
 NOON = 1_795_003_200
@@ -95,14 +95,20 @@ def test_limits_follow_the_shape_and_objectives_the_settings(worlds: Callable[..
 def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..., World]) -> None:
     world = worlds()
     home = next(one.id for one in small().mount_targets if one.name == "mt-home")
-    world.collector.settings = replace(
-        world.collector.settings,
-        mount_targets=MountTargetSettings(
-            shape_limits={"standard": {"encrypted_connections": 64.0}},
-            target_limits={home: {"encrypted_connections": 100.0}, "mt-idle": {"encrypted_connections": None}},
-            target_latency_seconds={"mt-home": {("metadata", ""): 0.005}, home: {("read", "0B_to_8KiB"): 0.001}},
-            target_slo={"mt-idle": {"latency": 0.9}},
-        ),
+    world.collector.settings = load(
+        None,
+        {
+            "limits.shapes": {"standard": {"encrypted_connections": 64.0}},
+            "limits.mount_targets": {
+                home: {"encrypted_connections": 100.0},
+                "mt-idle": {"encrypted_connections": None},
+            },
+            "latency_objectives.mount_targets": {
+                "mt-home": {"metadata": "5ms"},
+                home: {"read": {"0B_to_8KiB": "1ms"}},
+            },
+            "slo_objectives.mount_targets": {"mt-idle": {"latency": 0.9}},
+        },
     )
     world.poll()
     limits = world.values("fss_mount_target_encrypted_connections_limit", "mount_target")

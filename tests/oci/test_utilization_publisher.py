@@ -24,7 +24,7 @@ from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
 from fss_exporter.oci.utilization_publisher import MOST_POSTED_STREAMS, UTILIZATION, Publisher
-from fss_exporter.settings import Settings, load
+from fss_exporter.settings import Oci, Settings, load
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")
@@ -207,9 +207,9 @@ def test_streams_refused_in_part_are_told_and_posted_again(
 
 def test_posts_go_to_the_ingestion_host_unless_told_otherwise(region: Region, tmp_path: Path) -> None:
     from fss_exporter.oci.calls import CallBudget
-    from fss_exporter.oci.client import Access, Session, read_credentials
+    from fss_exporter.oci.client import Session, read_credentials
 
-    held = read_credentials(Access(config_file=region.account.write_config(tmp_path, "eu-frankfurt-1")))
+    held = read_credentials(Oci(config_file=region.account.write_config(tmp_path, "eu-frankfurt-1")))
     budget = CallBudget(5, clock=lambda: 0.0, wait=lambda _: False)
     session = Session(held, "eu-frankfurt-1", reach(), budget=budget)
     opened = {

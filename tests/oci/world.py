@@ -10,12 +10,11 @@ from tests.clock import NOW, Clock
 from tests.region import Region
 
 from fss_exporter.catalogue import Family
-from fss_exporter.cli.oci_polling import Polling, export_settings
+from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import SelfMetrics
-from fss_exporter.oci.client import Reach
 from fss_exporter.oci.snapshot_collector import OciCollector
-from fss_exporter.settings import load
+from fss_exporter.settings import Oci, load
 
 START = NOW + 20.0
 """Seconds into a minute at which worlds begin."""
@@ -39,7 +38,7 @@ class World:
             self.poller,
             self.ledger,
             budget=self.budget,
-            settings=export_settings(self.settings),
+            settings=self.settings,
             now=clock,
         )
 
@@ -87,10 +86,10 @@ class World:
         return sum(number for (_, name, _), number in asked.items() if name == operation)
 
 
-def reach(endpoints: Mapping[str, str] | None = None, **seconds: float) -> Reach:
+def reach(endpoints: Mapping[str, str] | None = None, **seconds: float) -> Oci:
     """Endpoints and time-outs of a session; time-outs are short enough for tests unless `seconds` says otherwise."""
-    times = {"connect_timeout_seconds": 60.0, "read_timeout_seconds": 60.0, "answer_timeout_seconds": 60.0}
-    return Reach(endpoints or {}, **(times | seconds))
+    times = {"connect_timeout": 60.0, "read_timeout": 60.0, "answer_timeout": 60.0}
+    return Oci.model_validate({"endpoints": dict(endpoints or {}), **times, **seconds})
 
 
 def in_background(work: Any) -> threading.Thread:

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from fss_exporter import RUNBOOK
-from fss_exporter.cli.account import credentials_of, sessions_of
+from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.flags import AccountFlags
-from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import flag, switch
 from fss_exporter.model.limits import SHAPES, shape_of
@@ -18,8 +17,9 @@ from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target
 from fss_exporter.oci.alarms.pack import Alarm, load as load_pack
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
-from fss_exporter.oci.client import Session, region_of
+from fss_exporter.oci.client import Session, read_credentials, region_of
 from fss_exporter.oci.metric_table import NAMESPACES
+from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Settings
@@ -105,11 +105,8 @@ class AlarmFlags(AccountFlags):
 
     def planned_estate(self, settings: Settings) -> Estate:
         """Return the resources and settings from the configuration alone."""
-        given = mount_target_settings(settings)
         return Estate(
-            shape_limits={
-                name: replace(shape.limits, **given.shape_limits.get(name, {})) for name, shape in SHAPES.items()
-            },
+            shape_limits={name: settings.limits.of_shape(name, shape.limits) for name, shape in SHAPES.items()},
             objectives=settings.latency_objectives.seconds,
             published=self.published or settings.oci.publish,
         )
@@ -117,7 +114,7 @@ class AlarmFlags(AccountFlags):
 
 def session_of(settings: Settings) -> Session:
     """Return the session of the single region, because alarms, topic and mount targets belong to one region."""
-    sessions = sessions_of(settings, credentials_of(settings))
+    sessions = sessions_of(settings, read_credentials(settings.oci))
     if len(sessions) > 1:
         raise UsageError(f"--oci.region: say which of {', '.join(session.region for session in sessions)}")
     return sessions[0]
@@ -159,4 +156,4 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
 
 def _target(found: MountTarget, settings: Settings) -> Target:
     shape = shape_of(found.observed_throughput_gbps)
-    return Target(found.id, shape.name, mount_target_settings(settings).limits(found))
+    return Target(found.id, shape.name, limits_of(found, settings))

@@ -30,19 +30,19 @@ from fss_exporter.calibrate.nfs_requests import NfsRequests
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
 from fss_exporter.calibrate.request_counts import RequestCounts
-from fss_exporter.cli.account import credentials_of, sessions_of
+from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.exact_mode import Exact, exact
 from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file
-from fss_exporter.cli.oci_polling import mount_target_settings
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.flag_records import FiniteRange, argument, flag, switch, takes
 from fss_exporter.host_flags import PROCFS
 from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
-from fss_exporter.oci.client import SdkClient, Session
+from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.settings import Settings
@@ -112,7 +112,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     source = Procfs(flags.procfs, OWN_PID, mounts.address_map)
     mount = RequestCounts(flags.directory, source.read).superblock
     session, target = _mount_target(settings, mount.key.address, flags.ocid)
-    ceiling = mount_target_settings(settings).limits(target).iops
+    ceiling = limits_of(target, settings).iops
     chosen = chosen_steps(flags.steps, steps_of(*_largest_transfers(mount.record.options)))
     plan = CalibrationPlan(chosen, flags.minutes, flags.max_iops or default_max_iops(ceiling))
     if flags.dry_run:
@@ -177,7 +177,7 @@ def measured_rows(
 def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[Session, MountTarget]:
     """Return the mount target of a mount, and the session of its region."""
     found: list[tuple[Session, MountTarget]] = []
-    for session in sessions_of(settings, credentials_of(settings)):
+    for session in sessions_of(settings, read_credentials(settings.oci)):
         selection = InventorySelection(settings.oci.compartments)
         refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=lambda *_: None)
         refresh.run()

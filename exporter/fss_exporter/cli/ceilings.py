@@ -87,9 +87,7 @@ def judge(shape: str, config_file: Path | None) -> Judge:
     from fss_exporter.settings import load  # noqa: PLC0415  # only where there is a configuration
 
     settings = load(config_file)
-    given = settings.limits.shapes.get(shape)
-    if given is not None:
-        limits = replace(limits, **given.given)
+    limits = settings.limits.of_shape(shape, limits)
     by_address = {
         settings.addresses[name]: replace(limits, **ceilings.given)
         for name, ceilings in settings.limits.mount_targets.items()

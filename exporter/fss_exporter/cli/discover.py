@@ -10,12 +10,12 @@ import click
 import yaml
 
 from fss_exporter import tables, units
-from fss_exporter.cli.account import credentials_of, sessions_of
+from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.flags import CompartmentFlags
-from fss_exporter.cli.oci_polling import mount_target_settings, selection_of
+from fss_exporter.cli.oci_polling import selection_of
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.flag_records import flag, takes
-from fss_exporter.oci.client import SdkClient, Session
+from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.discovery import DiscoveredMountTarget, found_in, http_sd, sharing_an_address
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.settings import Settings
@@ -45,7 +45,7 @@ def discover(flags: DiscoverFlags) -> int:
     Exit code 1: a listing failed. The output has the rest.
     """
     settings = flags.settings()
-    sessions = sessions_of(settings, credentials_of(settings))
+    sessions = sessions_of(settings, read_credentials(settings.oci))
     found: list[DiscoveredMountTarget] = []
     failures: list[str] = []
     for session in sessions:
@@ -91,7 +91,7 @@ def _ask(session: Session, settings: Settings) -> tuple[list[DiscoveredMountTarg
 
         refresh.run(step)
     inventory = refresh.state.inventory
-    found = [] if inventory is None else found_in(session.region, inventory, mount_target_settings(settings))
+    found = [] if inventory is None else found_in(session.region, inventory, settings)
     return found, list(failures.values())
 
 

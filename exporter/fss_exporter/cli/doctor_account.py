@@ -4,21 +4,21 @@ import time
 from dataclasses import replace
 
 from fss_exporter import tables
-from fss_exporter.cli.account import credentials_of, regions_of, sessions_of
+from fss_exporter.cli.account import regions_of, sessions_of
 from fss_exporter.cli.oci_polling import selection_of
 from fss_exporter.doctor.account_checks import check_region, check_subscriptions
 from fss_exporter.doctor.account_facts import CallOutcome, RegionFacts, Subscriptions
 from fss_exporter.doctor.account_probe import LIST_SUBSCRIPTIONS, Probe, ask_subscriptions
 from fss_exporter.doctor.findings import Finding, found
 from fss_exporter.errors import CloudError, UsageError
-from fss_exporter.oci.client import Session
+from fss_exporter.oci.client import Session, read_credentials
 from fss_exporter.settings import Settings
 
 
 def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:
     """Return the answers of the configured regions, and the findings about the account. Wait so many seconds for new minutes."""
     try:
-        held = credentials_of(settings)
+        held = read_credentials(settings.oci)
         regions = regions_of(settings, held)
         # The credentials' own region tells of the others even where no other one that is meant does.
         sessions = sessions_of(settings, held, (held.region,) if held.region else ())

@@ -8,23 +8,22 @@ from functools import cache, partial
 from typing import Final
 
 from fss_exporter.background import EndLoop, Worker
-from fss_exporter.cli.account import credentials_of, reach_of, regions_of
+from fss_exporter.cli.account import regions_of
 from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
-from fss_exporter.model.thresholds import SLO_OBJECTIVES
 from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
-from fss_exporter.oci.client import Credentials, SdkClient, Session
+from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import DISCOVERED, METRICS, metrics_of
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.mount_target_settings import named_targets
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection, TagFilter
 from fss_exporter.oci.series_store import newest_complete
 from fss_exporter.oci.snapshot import SnapshotBoard
-from fss_exporter.oci.snapshot_collector import ExportSettings, OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.settings import Settings
 
@@ -33,24 +32,6 @@ _PUBLISH_SECONDS: Final = 5.0  # between two looks whether a poll has ended
 _STOP_SECONDS: Final = 0.3  # for each loop; calls under way are left to their daemon threads
 
 log = logging.getLogger(__name__)
-
-
-def export_settings(settings: Settings) -> ExportSettings:
-    """How the settings want snapshots exported."""
-    return ExportSettings(settings.oci.stale_after, mount_target_settings(settings), settings.addresses)
-
-
-def mount_target_settings(settings: Settings) -> MountTargetSettings:
-    """Return limits and objectives of mount targets as the settings have them."""
-    limits, latencies, slos = settings.limits, settings.latency_objectives, settings.slo_objectives
-    return MountTargetSettings(
-        shape_limits={shape: one.given for shape, one in limits.shapes.items()},
-        target_limits={target: one.given for target, one in limits.mount_targets.items()},
-        latency_seconds=latencies.seconds,
-        target_latency_seconds={target: one.given for target, one in latencies.mount_targets.items()},
-        slo={**SLO_OBJECTIVES, **slos.given},
-        target_slo={target: one.given for target, one in slos.mount_targets.items()},
-    )
 
 
 def selection_of(settings: Settings) -> InventorySelection:
@@ -81,16 +62,15 @@ class Polling:
         self.stopping = threading.Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
         self.board = SnapshotBoard()
-        self.account = Account(partial(credentials_of, settings), self._connect, self._renew)
+        self.account = Account(partial(read_credentials, settings.oci), self._connect, self._renew)
         self._settings = settings
         self._self_metrics = self_metrics
         self._now, self._clock = now, clock
         self._start = newest_complete(now())
         self._sessions: dict[str, Session] = {}
         oci = settings.oci
-        targets = mount_target_settings(settings)
         self.inventory = InventoryLoop(
-            self.account, targets.named_targets, interval=oci.inventory_interval, clock=clock
+            self.account, named_targets(settings), interval=oci.inventory_interval, clock=clock
         )
         self.poller = MetricPoller(
             self.account, self.board, interval=oci.poll_interval, clock=clock, pause=self.budget.pause
@@ -99,18 +79,17 @@ class Polling:
         self.publisher = Publisher(
             lambda: self.board.regions,
             lambda region: SdkClient(self._sessions[region]),
-            targets,
+            settings,
             failures=failures,
             now=now,
         )
 
     def _connect(self, held: Credentials) -> Sequence[MonitoredRegion]:
-        reach = reach_of(self._settings)
         for region in regions_of(self._settings, held):
             self._sessions[region] = Session(
                 held,
                 region,
-                reach,
+                self._settings.oci,
                 budget=self.budget,
                 record=self._self_metrics.request,
                 clock=self._clock,
@@ -171,7 +150,7 @@ class Cloud:
             self._polling.poller,
             self._self_metrics,
             budget=self._polling.budget,
-            settings=export_settings(self._settings),
+            settings=self._settings,
             now=time.time,
         )
         self._inventory = Worker(
@@ -206,12 +185,12 @@ class Cloud:
             UsageError: the settings are wrong; the ones in force stay.
         """
         fresh = self._load()
-        self.source.settings = export_settings(fresh)
-        self._settings, before = fresh, self._settings
+        before = self._settings
+        self._settings = self.source.settings = fresh
         if fresh.oci == before.oci:
             self._polling.account.read_credentials_again()
-            targets = self._polling.publisher.settings = self.source.settings.mount_targets
-            self._polling.inventory.unseen = targets.named_targets
+            self._polling.publisher.settings = fresh
+            self._polling.inventory.unseen = named_targets(fresh)
             return
         old, self._polling = self._polling, Polling(fresh, self._self_metrics)
         self.source.replace_poller(self._polling.board, self._polling.poller, self._polling.budget)

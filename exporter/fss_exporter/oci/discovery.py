@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fss_exporter.model.limits import NFS_PORT, Limits, shape_of
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.settings import Settings
 
 ACTIVE: Final = "ACTIVE"
 
@@ -27,7 +28,7 @@ class DiscoveredMountTarget:
     exports: Mapping[str, str]  # path to name of the file system behind it
 
 
-def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -> list[DiscoveredMountTarget]:
+def found_in(region: str, inventory: Inventory, settings: Settings) -> list[DiscoveredMountTarget]:
     """Return every mount target of a region, by name."""
     paths: dict[str, dict[str, str]] = {}
     for export in inventory.exports:
@@ -39,7 +40,7 @@ def found_in(region: str, inventory: Inventory, settings: MountTargetSettings) -
             target,
             inventory.compartment(target.compartment_id),
             shape_of(target.observed_throughput_gbps).name,
-            settings.limits(target),
+            limits_of(target, settings),
             dict(sorted(paths.get(target.id, {}).items())),
         )
         for target in sorted(inventory.mount_targets.values(), key=lambda one: (one.name, one.id))

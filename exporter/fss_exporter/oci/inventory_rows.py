@@ -6,8 +6,9 @@ from typing import Final
 
 from fss_exporter.model.limits import Limits, shape_of
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.mount_target_settings import latency_objectives_of, limits_of, slo_objectives_of
 from fss_exporter.oci.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
+from fss_exporter.settings import Settings
 
 Row = tuple[tuple[str, ...], float]
 Rows = Iterable[Row]
@@ -17,7 +18,7 @@ _INFO: Final = 1.0
 
 
 def inventory_rows(
-    region: str, inventory: Inventory, addresses: Mapping[str, str], settings: MountTargetSettings
+    region: str, inventory: Inventory, addresses: Mapping[str, str], settings: Settings
 ) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of every inventory metric, by exported name.
 
@@ -54,22 +55,22 @@ def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str])
     return {key: address if uses[address] == 1 else "" for key, address in known.items()}
 
 
-def _limits_and_objectives(
-    region: str, inventory: Inventory, settings: MountTargetSettings
-) -> Iterator[tuple[str, Rows]]:
+def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings) -> Iterator[tuple[str, Rows]]:
     targets = [((region, target.id, target.name), target) for target in inventory.mount_targets.values()]
-    limits = [(labels, settings.limits(target)) for labels, target in targets]
+    limits = [(labels, limits_of(target, settings)) for labels, target in targets]
     for what in _LIMITS:
         known = ((labels, getattr(one, what)) for labels, one in limits)
         yield f"fss_mount_target_{what}_limit", [(labels, value) for labels, value in known if value is not None]
     latencies = (
         ((*labels, kind, size), seconds)
         for labels, target in targets
-        for (kind, size), seconds in settings.latency_objectives(target).items()
+        for (kind, size), seconds in latency_objectives_of(target, settings).items()
     )
     yield "fss_mount_target_latency_objective_seconds", latencies
     shares = (
-        ((*labels, slo), share) for labels, target in targets for slo, share in settings.slo_objectives(target).items()
+        ((*labels, slo), share)
+        for labels, target in targets
+        for slo, share in slo_objectives_of(target, settings).items()
     )
     yield "fss_mount_target_slo_objective_ratio", shares
 

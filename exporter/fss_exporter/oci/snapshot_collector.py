@@ -9,21 +9,10 @@ from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses, service_rows
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.region_loops import MetricPoller
 from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, SharedSeries, SnapshotBoard
-
-
-@dataclass(frozen=True, slots=True)
-class ExportSettings:
-    """How snapshots are exported."""
-
-    stale_after: float  # seconds after which a point is not exported
-    # limits and objectives of mount targets
-    mount_targets: MountTargetSettings = field(default_factory=MountTargetSettings)
-    # OCID of a mount target to the address clients are joined by
-    addresses: Mapping[str, str] = field(default_factory=dict)
+from fss_exporter.settings import Settings
 
 
 @dataclass(eq=False, repr=False)
@@ -35,7 +24,7 @@ class OciCollector:
     self_metrics: SelfMetrics  # counters of the poller itself
     _: KW_ONLY
     budget: CallBudget  # of calls
-    settings: ExportSettings  # how snapshots are exported; may be replaced while the exporter runs
+    settings: Settings  # age, limits, objectives and addresses; may be replaced while the exporter runs
     now: Callable[[], float]  # epoch seconds
     _series: dict[tuple[str, tuple[str, ...]], Series] = field(
         default_factory=dict, init=False
@@ -64,7 +53,7 @@ class OciCollector:
         regions, settings, now = self.board.regions, self.settings, self.now()
         families: dict[str, Family] = {}
         for region in regions:
-            for name, column in _columns(region.poll, now - settings.stale_after):
+            for name, column in _columns(region.poll, now - settings.oci.stale_after):
                 _extend(families, name, column.series, column.values)
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
         for name, rows in (*_region_rows(regions, settings, now), *self._poller_rows()):
@@ -104,16 +93,16 @@ def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Serie
     yield from poll.sums.items()
 
 
-def _region_rows(regions: Sequence[RegionSnapshot], settings: ExportSettings, now: float) -> Iterator[tuple[str, Rows]]:
+def _region_rows(regions: Sequence[RegionSnapshot], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
     """Yield labels and values of all further metrics about the regions, by exported name."""
     inventories = [region.inventory.inventory for region in regions if region.inventory.inventory]
     addresses = joined_addresses(inventories, settings.addresses)
-    oldest = now - settings.stale_after
+    oldest = now - settings.oci.stale_after
     for region in regions:
         yield from _state_rows(region, now)
         inventory = region.inventory.inventory
         if inventory is not None:
-            yield from inventory_rows(region.region, inventory, addresses, settings.mount_targets)
+            yield from inventory_rows(region.region, inventory, addresses, settings)
             yield from service_rows(region.region, inventory, _measured_limits(region.poll, oldest))
             yield from _estimate_rows(region, inventory, oldest)
 

@@ -15,9 +15,10 @@ from fss_exporter.model.limits import Limits, shape_of
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
-from fss_exporter.oci.mount_target_settings import MountTargetSettings
+from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.settings import Settings
 
 MOST_POSTED_STREAMS: Final = 50
 """Most streams in a PostMetricData. Source: PostMetricDataDetails."""
@@ -55,7 +56,7 @@ class Share:
         return self.name, self.target.id
 
 
-def shares(region: RegionSnapshot, settings: MountTargetSettings) -> Iterator[Share]:
+def shares(region: RegionSnapshot, settings: Settings) -> Iterator[Share]:
     """Yield every known share in the snapshot of a region. IOPS that OCI measures win over estimated IOPS."""
     inventory, poll = region.inventory.inventory, region.poll
     if inventory is None or poll is None:
@@ -73,7 +74,7 @@ def shares(region: RegionSnapshot, settings: MountTargetSettings) -> Iterator[Sh
             }
         for ocid, (minute, value, source) in newest.items():
             target = inventory.mount_targets.get(ocid)
-            limit = ceiling(settings.limits(target)) if target else None
+            limit = ceiling(limits_of(target, settings)) if target else None
             if target and limit:
                 yield Share(name, target, minute, value / limit, source)
 
@@ -105,7 +106,7 @@ class Publisher:
 
     regions: Callable[[], Sequence[RegionSnapshot]]  # the newest snapshots
     client: Callable[[str], CloudClient]  # calls in a region, by its name
-    settings: MountTargetSettings  # limits of mount targets; may be replaced while the exporter runs
+    settings: Settings  # limits of mount targets; may be replaced while the exporter runs
     _: KW_ONLY
     failures: Callable[[str], FailureLog]  # log of failed posts of a region, by its name
     now: Callable[[], float]  # epoch seconds

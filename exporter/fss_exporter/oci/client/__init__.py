@@ -2,15 +2,13 @@
 errors.
 """
 
-from fss_exporter.oci.client.credentials import Access, Credentials, read_credentials, region_of
+from fss_exporter.oci.client.credentials import Credentials, read_credentials, region_of
 from fss_exporter.oci.client.sdk_client import SdkClient
-from fss_exporter.oci.client.session import Answer, Reach, Record, Session
+from fss_exporter.oci.client.session import Answer, Record, Session
 
 __all__ = [
-    "Access",
     "Answer",
     "Credentials",
-    "Reach",
     "Record",
     "SdkClient",
     "Session",

@@ -11,19 +11,10 @@ from oci.regions import REGIONS_SHORT_NAMES
 
 import oci
 from fss_exporter.errors import Unreachable, UsageError
+from fss_exporter.settings import Oci
 
 FileState = tuple[int, ...]
 """Time of change, size and inode of a file. Empty for a missing file. Another value means other content."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The configured credentials."""
-
-    auth: str = "config_file"  # `config_file`, `instance_principal`, `resource_principal` or `workload_identity`
-    config_file: Path = Path("~/.oci/config")  # file of API keys, `~` allowed; for `config_file` only
-    profile: str = "DEFAULT"  # section of that file
-    tenancy_id: str = ""  # OCID of the tenancy; empty where the credentials name it
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,7 @@ class Credentials:
     signer: Any  # the SDK's signer; None where the configuration names the key
     tenancy_id: str  # OCID of the tenancy
     region: str  # the region the credentials belong to; empty where they do not tell
-    auth: str  # as in `Access`
+    auth: str  # one of `AUTH_KINDS`
     # files the credentials were read from, and what identified their content then
     files: Mapping[Path, FileState] = field(default_factory=dict)
 
@@ -44,30 +35,32 @@ class Credentials:
         return any(_state_of(path) != state for path, state in self.files.items())
 
 
-def read_credentials(access: Access) -> Credentials:
-    """Read the credentials. A principal fetches a token.
+def read_credentials(account: Oci) -> Credentials:
+    """Read the configured credentials. A principal fetches a token.
 
     Raises:
         UsageError: the configuration file or key is unusable, or the tenancy is unknown.
         Unreachable: no service gives a token.
     """
     files: dict[Path, FileState] = {}
-    if access.auth == "config_file":
-        files = {path: _state_of(path) for path in _files_of(access)}  # before they are read: a change in between shows
-        config, signer = _from_file(access)
+    if account.auth == "config_file":
+        files = {
+            path: _state_of(path) for path in _files_of(account)
+        }  # before they are read: a change in between shows
+        config, signer = _from_file(account)
     else:
-        config, signer = {}, _principal(access.auth)
-    tenancy_id = access.tenancy_id or config.get("tenancy") or getattr(signer, "tenancy_id", None)
+        config, signer = {}, _principal(account.auth)
+    tenancy_id = account.tenancy or config.get("tenancy") or getattr(signer, "tenancy_id", None)
     region = config.get("region") or getattr(signer, "region", None)
     if not tenancy_id:
-        raise UsageError(f"oci.tenancy: the credentials ({access.auth}) do not name the tenancy. Set the OCID")
-    return Credentials(MappingProxyType(config), signer, tenancy_id, region or "", access.auth, files)
+        raise UsageError(f"oci.tenancy: the credentials ({account.auth}) do not name the tenancy. Set the OCID")
+    return Credentials(MappingProxyType(config), signer, tenancy_id, region or "", account.auth, files)
 
 
-def _from_file(access: Access) -> tuple[dict[str, Any], Any]:
-    place = f"oci.config_file {access.config_file}, profile {access.profile}"
+def _from_file(account: Oci) -> tuple[dict[str, Any], Any]:
+    place = f"oci.config_file {account.config_file}, profile {account.profile}"
     try:
-        config = oci.config.from_file(str(access.config_file), access.profile)
+        config = oci.config.from_file(str(account.config_file), account.profile)
         if "security_token_file" in config:
             return config, _session_token(config)
         oci.config.validate_config(config)
@@ -77,11 +70,11 @@ def _from_file(access: Access) -> tuple[dict[str, Any], Any]:
         raise UsageError(f"{place}: {type(error).__name__}: {detail}") from error
 
 
-def _files_of(access: Access) -> list[Path]:
+def _files_of(account: Oci) -> list[Path]:
     """Return the configuration file with the key and token files in it, or only an unreadable configuration file."""
-    files = [access.config_file.expanduser()]
+    files = [account.config_file.expanduser()]
     try:
-        config = oci.config.from_file(str(access.config_file), access.profile)
+        config = oci.config.from_file(str(account.config_file), account.profile)
     except (ClientError, OSError, ValueError):  # reported by who reads it
         return files
     named = (config.get("key_file"), config.get("security_token_file"))

@@ -27,6 +27,7 @@ from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, clock_skew, translate
 from fss_exporter.oci.client.service_clients import PLAIN_SERVICES, PlainClient
 from fss_exporter.oci.iam import statement
+from fss_exporter.settings import Oci
 
 _GENERATED_CLIENTS: Final = {
     "monitoring": ("fss_exporter.oci.client.service_clients", "MonitoringClient"),
@@ -43,18 +44,6 @@ _STALE_CONNECTION_SECONDS: Final = 1.0  # a kept connection that the other side 
 _MOST_PAGES: Final = 1000  # of one listing; a page has up to 1,000 rows
 
 Record = Callable[[str, str, str, float], None]  # Records every attempt: region, API operation, outcome, seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """Endpoints and time-outs of the services."""
-
-    # base URL by service (`monitoring`, `file_storage`, `identity`, `virtual_network`); `{region}` stands for the
-    # region. A service that is not in it has the SDK's own endpoint
-    endpoints: Mapping[str, str]
-    connect_timeout_seconds: float  # until the connection is made
-    read_timeout_seconds: float  # until the next byte of an answer
-    answer_timeout_seconds: float  # until the last byte of an answer
 
 
 _WITHOUT_PAGES: Final = {"list_availability_domains"}  # the SDK's method takes no page token
@@ -74,7 +63,7 @@ class Session:
 
     held: Credentials  # what to sign with
     region: str  # the region's name
-    reach: Reach  # endpoints and time-outs
+    settings: Oci  # endpoints and time-outs
     _: KW_ONLY
     budget: CallBudget  # waits until a call may leave
     record: Record = lambda *_: None  # called for every attempt
@@ -183,13 +172,14 @@ class Session:
         return self._clients[service]
 
     def _open(self, service: str) -> Any:
+        settings = self.settings
         options: dict[str, Any] = {
             "signer": self.held.signer,
             "skip_deserialization": True,
             "circuit_breaker_strategy": CircuitBreakerStrategy(),
-            "timeout": (self.reach.connect_timeout_seconds, self.reach.read_timeout_seconds),
+            "timeout": (settings.connect_timeout, settings.read_timeout),
         }
-        endpoint = self.reach.endpoints.get(service)
+        endpoint = getattr(settings.endpoints, service) or settings.endpoint
         if endpoint:
             options["service_endpoint"] = endpoint.replace("{region}", self.region)
         try:
@@ -199,7 +189,7 @@ class Session:
         own = client.base_client
         if service == "monitoring_ingestion" and not endpoint:
             own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)
-        limit_answers(own, max(self.reach.answer_timeout_seconds, self.reach.read_timeout_seconds))
+        limit_answers(own, max(settings.answer_timeout, settings.read_timeout))
         read_environment_once(own)
         return client
 

@@ -1,8 +1,11 @@
-"""The flags of a command as the fields of a dataclass, so that name, type, default and help stand in one place."""
+"""The flags of a command as the fields of a dataclass, so that name, type, default and help stand in one place.
+
+The last records are the flags of a host, which `doctor` and the commands share.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, field, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
 from types import NoneType, UnionType
@@ -14,6 +17,7 @@ from fss_exporter.errors import UsageError
 
 _Record = TypeVar("_Record")
 _Result = TypeVar("_Result")
+PROCFS: Final = Path("/proc")
 _TYPES: Final = {Path: click.Path(path_type=Path)}
 
 
@@ -114,3 +118,21 @@ def _of_type(hint: Any, *, is_repeatable: bool) -> dict[str, Any]:
     first, last = get_args(hint)
     number = {"nargs": 2} if last is not Ellipsis else {"multiple": True} if is_repeatable else {}
     return {"type": _TYPES.get(first, first), **number}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcfsFlags:
+    """The flags of a host's procfs."""
+
+    procfs: Path = flag("--path.procfs", "Where procfs is mounted.", PROCFS)
+    pid: str = flag("--path.pid", "Process whose mounts are read: a number or self.", "1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelFlags:
+    """The flags of the places where the kernel counts."""
+
+    tracefs: Path | None = flag(
+        "--path.tracefs", "Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing]"
+    )
+    sysfs: Path = flag("--path.sysfs", "Where sysfs is mounted.", Path("/sys"))

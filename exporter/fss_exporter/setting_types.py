@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from fss_exporter.auth_kinds import AUTH_KINDS
+from fss_exporter import AUTH_KINDS
 from fss_exporter.durations import parse_duration
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS

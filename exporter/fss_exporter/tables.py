@@ -138,9 +138,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) 
 
 
 def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
-    """Return the columns that fit. The least important columns go first, and come back if a wider column leaves enough
-    room.
-    """
+    """Return the columns that fit. The least important go first, and come back if there is room later."""
 
     def fits(kept: Sequence[int]) -> bool:
         return (

@@ -95,9 +95,7 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def _expanded(node: yaml.Node, sizes: dict[int, float]) -> float:
-    """Return the number of nodes after each alias is replaced by the aliased node. Infinite if an alias contains the
-    alias.
-    """
+    """Return the number of nodes with all aliases expanded. Infinite if an alias contains the alias."""
     known = sizes.get(id(node))
     if known is not None:
         return known

@@ -12,8 +12,7 @@ from tests.cli.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
 from tools.cost_rules import rendered
 
-from fss_exporter.cli.cost_model import CostModelSource
-from fss_exporter.cli.serve import ServeFlags, parts_of
+from fss_exporter.cli.serve import CostModelSource, ServeFlags, parts_of
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import FIXED_COSTS

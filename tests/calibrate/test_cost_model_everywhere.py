@@ -9,8 +9,8 @@ import pytest
 from tests.cli.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
 
-from fss_exporter.cli.cost_model import CostModelSource
 from fss_exporter.cli.iostat import _local
+from fss_exporter.cli.serve import CostModelSource
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits

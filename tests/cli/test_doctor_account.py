@@ -12,7 +12,7 @@ from tests.cli.prompt import ROOT, ask
 from tests.region import Region, RegionLimits, large
 
 from fss_exporter.cli import doctor_account
-from fss_exporter.doctor.lag import EVERY_SECONDS
+from fss_exporter.doctor.account_probe import EVERY_SECONDS
 
 pytestmark = pytest.mark.usefixtures("nobody_at_home", "near")
 

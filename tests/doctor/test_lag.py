@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.doctor.account_facts import Lag
-from fss_exporter.doctor.lag import EVERY_SECONDS, measure
+from fss_exporter.doctor.account_probe import EVERY_SECONDS, measure_lag
 from fss_exporter.errors import BrokenAnswer
 
 BEGAN = 1_795_000_020.0
@@ -37,45 +37,45 @@ class Monitoring:
         newest = min((self.at - self.lags[name]) // 60 * 60, self.last_minutes.get(name, float("inf")))
         return [newest - 60 * back for back in range(15)]
 
-    def measure(self, seconds: float) -> tuple[Lag, ...]:
-        return measure(self.lags, self.minutes, seconds, now=self.now, pause=self.pause)
+    def measure_lag(self, seconds: float) -> tuple[Lag, ...]:
+        return measure_lag(self.lags, self.minutes, seconds, now=self.now, pause=self.pause)
 
 
 @given(st.lists(st.integers(0, 600), min_size=1, max_size=4))
 def test_a_minute_of_looking_is_enough_for_any_lag_that_stays(lags: list[int]) -> None:
     service = Monitoring({str(number): lag for number, lag in enumerate(lags)})
-    for lag, found in zip(lags, service.measure(60 + EVERY_SECONDS), strict=True):
+    for lag, found in zip(lags, service.measure_lag(60 + EVERY_SECONDS), strict=True):
         assert found.at_most is not None
         assert found.at_least <= lag <= found.at_most <= found.at_least + EVERY_SECONDS
 
 
 def test_it_waits_no_longer_than_until_each_metric_has_a_new_minute() -> None:
     service = Monitoring({"A": 12.0, "B": 47.0})
-    service.measure(600)
+    service.measure_lag(600)
     assert service.at <= BEGAN + 60
 
 
 def test_a_minute_that_does_not_come_in_time_has_a_lag_of_more_than_that() -> None:
     service = Monitoring({"A": 12.0, "B": 12.0})
     service.last_minutes["B"] = BEGAN - 60
-    first, second = service.measure(180)
+    first, second = service.measure_lag(180)
     assert first.at_most == pytest.approx(12.0, abs=EVERY_SECONDS)
     assert second == Lag("B", 180.0, None)
     assert service.at == BEGAN + 180
 
 
 def test_enough_of_waiting_keeps_what_is_known() -> None:
-    assert [one.at_most for one in Monitoring({"A": 230.0}, enough_after=20).measure(600)] == [None]
+    assert [one.at_most for one in Monitoring({"A": 230.0}, enough_after=20).measure_lag(600)] == [None]
 
 
 def test_a_look_that_fails_costs_only_itself() -> None:
     service = Monitoring({"A": 30.0})
     service.broken_looks = 2
-    (only,) = service.measure(180)
+    (only,) = service.measure_lag(180)
     assert only.at_most == pytest.approx(30.0, abs=EVERY_SECONDS)
 
 
 def test_a_metric_that_can_never_be_read_is_left_out() -> None:
     service = Monitoring({"A": 30.0})
     service.broken_looks = 1000
-    assert service.measure(60) == ()
+    assert service.measure_lag(60) == ()

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
-from fss_exporter.catalogue.metric import Family, Kind, Metric, Series
+from fss_exporter.catalogue.metric import Family as Family, Kind as Kind, Metric as Metric, Series as Series
 
 
 def _declared(*names: str) -> tuple[Metric, ...]:
@@ -32,18 +32,3 @@ def family(name: str, samples: Iterable[tuple[Sequence[str], float]] = ()) -> Fa
     for labels, value in samples:
         found.add_metric(labels, value)
     return found
-
-
-__all__ = [
-    "CATALOGUE",
-    "CLIENT",
-    "CLOUD",
-    "EXACT",
-    "EXPORTER",
-    "PROCESSES",
-    "Family",
-    "Kind",
-    "Metric",
-    "Series",
-    "family",
-]

@@ -36,8 +36,7 @@ from fss_exporter.cli.exact_mode import Exact, exact
 from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.flag_records import FiniteRange, argument, flag, switch, takes
-from fss_exporter.host_flags import PROCFS
+from fss_exporter.flag_records import PROCFS, FiniteRange, argument, flag, switch, takes
 from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session, read_credentials

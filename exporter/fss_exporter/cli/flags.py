@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from fss_exporter import units
-from fss_exporter.auth_kinds import AUTH_KINDS
+from fss_exporter import AUTH_KINDS, units
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
-from fss_exporter.flag_records import flag
-from fss_exporter.host_flags import KernelFlags
+from fss_exporter.flag_records import KernelFlags, flag
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
 

@@ -21,8 +21,7 @@ from fss_exporter.cli.iostat_report import Report, ReportOrder, mount_points
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
-from fss_exporter.flag_records import argument, flag, takes
-from fss_exporter.host_flags import ProcfsFlags
+from fss_exporter.flag_records import ProcfsFlags, argument, flag, takes
 from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, together

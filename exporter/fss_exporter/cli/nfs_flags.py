@@ -10,8 +10,7 @@ from fss_exporter import units
 from fss_exporter.cli.flags import ExactFlags, duration
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url
-from fss_exporter.flag_records import flag, switch
-from fss_exporter.host_flags import ProcfsFlags
+from fss_exporter.flag_records import ProcfsFlags, flag, switch
 from fss_exporter.nfs.mountinfo import MountFilter, name_expression
 
 MAX_MOUNTS: Final = 2000

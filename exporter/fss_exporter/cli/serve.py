@@ -1,17 +1,19 @@
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
 
+from fss_exporter.catalogue import Family, family
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.flags import CompartmentFlags, duration
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.runtime import Part, WebFlags
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.flag_records import flag, switch, takes
+from fss_exporter.model.cost_overrides import CostOverride
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
@@ -103,8 +105,6 @@ def parts_of(flags: ServeFlags) -> Sequence[Part]:
     if flags.collect_oci:
         parts.append(_oci(flags))
     if settings and settings.cost_model.operations:
-        from fss_exporter.cli.cost_model import CostModelSource  # noqa: PLC0415  # few configurations have costs
-
         parts.append(Part("cost_model", CostModelSource(settings.cost_model.overrides.rows)))
     return parts
 
@@ -133,3 +133,22 @@ def _oci(flags: ServeFlags) -> Part:
             f"--collector.oci needs the Python module {missing.name}, which is not installed. {INSTALL_OCI}"
         ) from missing
     return oci_polling.part(flags.settings)
+
+
+class CostModelSource:
+    """Measured costs of the configuration as fss_cost_model_info, one series for each."""
+
+    success = True
+    duration_seconds = 0.0
+
+    def __init__(self, rows: tuple[CostOverride, ...]) -> None:
+        self._rows = rows
+
+    def collect(self) -> Iterator[Family]:
+        """Yield the family fss_cost_model_info."""
+        yield family("fss_cost_model_info", ((_labels(row), 1.0) for row in self._rows))
+
+
+def _labels(row: CostOverride) -> tuple[str, ...]:
+    fixed, factor = (f"{row.io_operations:g}", "") if row.io_operations is not None else ("", f"{row.factor:g}")
+    return row.operation, fixed, factor, row.date, row.source

@@ -1,9 +1,10 @@
 """Call every operation that the poller uses, and query every metric once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 from fss_exporter.doctor.account_facts import (
     CallOutcome,
@@ -14,7 +15,6 @@ from fss_exporter.doctor.account_facts import (
     Subscriptions,
     Tried,
 )
-from fss_exporter.doctor.lag import measure
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import SdkClient, Session
@@ -26,7 +26,10 @@ from fss_exporter.tables import Progress
 
 _ALL_LOOKED_UP = 50  # mount targets; with more, the addresses of a few show whether the look-ups are allowed
 _LOOK_UPS_OF_MANY = 10
-LIST_SUBSCRIPTIONS = "ListRegionSubscriptions"
+EVERY_SECONDS: Final = 5.0
+"""Seconds between two queries of a metric, and so the accuracy of the lag. Five metrics cost one call per second."""
+
+LIST_SUBSCRIPTIONS: Final = "ListRegionSubscriptions"
 
 
 @dataclass(eq=False, repr=False)
@@ -116,7 +119,7 @@ class Probe:
         )
         # Only what is sent every minute, traffic or not, can be waited for.
         steady = [one.spelling for one in metrics if one.streams and one.is_steady]
-        return measure(steady, probe.minutes, self.wait_seconds, now=self.now, pause=self.pause)
+        return measure_lag(steady, probe.minutes, self.wait_seconds, now=self.now, pause=self.pause)
 
 
 def _throughputs(inventory: Inventory | None) -> dict[str, int]:
@@ -154,3 +157,67 @@ def ask_subscriptions(sessions: Iterable[RawCalls]) -> Subscriptions:
         )
         return Subscriptions(tried, tuple(found))
     return Subscriptions(tried)
+
+
+def measure_lag(
+    names: Iterable[str],
+    minutes_of: Callable[[str], Collection[float]],
+    wait_seconds: float,
+    *,
+    now: Callable[[], float],
+    pause: Callable[[float], None],
+) -> tuple[Lag, ...]:
+    """Measure ingestion lag: query until each metric has a new minute, at most for `wait_seconds` or until Ctrl-C.
+
+    Args:
+        names: metrics with a point every minute.
+        minutes_of: returns timestamps of the readable points of a metric, epoch seconds.
+        wait_seconds: time limit.
+        now: returns epoch seconds.
+        pause: waits this number of seconds.
+
+    Returns:
+        The lag of each metric, in the order of the names. A metric that was never readable is left out.
+    """
+    watches = {name: _Watch() for name in names}
+    until = now() + wait_seconds
+    try:
+        while True:
+            for name, watch in watches.items():
+                if watch.lag is None:
+                    _look(watch, name, minutes_of, now)
+            left = until - now()
+            if left <= 0 or all(watch.lag for watch in watches.values()):
+                break
+            pause(min(EVERY_SECONDS, left))
+    except KeyboardInterrupt:
+        pass  # Ctrl-C ends the wait and keeps the measured lags
+    return tuple(
+        watch.lag or Lag(name, max(0.0, watch.looked_at - watch.newest - 60.0), None)
+        for name, watch in watches.items()
+        if watch.newest
+    )
+
+
+class _Watch:
+    """One metric: the newest minute in the first query, the time of the last query, and the measured lag."""
+
+    def __init__(self) -> None:
+        self.newest = 0.0
+        self.looked_at = 0.0
+        self.lag: Lag | None = None
+
+
+def _look(watch: _Watch, name: str, minutes_of: Callable[[str], Collection[float]], now: Callable[[], float]) -> None:
+    at = now()
+    try:
+        minutes = minutes_of(name)
+    except CloudError:
+        return  # the next query may succeed
+    fresh = [minute for minute in minutes if minute > watch.newest]
+    if not watch.newest:
+        watch.newest = max(minutes, default=0.0)
+    elif fresh:
+        # Minutes may come two at a time; the earliest has waited longest.
+        watch.lag = Lag(name, max(0.0, watch.looked_at - min(fresh)), max(0.0, now() - min(fresh)))
+    watch.looked_at = at

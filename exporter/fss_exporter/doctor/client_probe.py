@@ -8,8 +8,7 @@ from fss_exporter.doctor import kernel_counting, probes
 from fss_exporter.doctor.client_facts import ClientFacts
 from fss_exporter.doctor.network import LARGE_DIRECTORY
 from fss_exporter.errors import SourceError
-from fss_exporter.flag_records import argument, flag
-from fss_exporter.host_flags import PROCFS, KernelFlags, ProcfsFlags
+from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
 from fss_exporter.instance_metadata import METADATA_URL, read_instance_metadata
 from fss_exporter.model.limits import NFS_PORT
 from fss_exporter.nfs.exact.tracefs import PLACES

@@ -1,6 +1,4 @@
-"""Look up address and host name of each mount target. Each private IP and subnet is looked up once, because both never
-change.
-"""
+"""Look up address and host name of each mount target, each private IP and subnet once, because both never change."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -70,9 +68,7 @@ class AddressLookup:
             self.report("GetSubnet", None)
 
     def _list_private_ips(self, subnet_id: str, wanted: frozenset[str]) -> None:
-        """List the private IPs of a subnet once for many mount targets. After a failure, single lookups follow and
-        report.
-        """
+        """List the private IPs of a subnet for many mount targets. After a failure, single lookups follow."""
         try:
             listed = self.client.private_ips(subnet_id)
         except CloudError:

@@ -70,9 +70,7 @@ class SelfMetrics:
             sums[labels] = sums.get(labels, 0.0) + amount
 
     def request(self, region: str, operation: str, outcome: str, seconds: float) -> None:
-        """Count a request to OCI. Every other outcome becomes visible at 0, so that a later rate includes the first
-        error.
-        """
+        """Count a request to OCI. Other outcomes become visible at 0, so that a rate includes the first error."""
         for possible in OUTCOMES:
             self.add("fss_oci_api_requests_total", (region, operation, possible), 0)
         self.add("fss_oci_api_requests_total", (region, operation, outcome))

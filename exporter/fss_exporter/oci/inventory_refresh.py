@@ -180,9 +180,7 @@ class InventoryRefresh:
         return listing
 
     def _mount_target_limits(self) -> Mapping[str, float]:
-        """Return service limits. A refusal is no failure, because limits need a permission that monitoring does not
-        need.
-        """
+        """Return service limits. A refusal is no failure, because monitoring works without the permission."""
         try:
             self._limits = MappingProxyType(dict(self.client.mount_target_limits()))
         except CloudError as error:

@@ -19,9 +19,7 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The dimensions that name the resource, and a function to their labels. None for a resource missing in the
-    inventory.
-    """
+    """The dimensions that name the resource, and a function to their labels. None for an unknown resource."""
 
     dimensions: tuple[str, ...]
     labels: Callable[[Inventory, Key], Labels | None]

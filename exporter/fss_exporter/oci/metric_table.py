@@ -151,9 +151,7 @@ NAMESPACES: Final[Mapping[str, str]] = {"lustre": LUSTRE, "block-volume": BLOCK}
 
 
 def _metric(service: str, name: str, statistic: str, idle: Idle, *, gauge: str = "", **more: Any) -> OciMetric:
-    """Return a metric of a service with one stream a resource. `gauge` is an exported name without the prefix
-    `fss_service_`.
-    """
+    """Return a metric with one stream a resource. `gauge` is an exported name without `fss_service_`."""
     shown = CATALOGUE[f"fss_service_{gauge}"] if gauge else None
     more = {"group_by": ("resourceId",), "namespace": NAMESPACES[service], "service": service} | more
     return OciMetric(name, statistic, "service", idle, shown, **more)

@@ -85,9 +85,7 @@ class ExportSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """A file system behind a mount target, at a path. Listings name the export set, and a lookup finds
-    `mount_target_id`.
-    """
+    """A file system behind a mount target, at a path. Listings name the export set, `join` the mount target."""
 
     id: str
     path: str

@@ -1,6 +1,4 @@
-"""The state that polls and inventories publish: frozen records, replaced as a whole. A scrape reads a record and calls
-nothing.
-"""
+"""The state that polls and inventories publish: frozen records that are replaced as a whole. A scrape calls nothing."""
 
 import threading
 from collections import Counter

@@ -1,6 +1,4 @@
-"""Convert the newest snapshots to metric families. The module calls nothing, and leaves out values above the maximum
-age.
-"""
+"""Convert the newest snapshots to metric families, without any call and without values above the maximum age."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field

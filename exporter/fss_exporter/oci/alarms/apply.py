@@ -68,9 +68,7 @@ class Alarms:
         self.session.call("monitoring", "delete_alarm", alarm_id, if_match=etag)
 
     def _explained(self, refused: NotAuthorized, body: Mapping[str, Any]) -> NotAuthorized:
-        """Return the refusal with the three policy statements of CreateAlarm, because OCI does not name the missing
-        statement.
-        """
+        """Return the refusal with all three policy statements, because OCI does not name the missing statement."""
         needed = (
             statement("CreateAlarm", self.auth, body["compartmentId"]),
             statement("SummarizeMetricsData", self.auth, body["metricCompartmentId"], body["namespace"]),

@@ -105,9 +105,7 @@ def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
 
 
 def _of_service_ceiling(template: Alarm, stores: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
-    """Yield an alarm for each ceiling. Each alarm names file systems or volumes, because a future resource may be
-    larger.
-    """
+    """Yield an alarm with OCIDs for each ceiling, because a future resource may be larger."""
     ceiling = SERVICE_CEILING_ALARMS[template.key]
     if stores is None:
         yield fill(template, {**ceiling.figures(ceiling.stated, ()), **figures.resources(())})
@@ -136,9 +134,7 @@ def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterato
 
 
 def _for_resources(template: Alarm, key: str, values: Figures, ocids: Sequence[str]) -> Iterator[Alarm]:
-    """Yield the alarm for some resources, in as many copies as the names need. Without OCIDs the alarm covers every
-    resource.
-    """
+    """Yield the alarm for some resources, in as many copies as the OCIDs need. No OCIDs means every resource."""
     for part, ids in _parts(key, ocids, MOST_IDS):
         yield _filled(template, part, {**values, **figures.resources(ids)})
 

@@ -1,6 +1,4 @@
-"""Figures for the placeholders of alarm templates: thresholds, ceilings and objectives in the form of queries and
-texts. Pure.
-"""
+"""Figures for the placeholders of alarm templates, in the form of queries and texts. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,9 +112,7 @@ class ServiceCeilingAlarm:
         return ceilings.iops if self.kind == "iops" else ceilings.bytes_per_second
 
     def figures(self, ceiling: float, ids: Sequence[str]) -> Figures:
-        """Return the figures for a ceiling and the resources with the ceiling. Without OCIDs the figures cover every
-        resource.
-        """
+        """Return the figures for a ceiling and the resources with the ceiling. No OCIDs means every resource."""
         both = ""
         if self.metrics is not None:
             both = _sum_is_at_least(*self.metrics, self.ratio * ceiling * 60 * WINDOW_MINUTES, ids)

@@ -149,9 +149,7 @@ def read(source: str, text: str | bytes) -> Alarm:
 
 
 def check(alarm: Alarm) -> Iterator[str]:
-    """Yield each mistake with the field. OCI refuses some mistakes, and accepts others for an alarm that can never
-    fire.
-    """
+    """Yield each mistake with the field. OCI accepts some mistakes for an alarm that can never fire."""
     for field in _REQUIRED:
         if alarm.body.get(field) in (None, "", []):
             yield f"{field} is missing"
@@ -165,9 +163,7 @@ def check(alarm: Alarm) -> Iterator[str]:
 
 
 def _check_title(title: str) -> Iterator[str]:
-    """Yield the mistakes of a title. OCI refuses a variable that can exceed a title, because a dimension has up to 256
-    characters.
-    """
+    """Yield the mistakes of a title. OCI refuses dimensions in a title, which have up to 256 characters."""
     fixed = _SHORT_VARIABLES.sub("CRITICAL", title)
     if variable := _ANY_VARIABLE.search(fixed):
         yield f"notificationTitle: {variable[0]} may be too long for a title. Put it into body"

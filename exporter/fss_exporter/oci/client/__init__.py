@@ -1,17 +1,9 @@
-"""The package of the OCI SDK. Answers leave the package as frozen records or parsed JSON, failures as this project's
-errors.
-"""
+"""The only package with types of the OCI SDK. Callers get frozen records, parsed JSON and this project's errors."""
 
-from fss_exporter.oci.client.credentials import Credentials, read_credentials, region_of
-from fss_exporter.oci.client.sdk_client import SdkClient
-from fss_exporter.oci.client.session import Answer, Record, Session
-
-__all__ = [
-    "Answer",
-    "Credentials",
-    "Record",
-    "SdkClient",
-    "Session",
-    "read_credentials",
-    "region_of",
-]
+from fss_exporter.oci.client.credentials import (
+    Credentials as Credentials,
+    read_credentials as read_credentials,
+    region_of as region_of,
+)
+from fss_exporter.oci.client.sdk_client import SdkClient as SdkClient
+from fss_exporter.oci.client.session import Answer as Answer, Record as Record, Session as Session

@@ -69,9 +69,7 @@ def _refused(error: ServiceError, operation: str, region: str, needed: str) -> C
 
 
 def clock_skew(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that `now` is ahead of an answer's Date header, which has whole seconds. None without a
-    header.
-    """
+    """Return the seconds that `now` is ahead of the Date header of an answer. None without a readable header."""
     try:
         return now - parsedate_to_datetime(headers.get("date", "")).timestamp()
     except (TypeError, ValueError, OverflowError):
@@ -105,9 +103,7 @@ def _from_host(error: OSError) -> str:
 
 
 def _detail(error: Exception) -> str:
-    """Return the innermost error. The SDK wraps an error of the HTTP library, and the library wraps an error of the
-    socket.
-    """
+    """Return the innermost error. The SDK wraps errors of the HTTP library, which wraps errors of the socket."""
     *_, inner = _wrapped(error)
     return f"{type(inner).__name__}: {_short(str(inner))}"
 

@@ -1,6 +1,4 @@
-"""Convert rows of the listings, parsed JSON, to frozen records. A row with an undocumented form is counted and costs
-only the row.
-"""
+"""Convert rows of the listings, parsed JSON, to frozen records. A row of an undocumented form costs only the row."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

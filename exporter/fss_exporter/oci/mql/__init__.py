@@ -1,44 +1,21 @@
 """Monitoring Query Language: `parse(text)` gives a frozen tree, `str(tree)` gives the text back. Pure."""
 
 from fss_exporter.oci.mql.ast import (
-    Arithmetic,
-    Comparison,
-    Constant,
-    Duration,
-    Expression,
-    Join,
-    QueriedMetric,
-    Query,
-    Selector,
-    Stage,
-    Statistic,
-    is_trigger,
-    metrics,
-    number,
-    queries,
+    Arithmetic as Arithmetic,
+    Comparison as Comparison,
+    Constant as Constant,
+    Duration as Duration,
+    Expression as Expression,
+    Join as Join,
+    QueriedMetric as QueriedMetric,
+    Query as Query,
+    Selector as Selector,
+    Stage as Stage,
+    Statistic as Statistic,
+    is_trigger as is_trigger,
+    metrics as metrics,
+    number as number,
+    queries as queries,
 )
-from fss_exporter.oci.mql.build import at_least, query, respelled, select
-from fss_exporter.oci.mql.parser import parse
-
-__all__ = [
-    "Arithmetic",
-    "Comparison",
-    "Constant",
-    "Duration",
-    "Expression",
-    "Join",
-    "QueriedMetric",
-    "Query",
-    "Selector",
-    "Stage",
-    "Statistic",
-    "at_least",
-    "is_trigger",
-    "metrics",
-    "number",
-    "parse",
-    "queries",
-    "query",
-    "respelled",
-    "select",
-]
+from fss_exporter.oci.mql.build import at_least as at_least, query as query, respelled as respelled, select as select
+from fss_exporter.oci.mql.parser import parse as parse

@@ -203,9 +203,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Two whole queries joined by `&&` or `||`. `&&` binds tighter, as in other languages. The reference does not
-    define precedence.
-    """
+    """Two whole queries joined by `&&` or `||`. `&&` binds tighter. The reference defines no precedence."""
 
     left: "Expression"
     operator: str

@@ -13,28 +13,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from fss_exporter import setting_types as types
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NLM, CostOverride, CostOverrides
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
-from fss_exporter.setting_types import (
-    Address,
-    Auth,
-    Capacity,
-    Endpoint,
-    Latency,
-    Limit,
-    Name,
-    Ocid,
-    Region,
-    Seconds,
-    Service,
-    Shape,
-    Share,
-    SizeBucket,
-)
 from fss_exporter.yaml_lines import Document, mistakes_of, read_document
 
 
@@ -45,44 +30,44 @@ class _Section(BaseModel):
 class Endpoints(_Section):
     """Base URL of each service, if the SDK's own URL is not wanted. `{region}` is replaced by the region."""
 
-    monitoring: Endpoint | None = None
-    monitoring_ingestion: Endpoint | None = None
-    file_storage: Endpoint | None = None
-    identity: Endpoint | None = None
-    virtual_network: Endpoint | None = None
-    limits: Endpoint | None = None
-    lustre_file_storage: Endpoint | None = None
-    block_storage: Endpoint | None = None
+    monitoring: types.Endpoint | None = None
+    monitoring_ingestion: types.Endpoint | None = None
+    file_storage: types.Endpoint | None = None
+    identity: types.Endpoint | None = None
+    virtual_network: types.Endpoint | None = None
+    limits: types.Endpoint | None = None
+    lustre_file_storage: types.Endpoint | None = None
+    block_storage: types.Endpoint | None = None
 
 
 class Tags(_Section):
     """Tags by key: `key` is a freeform tag, `namespace.key` a defined one."""
 
-    tags: dict[Name, str] = Field(default_factory=dict)
+    tags: dict[types.Name, str] = Field(default_factory=dict)
 
 
 class Oci(_Section):
     """Account, credentials and pace of the poller."""
 
-    auth: Auth = "config_file"
+    auth: types.Auth = "config_file"
     config_file: Path = Path("~/.oci/config")
-    profile: Name = "DEFAULT"
-    tenancy: Ocid | None = None
-    regions: tuple[Region, ...] = ()
-    compartments: tuple[Name, ...] = ()
+    profile: types.Name = "DEFAULT"
+    tenancy: types.Ocid | None = None
+    regions: tuple[types.Region, ...] = ()
+    compartments: tuple[types.Name, ...] = ()
     include: Tags = Tags()
     exclude: Tags = Tags()
-    endpoint: Endpoint | None = None
+    endpoint: types.Endpoint | None = None
     endpoints: Endpoints = Endpoints()
-    poll_interval: Seconds = 60.0
-    inventory_interval: Seconds = 600.0
-    stale_after: Seconds = 360.0
+    poll_interval: types.Seconds = 60.0
+    inventory_interval: types.Seconds = 600.0
+    stale_after: types.Seconds = 360.0
     calls_per_second: Annotated[float, Field(gt=0, lt=10)] = 5.0
     publish: bool = False
     services: tuple[Literal["lustre", "block-volume"], ...] | None = None
-    connect_timeout: Seconds = 3.0
-    read_timeout: Seconds = 10.0
-    answer_timeout: Seconds = 30.0
+    connect_timeout: types.Seconds = 3.0
+    read_timeout: types.Seconds = 10.0
+    answer_timeout: types.Seconds = 30.0
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -96,11 +81,11 @@ class Oci(_Section):
 class LimitOverrides(_Section):
     """Limits that replace the published limits. null removes a limit."""
 
-    iops: Limit = None
-    read_bytes_per_second: Limit = None
-    write_bytes_per_second: Limit = None
-    connections: Limit = None
-    encrypted_connections: Limit = None
+    iops: types.Limit = None
+    read_bytes_per_second: types.Limit = None
+    write_bytes_per_second: types.Limit = None
+    connections: types.Limit = None
+    encrypted_connections: types.Limit = None
 
     @cached_property
     def given(self) -> dict[str, float | None]:
@@ -111,8 +96,8 @@ class LimitOverrides(_Section):
 class LimitSettings(_Section):
     """Limits by shape, and by mount target (OCID or display name). The limit of a mount target wins."""
 
-    shapes: dict[Shape, LimitOverrides] = Field(default_factory=dict)
-    mount_targets: dict[Name, LimitOverrides] = Field(default_factory=dict)
+    shapes: dict[types.Shape, LimitOverrides] = Field(default_factory=dict)
+    mount_targets: dict[types.Name, LimitOverrides] = Field(default_factory=dict)
 
     def of_shape(self, name: str, published: Limits) -> Limits:
         """Return the published limits of a shape, with those of the file in their place."""
@@ -123,9 +108,9 @@ class LimitSettings(_Section):
 class LatencyObjectives(_Section):
     """Latency objectives that replace the project's assumptions."""
 
-    read: dict[SizeBucket, Latency] = Field(default_factory=dict)
-    write: dict[SizeBucket, Latency] = Field(default_factory=dict)
-    metadata: Latency | None = None
+    read: dict[types.SizeBucket, types.Latency] = Field(default_factory=dict)
+    write: dict[types.SizeBucket, types.Latency] = Field(default_factory=dict)
+    metadata: types.Latency | None = None
 
     @cached_property
     def given(self) -> dict[tuple[str, str], float]:
@@ -138,7 +123,7 @@ class LatencyObjectives(_Section):
 class LatencySettings(LatencyObjectives):
     """Latency objectives of every mount target, and by mount target (OCID or display name), which win."""
 
-    mount_targets: dict[Name, LatencyObjectives] = Field(default_factory=dict)
+    mount_targets: dict[types.Name, LatencyObjectives] = Field(default_factory=dict)
 
     @cached_property
     def seconds(self) -> dict[tuple[str, str], float]:
@@ -149,8 +134,8 @@ class LatencySettings(LatencyObjectives):
 class SloObjectives(_Section):
     """Promised share of good minutes, above 0 and below 1."""
 
-    availability: Share | None = None
-    latency: Share | None = None
+    availability: types.Share | None = None
+    latency: types.Share | None = None
 
     @cached_property
     def given(self) -> dict[str, float]:
@@ -161,18 +146,18 @@ class SloObjectives(_Section):
 class SloSettings(SloObjectives):
     """SLO objectives of every mount target, and by mount target (OCID or display name), which win."""
 
-    mount_targets: dict[Name, SloObjectives] = Field(default_factory=dict)
+    mount_targets: dict[types.Name, SloObjectives] = Field(default_factory=dict)
 
 
 class ServiceSettings(_Section):
     """The storage service of some mounts, matched by address, server or export. `*` matches any text."""
 
-    service: Service
-    address: Name | None = None
-    server: Name | None = None
-    export: Name | None = None
-    type: Name | None = None
-    capacity: Capacity | None = None
+    service: types.Service
+    address: types.Name | None = None
+    server: types.Name | None = None
+    export: types.Name | None = None
+    type: types.Name | None = None
+    capacity: types.Capacity | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -192,7 +177,7 @@ class CostOverrideSettings(_Section):
     io_operations: Annotated[float, Field(ge=0, le=1000)] | None = None
     factor: Annotated[float, Field(gt=0, le=100)] | None = None
     date: date
-    source: Name
+    source: types.Name
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -213,7 +198,9 @@ def _fixed_cost(operations: dict[str, CostOverrideSettings]) -> dict[str, CostOv
 class CostModelSettings(_Section):
     """Costs that replace the white paper's table, by operation; `fss-exporter calibrate --output config` writes them."""
 
-    operations: Annotated[dict[Name, CostOverrideSettings], AfterValidator(_fixed_cost)] = Field(default_factory=dict)
+    operations: Annotated[dict[types.Name, CostOverrideSettings], AfterValidator(_fixed_cost)] = Field(
+        default_factory=dict
+    )
 
     @property
     def overrides(self) -> CostOverrides:
@@ -234,9 +221,9 @@ class Settings(_Section):
     latency_objectives: LatencySettings = LatencySettings()  # latencies that replace the assumed latencies
     slo_objectives: SloSettings = SloSettings()  # shares of good minutes that replace the defaults
     # mount-target address by the address that a client mounts, for example of a TLS forwarder
-    address_map: dict[Address, Name] = Field(default_factory=dict)
+    address_map: dict[types.Address, types.Name] = Field(default_factory=dict)
     # address for the join by OCID of a mount target, if two mount targets share an address
-    addresses: dict[Ocid, Name] = Field(default_factory=dict)
+    addresses: dict[types.Ocid, types.Name] = Field(default_factory=dict)
     # storage services of mounts outside OCI File Storage. The first match counts
     services: tuple[ServiceSettings, ...] = ()
     cost_model: CostModelSettings = CostModelSettings()  # measured costs in place of the white paper's table

@@ -11,6 +11,7 @@ from textwrap import wrap
 from typing import IO, Any
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.status import Status
 from rich.table import Table
@@ -19,6 +20,7 @@ from rich.text import Text
 from fss_exporter.terminal_text import printable, printable_json
 
 _PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
+_GAP = 2  # between two columns
 _TERMINAL_WIDTH = 80  # where the terminal does not say
 
 
@@ -126,7 +128,7 @@ def as_json(document: Any, *, one_line: bool = False) -> str:
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="", padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="", padding=(0, _GAP, 0, 0))
     for index in kept:
         column = columns[index]
         table.add_column(
@@ -139,11 +141,13 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) 
 
 def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
     """Return the columns that fit. The least important go first, and come back if there is room later."""
+    widths = [
+        max(cell_len(one) for one in (column.title, *(printable(row.cells[at]) for row in rows)))
+        for at, column in enumerate(columns)
+    ]
 
     def fits(kept: Sequence[int]) -> bool:
-        return (
-            out.measure(_table(columns, rows, kept)).minimum <= out.width and _widest(columns, rows, kept) <= out.width
-        )
+        return sum(widths[at] for at in kept) + _GAP * (len(kept) - 1) <= out.width
 
     kept = list(range(len(columns)))
     by_rank = sorted((index for index in kept if columns[index].rank), key=lambda index: (columns[index].rank, index))
@@ -155,9 +159,3 @@ def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> li
         if fits(wider := sorted((*kept, index))):
             kept = wider
     return kept
-
-
-def _widest(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) -> int:
-    """Characters of the widest line if nothing were folded."""
-    gap = 2 * (len(kept) - 1)
-    return gap + sum(max(len(columns[i].title), *(len(row.cells[i]) for row in rows), 0) for i in kept)

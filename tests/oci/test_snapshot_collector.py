@@ -39,11 +39,6 @@ HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'
 NOON = 1_795_003_200
 
 
-def test_describing_does_no_work(world: World) -> None:
-    assert list(world.collector.describe()) == []
-    assert sum(world.region.calls.values()) == 0
-
-
 def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itself(world: World) -> None:
     assert set(world.families()) == {
         "fss_oci_api_budget_requests_per_second",

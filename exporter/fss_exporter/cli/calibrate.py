@@ -33,7 +33,7 @@ from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.exact_mode import Exact, exact
-from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file
+from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file, write_file
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.flag_records import PROCFS, FiniteRange, argument, flag, switch, takes
@@ -128,7 +128,8 @@ def calibrate(flags: CalibrateFlags) -> int:
     options = {name: value for name, value in mount.record.options.items() if name in _MOUNT_OPTIONS}
     report = tables.as_json(document(plan, rows, done, options))
     _print(rows, report, flags.output)
-    _keep(report, flags.report_file)
+    if flags.report_file is not None:
+        write_file("--report", flags.report_file, f"{report}\n")
     return int(any(row.cost.verdict == "differs" for row in rows if row.step != IDLE.name))
 
 
@@ -238,15 +239,6 @@ def _print(rows: list[CalibrationRow], report: str, output: str) -> None:
         click.echo(overrides(rows, datetime.now(UTC).date().isoformat()), nl=False)
     else:
         show_rows(rows)
-
-
-def _keep(report: str, file: Path | None) -> None:
-    if file is None:
-        return
-    try:
-        file.write_text(f"{report}\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--report={file}: cannot be written: {error.strerror}") from error
 
 
 def show_rows(rows: Sequence[CalibrationRow]) -> None:

@@ -16,7 +16,13 @@ from fss_exporter.cli.oci_polling import selection_of
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
-from fss_exporter.oci.discovery import DiscoveredMountTarget, found_in, http_sd, sharing_an_address
+from fss_exporter.oci.discovery import (
+    DiscoveredMountTarget,
+    found_in,
+    http_sd,
+    refresh_with_progress,
+    sharing_an_address,
+)
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.settings import Settings
 from fss_exporter.tables import Column, Row
@@ -78,18 +84,7 @@ def _ask(session: Session, settings: Settings) -> tuple[list[DiscoveredMountTarg
     selection = replace(selection_of(settings), services=(), optional_services=())
     refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=report)
     with tables.progress() as progress, suppress(CloudError):  # reported
-        progress.phase(f"{session.region}: listing resources")
-        shown = False
-
-        def step() -> None:
-            nonlocal shown
-            known = refresh.state.inventory
-            if known is not None and not shown:
-                shown, count = True, len(known.mount_targets)
-                progress.phase(f"{session.region}: looking up addresses of {count} mount targets", count)
-            progress.step()
-
-        refresh.run(step)
+        refresh_with_progress(refresh, progress)
     inventory = refresh.state.inventory
     found = [] if inventory is None else found_in(session.region, inventory, settings)
     return found, list(failures.values())

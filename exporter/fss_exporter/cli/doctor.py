@@ -8,7 +8,7 @@ import click
 
 from fss_exporter import __version__, tables
 from fss_exporter.cli.ceilings import judge, mount_settings
-from fss_exporter.cli.flags import CompartmentFlags, OutputFlags, ShapeFlags, check_new_file, duration
+from fss_exporter.cli.flags import CompartmentFlags, OutputFlags, ShapeFlags, check_new_file, duration, write_file
 from fss_exporter.doctor import report
 from fss_exporter.doctor.client_probe import ClientFlags, read_client
 from fss_exporter.doctor.findings import Finding, exit_code, found
@@ -123,8 +123,5 @@ def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts]
 def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
     from fss_exporter.doctor.record import record  # noqa: PLC0415  # only where there is an account
 
-    try:
-        path.write_text(record(__version__, regions), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--record={path}: cannot be written: {error.strerror}") from error
+    write_file("--record", path, record(__version__, regions))
     tables.note(f"{path}: written. Read the file before you attach it")

@@ -44,6 +44,18 @@ def check_new_file(flag_name: str, path: Path) -> None:
         raise UsageError(f"{flag_name}={path}: cannot be written. Give a file in an existing folder")
 
 
+def write_file(flag_name: str, path: Path, text: str) -> None:
+    """Write the file of a flag.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{flag_name}={path}: cannot be written: {error.strerror}") from error
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConfigFlags:
     """The flag of the configuration file."""

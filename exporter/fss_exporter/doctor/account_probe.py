@@ -6,19 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from fss_exporter.doctor.account_facts import (
-    CallOutcome,
-    Lag,
-    MetricFacts,
-    RegionFacts,
-    Subscription,
-    Subscriptions,
-    Tried,
-)
+from fss_exporter.doctor import account_facts as facts
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.cloud_client import RawCalls, Scope
+from fss_exporter.oci.discovery import refresh_with_progress
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.selection import InventorySelection
@@ -42,9 +35,9 @@ class Probe:
     progress: Progress  # counts the calls
     pause: Callable[[float], None]  # waits so many seconds
     wait_seconds: float  # how long to wait for a new minute of each metric; 0 to measure no ingestion lag
-    _tried: dict[str, Tried] = field(default_factory=dict, init=False)
+    _tried: dict[str, facts.Tried] = field(default_factory=dict, init=False)
 
-    def ask(self, already: Mapping[str, Tried]) -> RegionFacts:
+    def ask(self, already: Mapping[str, facts.Tried]) -> facts.RegionFacts:
         """Return the answers to all calls. The facts include a failed call, so no error of OCI is raised.
 
         Args:
@@ -52,14 +45,14 @@ class Probe:
         """
         self._tried.update(already)
         self._sign_in()
-        if any(tried.outcome is CallOutcome.SILENT for tried in self._tried.values()):
+        if any(tried.outcome is facts.CallOutcome.SILENT for tried in self._tried.values()):
             # No answer: each further call would wait as long again.
-            return RegionFacts(self.session.region, self._tried)
-        inventory, scopes = self._survey()
+            return facts.RegionFacts(self.session.region, self._tried)
+        inventory, scopes = self._inventory()
         probe = MetricProbe(self.session, scopes, now=self.now, note=self._note, progress=self.progress)
         metrics = probe.ask()
-        known = inventory if self._tried.get("ListMountTargets") == Tried(CallOutcome.OK) else None
-        return RegionFacts(
+        known = inventory if self._tried.get("ListMountTargets") == facts.Tried(facts.CallOutcome.OK) else None
+        return facts.RegionFacts(
             region=self.session.region,
             tried=self._tried,
             clock_ahead_seconds=self.session.clock_skew_seconds,
@@ -75,8 +68,8 @@ class Probe:
         )
 
     def _note(self, operation: str, error: Exception | None) -> None:
-        if self._tried.setdefault(operation, Tried.of(error)).outcome is CallOutcome.OK:
-            self._tried[operation] = Tried.of(error)
+        if self._tried.setdefault(operation, facts.Tried.of(error)).outcome is facts.CallOutcome.OK:
+            self._tried[operation] = facts.Tried.of(error)
 
     def _sign_in(self) -> None:
         """Make one cheap call. The answer, or the refusal, also shows OCI's clock to the session."""
@@ -87,31 +80,15 @@ class Probe:
             failed = error
         self._note("ListAvailabilityDomains", failed)
 
-    def _survey(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
-        survey = InventoryRefresh(SdkClient(self.session), self.selection, now=self.now, report=self._note)
-        self.progress.phase(f"{self.session.region}: listing resources")
+    def _inventory(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
+        refresh = InventoryRefresh(SdkClient(self.session), self.selection, now=self.now, report=self._note)
         with suppress(CloudError):  # reported
-            self._follow(survey)
-        return survey.state.inventory, survey.state.scopes or (Scope(self.session.tenancy_id, subtree=True),)
+            refresh_with_progress(
+                refresh, self.progress, lambda count: _LOOK_UPS_OF_MANY if count > _ALL_LOOKED_UP else count
+            )
+        return refresh.state.inventory, refresh.state.scopes or (Scope(self.session.tenancy_id, subtree=True),)
 
-    def _follow(self, refresh: InventoryRefresh) -> None:
-        """Make the inventory. With many mount targets, look up the addresses of a few."""
-        shown = False
-
-        def look_ups() -> int:
-            targets = refresh.state.inventory.mount_targets if refresh.state.inventory else {}
-            return _LOOK_UPS_OF_MANY if len(targets) > _ALL_LOOKED_UP else len(targets)
-
-        def step() -> None:
-            nonlocal shown
-            if refresh.state.inventory is not None and not shown:
-                shown = True
-                self.progress.phase(f"{self.session.region}: looking up addresses", look_ups())
-            self.progress.step()
-
-        refresh.run(step, look_ups)
-
-    def _lags(self, probe: MetricProbe, metrics: tuple[MetricFacts, ...]) -> tuple[Lag, ...]:
+    def _lags(self, probe: MetricProbe, metrics: tuple[facts.MetricFacts, ...]) -> tuple[facts.Lag, ...]:
         if not self.wait_seconds:
             return ()
         self.progress.phase(
@@ -133,12 +110,12 @@ def _domains(inventory: Inventory | None) -> dict[str, str]:
     return {target.address: target.availability_domain for target in targets if target.address}
 
 
-def ask_subscriptions(sessions: Iterable[RawCalls]) -> Subscriptions:
+def ask_subscriptions(sessions: Iterable[RawCalls]) -> facts.Subscriptions:
     """Request the subscriptions of the tenancy from each region, until a region answers.
 
     Any region without a subscription refuses every signature, like after a wrong key.
     """
-    tried: dict[str, Tried] = {}
+    tried: dict[str, facts.Tried] = {}
     for session in sessions:
         try:
             rows = [
@@ -148,15 +125,15 @@ def ask_subscriptions(sessions: Iterable[RawCalls]) -> Subscriptions:
                 if isinstance(row, dict) and row.get("regionName")
             ]
         except CloudError as error:
-            tried[session.region] = Tried.of(error)
+            tried[session.region] = facts.Tried.of(error)
             continue
-        tried[session.region] = Tried.of(None)
+        tried[session.region] = facts.Tried.of(None)
         found = (
-            Subscription(str(row["regionName"]), str(row.get("regionKey", "")), str(row.get("status", "")))
+            facts.Subscription(str(row["regionName"]), str(row.get("regionKey", "")), str(row.get("status", "")))
             for row in rows
         )
-        return Subscriptions(tried, tuple(found))
-    return Subscriptions(tried)
+        return facts.Subscriptions(tried, tuple(found))
+    return facts.Subscriptions(tried)
 
 
 def measure_lag(
@@ -166,7 +143,7 @@ def measure_lag(
     *,
     now: Callable[[], float],
     pause: Callable[[float], None],
-) -> tuple[Lag, ...]:
+) -> tuple[facts.Lag, ...]:
     """Measure ingestion lag: query until each metric has a new minute, at most for `wait_seconds` or until Ctrl-C.
 
     Args:
@@ -193,7 +170,7 @@ def measure_lag(
     except KeyboardInterrupt:
         pass  # Ctrl-C ends the wait and keeps the measured lags
     return tuple(
-        watch.lag or Lag(name, max(0.0, watch.looked_at - watch.newest - 60.0), None)
+        watch.lag or facts.Lag(name, max(0.0, watch.looked_at - watch.newest - 60.0), None)
         for name, watch in watches.items()
         if watch.newest
     )
@@ -205,7 +182,7 @@ class _Watch:
     def __init__(self) -> None:
         self.newest = 0.0
         self.looked_at = 0.0
-        self.lag: Lag | None = None
+        self.lag: facts.Lag | None = None
 
 
 def _look(watch: _Watch, name: str, minutes_of: Callable[[str], Collection[float]], now: Callable[[], float]) -> None:
@@ -219,5 +196,5 @@ def _look(watch: _Watch, name: str, minutes_of: Callable[[str], Collection[float
         watch.newest = max(minutes, default=0.0)
     elif fresh:
         # Minutes may come two at a time; the earliest has waited longest.
-        watch.lag = Lag(name, max(0.0, watch.looked_at - min(fresh)), max(0.0, now() - min(fresh)))
+        watch.lag = facts.Lag(name, max(0.0, watch.looked_at - min(fresh)), max(0.0, now() - min(fresh)))
     watch.looked_at = at

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
 from fss_exporter.doctor.account_facts import MetricFacts
 from fss_exporter.errors import CloudError, TooMuchData
-from fss_exporter.oci.cloud_client import RawCalls, Scope, dimensions_of
+from fss_exporter.oci.cloud_client import MetricRequest, RawCalls, Scope, dimensions_of
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.metric_table import METRICS, OciMetric
 from fss_exporter.tables import Progress
@@ -128,13 +128,7 @@ class MetricProbe:
 
     def _summarized(self, query: str, scope: Scope, now: float) -> list[dict[str, Any]]:
         end = int(now // 60) * 60 + 60
-        details = {
-            "namespace": NAMESPACE,
-            "query": query,
-            "startTime": _stamp(end - ASKED_MINUTES * 60),
-            "endTime": _stamp(end),
-            "resolution": "1m",
-        }
+        details = MetricRequest(scope, NAMESPACE, query, end - ASKED_MINUTES * 60, end).details
         options: dict[str, object] = {"compartment_id_in_subtree": True} if scope.subtree else {}
         rows = self.session.call("monitoring", "summarize_metrics_data", scope.compartment_id, details, **options).data
         self.progress.step()
@@ -172,7 +166,3 @@ def _moments(stream: dict[str, Any]) -> Iterator[float]:
 
 def _dimensions(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(found)[:_VALUES_AT_MOST]) for name, found in sorted(dimensions_of(rows).items())}
-
-
-def _stamp(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -21,7 +21,9 @@ def show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
         own = [finding for where, finding in findings if where == about]
         for finding in sorted(own, key=lambda finding: -finding.severity):
             word = _WORDS[finding.severity]
-            tables.say(out, f"{word:<8}{finding.check}: {_told(finding)}", _STYLES[finding.severity], hanging=_INDENT)
+            tables.say(
+                out, f"{word:<8}{finding.check}: {_sentence(finding)}", _STYLES[finding.severity], hanging=_INDENT
+            )
             for line in _more(finding):
                 tables.say(out, f"{'':{_INDENT}}{line}", hanging=_INDENT + 2)
         tables.say(out, "")
@@ -29,7 +31,7 @@ def show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
     tables.say(out, ", ".join(counts), "bold")
 
 
-def _told(finding: Finding) -> str:
+def _sentence(finding: Finding) -> str:
     return f"{finding.subject}: {finding.message}" if finding.subject else finding.message
 
 

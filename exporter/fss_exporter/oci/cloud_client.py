@@ -7,6 +7,7 @@ method may raise a `CloudError`, a `UsageError` for unusable credentials, and `E
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -78,6 +79,12 @@ class MetricRequest:
     start: int  # epoch seconds of the first minute's end
     end: int  # epoch seconds behind the last minute's end
 
+    @property
+    def details(self) -> dict[str, str]:
+        """SummarizeMetricsDataDetails of the query."""
+        times = {"startTime": time_stamp(self.start), "endTime": time_stamp(self.end)}
+        return {"namespace": self.namespace, "query": self.query, **times, "resolution": "1m"}
+
 
 def dimensions_of(rows: Iterable[Any]) -> dict[str, set[str]]:
     """Return the values of each dimension in rows of ListMetrics. A row of an undocumented form has none."""
@@ -88,6 +95,11 @@ def dimensions_of(rows: Iterable[Any]) -> dict[str, set[str]]:
             if isinstance(value, str):
                 values[name].add(value)
     return values
+
+
+def time_stamp(seconds: int) -> str:
+    """Return epoch seconds in the form of the API."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class CloudClient(Protocol):

@@ -1,17 +1,19 @@
-"""Convert the inventory to rows of a table, `http_sd` targets, or a configuration. Pure.
+"""Make one inventory for a command, and convert the inventory to rows of a table or `http_sd` targets.
 
 `http_sd`: https://prometheus.io/docs/prometheus/latest/http_sd/. Labels that begin with `__meta_` exist for relabelling only.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from fss_exporter.model.limits import NFS_PORT, Limits, shape_of
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import Inventory, MountTarget
 from fss_exporter.settings import Settings
+from fss_exporter.tables import Progress
 
 ACTIVE: Final = "ACTIVE"
 
@@ -26,6 +28,35 @@ class DiscoveredMountTarget:
     shape: str  # name of its shape
     limits: Limits  # its limits
     exports: Mapping[str, str]  # path to name of the file system behind it
+
+
+def refresh_with_progress(
+    refresh: InventoryRefresh, progress: Progress, look_ups_of: Callable[[int], int] = lambda count: count
+) -> None:
+    """Make one inventory, and show listings and address lookups as phases.
+
+    Args:
+        refresh: the inventory of a region.
+        progress: gets the phases and steps.
+        look_ups_of: returns the number of mount targets to look up, by the number of listed mount targets.
+
+    Raises:
+        FssError: availability domains or compartments are unknown.
+    """
+    region, shown = refresh.client.region, False
+    progress.phase(f"{region}: listing resources")
+
+    def look_ups() -> int:
+        return look_ups_of(len(refresh.state.inventory.mount_targets)) if refresh.state.inventory else 0
+
+    def step() -> None:
+        nonlocal shown
+        if refresh.state.inventory is not None and not shown:
+            shown, count = True, look_ups()
+            progress.phase(f"{region}: looking up addresses of {count} mount targets", count)
+        progress.step()
+
+    refresh.run(step, look_ups)
 
 
 def found_in(region: str, inventory: Inventory, settings: Settings) -> list[DiscoveredMountTarget]:

@@ -14,30 +14,20 @@ from typing import Any, Final, TypeVar
 
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
 from fss_exporter.model.service_table import SERVICES
+from fss_exporter.oci import oci_inventory as records
 from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup, Report
 from fss_exporter.oci.cloud_client import CloudClient, Listed, Listing, Scope
-from fss_exporter.oci.oci_inventory import (
-    Connector,
-    Export,
-    ExportSet,
-    FileSystem,
-    Inventory,
-    ListedResources,
-    MountTarget,
-    Replication,
-    join,
-)
 from fss_exporter.oci.selection import InventorySelection, choose
 from fss_exporter.oci.snapshot import InventoryState
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 
 _IN_DOMAINS: Final[tuple[tuple[str, type, str], ...]] = (
-    ("mount_targets", MountTarget, "ListMountTargets"),
-    ("file_systems", FileSystem, "ListFileSystems"),
-    ("export_sets", ExportSet, "ListExportSets"),
-    ("replications", Replication, "ListReplications"),
-    ("connectors", Connector, "ListOutboundConnectors"),
+    ("mount_targets", records.MountTarget, "ListMountTargets"),
+    ("file_systems", records.FileSystem, "ListFileSystems"),
+    ("export_sets", records.ExportSet, "ListExportSets"),
+    ("replications", records.Replication, "ListReplications"),
+    ("connectors", records.Connector, "ListOutboundConnectors"),
 )
 """Listings of one availability domain: field of `ListedResources`, record, API operation."""
 
@@ -104,7 +94,7 @@ class InventoryRefresh:
         listed = self._list_all(domains, tuple(names), progress)
         self._last = {key: self._last[key] for key in self._used if key in self._last}
         limits = self._mount_target_limits()
-        inventory = join(
+        inventory = records.join(
             listed, self.selection.tags, compartments=names, availability_domains=domains, mount_target_limits=limits
         )
         scopes = scopes_of(self.selection.compartments, self.client.tenancy_id, names)
@@ -118,18 +108,18 @@ class InventoryRefresh:
         self, domains: Sequence[str], names: Mapping[str, str], progress: Callable[[], None]
     ) -> None:
         """Publish mount targets without scopes, so that no query for metrics starts before the other listings."""
-        found: list[MountTarget] = []
+        found: list[records.MountTarget] = []
         for compartment_id in names:
             for domain in domains:
-                found += self._resources(MountTarget, "ListMountTargets", compartment_id, domain).records
+                found += self._resources(records.MountTarget, "ListMountTargets", compartment_id, domain).records
                 progress()
-        listed = ListedResources(mount_targets=tuple(found))
-        inventory = join(listed, self.selection.tags, compartments=names, availability_domains=domains)
+        listed = records.ListedResources(mount_targets=tuple(found))
+        inventory = records.join(listed, self.selection.tags, compartments=names, availability_domains=domains)
         self._look_up_addresses(inventory, (), progress, None)
 
     def _list_all(
         self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]
-    ) -> ListedResources:
+    ) -> records.ListedResources:
         found: dict[str, list[Any]] = {}
         broken = 0
         for kind, listing in self._listings(domains, compartments):
@@ -138,7 +128,7 @@ class InventoryRefresh:
             progress()
         if broken:
             log.warning("%s: %d listed resources are not as documented and are left out", self.client.region, broken)
-        return ListedResources(**{kind: tuple(records) for kind, records in found.items()})
+        return records.ListedResources(**{kind: tuple(listed) for kind, listed in found.items()})
 
     def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[tuple[str, Listing[Any]]]:
         """Yield every listing with the field of `ListedResources`."""
@@ -146,7 +136,7 @@ class InventoryRefresh:
             for domain in domains:
                 for kind, record, operation in _IN_DOMAINS:
                     yield kind, self._resources(record, operation, compartment_id, domain)
-            yield "exports", self._resources(Export, "ListExports", compartment_id)
+            yield "exports", self._resources(records.Export, "ListExports", compartment_id)
             for service in self.selection.services:
                 for operation in SERVICE_OPERATIONS[service]:
                     yield "service_resources", self._service_resources(service, operation, compartment_id)
@@ -241,7 +231,7 @@ class InventoryRefresh:
         self.report(operation, error)
 
     def _look_up_addresses(
-        self, inventory: Inventory, scopes: tuple[Scope, ...], progress: Callable[[], None], most: int | None
+        self, inventory: records.Inventory, scopes: tuple[Scope, ...], progress: Callable[[], None], most: int | None
     ) -> None:
         looked_up = 0
 
@@ -257,7 +247,7 @@ class InventoryRefresh:
             self._succeeded.setdefault(operation, True)  # all addresses were known before
         self._show(inventory, scopes)
 
-    def _show(self, inventory: Inventory, scopes: tuple[Scope, ...]) -> None:
+    def _show(self, inventory: records.Inventory, scopes: tuple[Scope, ...]) -> None:
         """Publish the inventory with the known addresses."""
         located = {key: self._addresses.located(target) for key, target in inventory.mount_targets.items()}
         self._set(

@@ -13,20 +13,13 @@ from typing import Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.service_table import SERVICES
+from fss_exporter.oci import query_extent
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.labels import RegionLabels
 from fss_exporter.oci.metric_table import METRICS, MetricNames, OciMetric
 from fss_exporter.oci.mount_target_estimates import NEEDED, PointsByMetric
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.query_extent import (
-    ANSWERS_REPEATED,
-    COUNTER_OVERLAP_MINUTES,
-    QueryShards,
-    Window,
-    gauge_minutes,
-    window,
-)
 from fss_exporter.oci.series_store import SKIPPED, MinuteStamps, SeriesStore, newest_complete
 from fss_exporter.oci.snapshot import AnswerSummary, MetricState
 
@@ -54,7 +47,7 @@ class MetricQueries:
     names_are_due: bool = field(default=True, init=False)
     _not_watched: set[str] = field(default_factory=set, init=False)
     _inventory: Inventory = field(default_factory=Inventory, init=False)
-    _shards: dict[tuple[str, Scope], QueryShards] = field(default_factory=dict, init=False)
+    _shards: dict[tuple[str, Scope], query_extent.QueryShards] = field(default_factory=dict, init=False)
     _answered: dict[tuple[str, Scope], deque[int]] = field(default_factory=dict, init=False)
     _unanswered: int = field(default=0, init=False)
     _first: int = field(default=0, init=False)
@@ -105,14 +98,13 @@ class MetricQueries:
         metrics = [one for one in self.metrics.values() if self._exists(one) and self._names.spelling(one) is not None]
         for name in self.states.keys() - {metric.name for metric in metrics}:
             del self.states[name]
-        begin = self._first % len(metrics) if metrics else 0
-        self._first = 0
+        begin = self._first % max(1, len(metrics))
         points = {}
-        for turn, metric in enumerate(metrics[begin:] + metrics[:begin]):
+        for metric in metrics[begin:] + metrics[:begin]:
             if self._unanswered >= _UNANSWERED_AT_MOST or out_of_time():
-                self._first = self._first or begin + turn
                 self._remember(metric, AnswerSummary(success=False))
                 continue
+            self._first += 1
             answer = self._query(metric, scopes)
             if answer.success and metric.name in NEEDED:
                 points[metric.name] = answer.points
@@ -159,7 +151,7 @@ class MetricQueries:
 
     def _query_scope(self, metric: OciMetric, scope: Scope) -> AnswerSummary:
         """Query one metric in one scope, in as many parts as the answer needs."""
-        shards = self._shards.setdefault((metric.name, scope), QueryShards(metric))
+        shards = self._shards.setdefault((metric.name, scope), query_extent.QueryShards(metric))
         minutes = self._window(metric, scope)
         for doublings in count():
             parts = shards.parts(self._inventory, minutes.minutes)
@@ -206,34 +198,38 @@ class MetricQueries:
             answer = store.take(streams, newest_complete(self.now()), answer)
         return answer
 
-    def _request(self, metric: OciMetric, scope: Scope, minutes: Window, part: tuple[str, ...]) -> MetricRequest:
+    def _request(
+        self, metric: OciMetric, scope: Scope, minutes: query_extent.Window, part: tuple[str, ...]
+    ) -> MetricRequest:
         spelling = self._names.spelling(metric)
         assert spelling is not None  # noqa: S101  # only metrics that exist are queried
         return MetricRequest(scope, metric.namespace, metric.query(spelling, part), minutes.start, minutes.end)
 
-    def _window(self, metric: OciMetric, scope: Scope) -> Window:
+    def _window(self, metric: OciMetric, scope: Scope) -> query_extent.Window:
         if metric.counter is None:
             known = self.states.get(metric.name)
-            minutes = gauge_minutes(
+            minutes = query_extent.gauge_minutes(
                 self.now(),
                 newest=known.newest if known else None,
                 slowest=self.stores[metric.name].slowest,
                 thorough=self._polls % _THOROUGH_EVERY == 0,
             )
-            return window(self.now(), overlap_minutes=minutes, answered=None)
+            return query_extent.window(self.now(), overlap_minutes=minutes, answered=None)
         oldest = min(self._answered_minutes(metric, scope))
-        return window(self.now(), overlap_minutes=COUNTER_OVERLAP_MINUTES, answered=oldest)
+        return query_extent.window(self.now(), overlap_minutes=query_extent.COUNTER_OVERLAP_MINUTES, answered=oldest)
 
     def _answered_minutes(self, metric: OciMetric, scope: Scope) -> deque[int]:
         """Return newest complete minute at the time of each of the last answers."""
-        return self._answered.setdefault((metric.name, scope), deque([self.start], maxlen=ANSWERS_REPEATED))
+        return self._answered.setdefault(
+            (metric.name, scope), deque([self.start], maxlen=query_extent.ANSWERS_REPEATED)
+        )
 
 
 def _was_refused(error: Exception) -> bool:
     return isinstance(error, CloudError) and error.status == 400
 
 
-def _more_parts(shards: QueryShards, parts: int, error: CloudError) -> bool:
+def _more_parts(shards: query_extent.QueryShards, parts: int, error: CloudError) -> bool:
     """Return whether to query again in more parts, because the query or the answer is too long."""
     said = str(error).lower()
     is_about_size = (

@@ -197,18 +197,17 @@ class SeriesStore:
                 skipped["broken"] += 1
                 continue
             reason = self._refusal(known, known.key in taken or known.key in before.points)
-            if reason:
-                skipped[reason] += 1
+            if reason is not None:
+                skipped.update([reason] if reason else ())
                 continue
             points, broken = self._read(stream, now_minute)
-            skipped["broken_point"] += bool(broken)
+            if broken:
+                skipped["broken_point"] += 1
             taken[known.key] = points if self._keeps_points else {}
             if points:
                 latest = max(points)
                 self._enter(known, points, latest)
                 newest = max(newest, latest)
-        for reason in [reason for reason, number in skipped.items() if reason == "twin" or not number]:
-            del skipped[reason]
         return before.plus(AnswerSummary(streams=count, newest=newest or None, skipped=skipped, points=taken))
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
@@ -235,15 +234,15 @@ class SeriesStore:
                 points[minute] = value
         return points, broken
 
-    def _refusal(self, known: LabelledStream, is_repeated: bool) -> str:
-        """Return the reason to leave out a stream, or an empty text."""
+    def _refusal(self, known: LabelledStream, is_repeated: bool) -> str | None:
+        """Return the reason to leave out a stream, empty for a documented repetition. None for a stream to take."""
         if known.labels is None:
             return "unknown_resource"
         if self._has_successes and is_success(known.key[-1]):
             return "success_event"
         if is_repeated:  # LDAP metrics are published for the mount target and for the connector alike
-            return "twin" if self.metric.owner == "ldap" else "duplicate"
-        return ""
+            return "" if self.metric.owner == "ldap" else "duplicate"
+        return None
 
     def _enter(self, stream: LabelledStream, points: Points, latest: int) -> None:
         gauge, key = self.metric.gauge, stream.key

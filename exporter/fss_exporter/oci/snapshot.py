@@ -5,15 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import intern
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.cloud_client import Points, Scope
 from fss_exporter.oci.labels import Key
 from fss_exporter.oci.mount_target_estimates import Estimate
-from fss_exporter.oci.oci_inventory import (
-    Inventory,
-)
+from fss_exporter.oci.oci_inventory import Inventory
 
 _BETWEEN = ","
 
@@ -138,17 +136,14 @@ class SnapshotBoard:
 
     def publish_inventory(self, region: str, inventory: InventoryState) -> None:
         """Replace the inventory of a region."""
-        with self._lock:
-            self._put(replace(self._of(region), inventory=inventory))
+        self._put(region, inventory=inventory)
 
     def publish_poll(self, region: str, poll: PollState) -> None:
         """Replace the poll of a region."""
+        self._put(region, poll=poll)
+
+    def _put(self, region: str, **part: Any) -> None:
         with self._lock:
-            self._put(replace(self._of(region), poll=poll))
-
-    def _of(self, region: str) -> RegionSnapshot:
-        return next((one for one in self.regions if one.region == region), RegionSnapshot(region))
-
-    def _put(self, fresh: RegionSnapshot) -> None:
-        others = (one for one in self.regions if one.region != fresh.region)
-        self.regions = tuple(sorted((*others, fresh), key=lambda one: one.region))
+            known = {one.region: one for one in self.regions}
+            known[region] = replace(known.get(region, RegionSnapshot(region)), **part)
+            self.regions = tuple(known[name] for name in sorted(known))

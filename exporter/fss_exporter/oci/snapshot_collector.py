@@ -42,10 +42,6 @@ class OciCollector:
         """How long the last poll took, all regions together."""
         return self.poller.duration_seconds
 
-    def describe(self) -> Iterable[Family]:
-        """Return no family, because registering must do no work."""
-        return ()
-
     def collect(self) -> Iterable[Family]:
         """Return families of the newest snapshots. A family without samples is left out."""
         regions, settings, now = self.board.regions, self.settings, self.now()

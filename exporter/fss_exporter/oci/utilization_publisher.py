@@ -7,13 +7,12 @@ known load or ceiling there is no share. Posting costs money and is off by defau
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, SourceError
 from fss_exporter.model.limits import Limits, shape_of
 from fss_exporter.oci.calls import FailureLog
-from fss_exporter.oci.cloud_client import CloudClient
+from fss_exporter.oci.cloud_client import CloudClient, time_stamp
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
 from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import MountTarget
@@ -89,13 +88,12 @@ def metric_data(share: Share) -> dict[str, Any]:
     }
     if share.source:
         dimensions["source"] = share.source
-    stamp = datetime.fromtimestamp(share.minute, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "namespace": PUBLISHED_NAMESPACE,
         "compartmentId": target.compartment_id,
         "name": share.name,
         "dimensions": dimensions,
-        "datapoints": [{"timestamp": stamp, "value": share.value}],
+        "datapoints": [{"timestamp": time_stamp(share.minute), "value": share.value}],
         "metadata": {"unit": "ratio", "displayName": f"{share.name}, share of the ceiling"},
     }
 

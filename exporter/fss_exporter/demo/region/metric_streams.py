@@ -15,16 +15,8 @@ from zlib import crc32
 
 import yaml
 
+from fss_exporter.demo.region import demo_tenancy as records
 from fss_exporter.demo.region.activity import Activity, chance, wave
-from fss_exporter.demo.region.demo_tenancy import (
-    DemoFileSystem,
-    DemoMountTarget,
-    DemoReplication,
-    Link,
-    LustreFileSystem,
-    RequestMix,
-    Tenancy,
-)
 
 Value = Callable[[int], float | None]  # The raw value of a minute; None where nothing is published
 
@@ -86,9 +78,9 @@ def published_metrics() -> tuple[PublishedMetric, ...]:
 class ExportGroup:
     """A mount target, or one file system behind a mount target, and the exports whose requests add up."""
 
-    target: DemoMountTarget
-    links: list[Link]
-    file_system: DemoFileSystem | None = None
+    target: records.DemoMountTarget
+    links: list[records.Link]
+    file_system: records.DemoFileSystem | None = None
 
 
 # -- owners: compartment, dimensions, subject
@@ -116,13 +108,13 @@ def _published_iops(activity: Activity) -> Iterator[Owner]:
     yield from _mount_targets(activity) if activity.tenancy.publishes_iops else ()
 
 
-def _named(resources: Callable[[Tenancy], Iterable[Any]], kind: str, activity: Activity) -> Iterator[Owner]:
+def _named(resources: Callable[[records.Tenancy], Iterable[Any]], kind: str, activity: Activity) -> Iterator[Owner]:
     for one in resources(activity.tenancy):
         kinds = {"resourceType": kind} if kind else {}
         yield one.compartment_id, {"resourceId": one.id, "resourceName": one.name, **kinds}, one
 
 
-def _tenancy(dimensions: Callable[[Tenancy], dict[str, str]], activity: Activity) -> Iterator[Owner]:
+def _tenancy(dimensions: Callable[[records.Tenancy], dict[str, str]], activity: Activity) -> Iterator[Owner]:
     yield activity.tenancy.id, dimensions(activity.tenancy), activity.tenancy
 
 
@@ -168,7 +160,7 @@ OWNERS: Mapping[str, Callable[[Activity], Iterator[Owner]]] = {
 MakeValue = Callable[[Activity, Any, Split], Value]
 
 
-def _rate(of: Callable[[RequestMix, str], float], digits: int | None = None) -> MakeValue:
+def _rate(of: Callable[[records.RequestMix, str], float], digits: int | None = None) -> MakeValue:
     def make(activity: Activity, subject: ExportGroup, split: Split) -> Value:
         rate = activity.rate(subject.links, lambda mix: of(mix, split.value))
         return lambda minute: float(round(rate(minute), digits))
@@ -176,7 +168,7 @@ def _rate(of: Callable[[RequestMix, str], float], digits: int | None = None) -> 
     return make
 
 
-def _latency(of: Callable[[RequestMix, str], float]) -> MakeValue:
+def _latency(of: Callable[[records.RequestMix, str], float]) -> MakeValue:
     """Return a latency that grows as the mount target fills, and is silent while idle. Documented: "File System Metrics"."""
 
     def make(activity: Activity, subject: ExportGroup, split: Split) -> Value:
@@ -209,15 +201,15 @@ def _swung(per_second: Callable[[Any], float]) -> MakeValue:
     return _plain(lambda one, minute: float(round(per_second(one) * 60 * wave(crc32(one.id.encode()), minute))))
 
 
-def _room(total: Callable[[LustreFileSystem], float]) -> MakeValue:
-    def make(_: Activity, one: LustreFileSystem, split: Split) -> Value:
+def _room(total: Callable[[records.LustreFileSystem], float]) -> MakeValue:
+    def make(_: Activity, one: records.LustreFileSystem, split: Split) -> Value:
         share = 1.0 if split.value == "total" else 1.0 - one.used_share
         return lambda _minute: float(round(total(one) * share))
 
     return make
 
 
-def _replicated(replication: DemoReplication, minute: int) -> float:
+def _replicated(replication: records.DemoReplication, minute: int) -> float:
     return float(round(replication.bytes_per_second * (0.9 + 0.2 * chance(replication.interval_minutes, minute))))
 
 

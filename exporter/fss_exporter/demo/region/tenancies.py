@@ -7,75 +7,69 @@ from typing import Any, TypeVar
 
 import yaml
 
-from fss_exporter.demo.region.demo_tenancy import (
-    DemoCompartment,
-    DemoConnector,
-    DemoFileSystem,
-    DemoMountTarget,
-    DemoReplication,
-    DemoResource,
-    Link,
-    LustreFileSystem,
-    RequestMix,
-    RequestRate,
-    Subnet,
-    Tenancy,
-    Volume,
-    ocid,
-)
+from fss_exporter.demo.region import demo_tenancy as records
 
 _DATA: Mapping[str, Any] = yaml.safe_load(files(__package__).joinpath("tenancy.yml").read_text())
-_REQUESTS = {name: RequestMix(tuple(RequestRate(*row) for row in rows)) for name, rows in _DATA["requests"].items()}
+_REQUESTS = {
+    name: records.RequestMix(tuple(records.RequestRate(*row) for row in rows))
+    for name, rows in _DATA["requests"].items()
+}
 REGION: str = _DATA["region"]
 _Place = tuple[str, str]  # OCID of the compartment, availability domain
-_Record = TypeVar("_Record", bound=DemoResource)
+_Record = TypeVar("_Record", bound=records.DemoResource)
 
 
 class _Builder:
     """Makes resources whose OCIDs follow from the names of tenancy and resource."""
 
     def __init__(self, tenancy: str, region: str) -> None:
-        self.tenancy, self.region, self.tenancy_id = tenancy, region, ocid("tenancy", "", tenancy)
+        self.tenancy, self.region, self.tenancy_id = tenancy, region, records.ocid("tenancy", "", tenancy)
 
     def id(self, kind: str, name: str) -> str:
-        return ocid(kind, self.region, f"{self.tenancy}/{name}")
+        return records.ocid(kind, self.region, f"{self.tenancy}/{name}")
 
-    def compartment(self, name: str) -> DemoCompartment:
-        return DemoCompartment(ocid("compartment", "", f"{self.tenancy}/{name}"), name, self.tenancy_id)
+    def compartment(self, name: str) -> records.DemoCompartment:
+        return records.DemoCompartment(records.ocid("compartment", "", f"{self.tenancy}/{name}"), name, self.tenancy_id)
 
-    def subnet(self, compartment: DemoCompartment, name: str, cidr: str, label: str | None) -> Subnet:
-        return Subnet(self.id("subnet", f"sn-{name}"), f"sn-{name}", compartment.id, self.id("vcn", "fss"), cidr, label)
+    def subnet(self, compartment: records.DemoCompartment, name: str, cidr: str, label: str | None) -> records.Subnet:
+        return records.Subnet(
+            self.id("subnet", f"sn-{name}"), f"sn-{name}", compartment.id, self.id("vcn", "fss"), cidr, label
+        )
 
     def resource(self, record: type[_Record], kind: str, name: str, place: _Place, **row: Any) -> _Record:
         return record(self.id(kind, name), name, *place, **row)
 
-    def mount_target(self, name: str, place: _Place, subnet: Subnet, *, shape: str = "standard", **row: Any) -> Any:
+    def mount_target(
+        self, name: str, place: _Place, subnet: records.Subnet, *, shape: str = "standard", **row: Any
+    ) -> Any:
         ids = {"export_set_id": self.id("exportset", name), "private_ip_id": self.id("privateip", name)}
         given = {"host_label": name, "ceilings": _DATA["ceilings"][shape], "subnet_id": subnet.id, **ids, **row}
-        return self.resource(DemoMountTarget, "mounttarget", name, place, **given)
+        return self.resource(records.DemoMountTarget, "mounttarget", name, place, **given)
 
-    def file_system(self, name: str, place: _Place, used_bytes: int, *, quotas: bool = False) -> DemoFileSystem:
+    def file_system(self, name: str, place: _Place, used_bytes: int, *, quotas: bool = False) -> records.DemoFileSystem:
         """Return a file system, metered with snapshots and directory entries and so larger than its data."""
         sizes = {"metered_bytes": used_bytes + used_bytes // 9, "used_bytes": used_bytes}
-        return self.resource(DemoFileSystem, "filesystem", name, place, quota_rules=quotas, **sizes)
+        return self.resource(records.DemoFileSystem, "filesystem", name, place, quota_rules=quotas, **sizes)
 
-    def link(self, target: DemoMountTarget, system: DemoFileSystem, path: str, requests: str) -> Link:
-        return Link(self.id("export", f"{target.name}:{path}"), target.id, system.id, path, _REQUESTS[requests])
+    def link(
+        self, target: records.DemoMountTarget, system: records.DemoFileSystem, path: str, requests: str
+    ) -> records.Link:
+        return records.Link(self.id("export", f"{target.name}:{path}"), target.id, system.id, path, _REQUESTS[requests])
 
-    def finished(self, name: str, zones: Iterable[str], **resources: Any) -> Tenancy:
+    def finished(self, name: str, zones: Iterable[str], **resources: Any) -> records.Tenancy:
         topics = (self.id("onstopic", "storage-oncall"),)
-        return Tenancy(self.tenancy_id, name, self.region, REGION, tuple(zones), topics=topics, **resources)
+        return records.Tenancy(self.tenancy_id, name, self.region, REGION, tuple(zones), topics=topics, **resources)
 
 
 @cache
-def small(region: str = REGION) -> Tenancy:
+def small(region: str = REGION) -> records.Tenancy:
     """Return the tenancy of the demo: three compartments, two availability domains, five mount targets."""
     build = _Builder("fssdemo", region)
     compartments = {name: build.compartment(name) for name in _DATA["compartments"]}
     zones = {zone: f"qIZq:{region.upper()}-{zone}" for zone in ("AD-1", "AD-2")}
     places = {name: (compartments[one].id, zones[zone]) for name, (one, zone) in _DATA["places"].items()}
     subnets = {name: build.subnet(compartments["network"], name, *row) for name, row in _DATA["subnets"].items()}
-    connector = build.resource(DemoConnector, "outboundconnector", "ldap-corp", places["here"])
+    connector = build.resource(records.DemoConnector, "outboundconnector", "ldap-corp", places["here"])
     targets = {}
     for name, row in _rows("mount_targets", places):
         row["connector_id"] = connector.id if row.pop("connector", None) else ""
@@ -85,13 +79,15 @@ def small(region: str = REGION) -> Tenancy:
         for name, (place, terabytes, quotas) in _DATA["file_systems"].items()
     }
     copied = {"file_system_id": systems["projects"].id, "interval_minutes": 60, "bytes_per_second": 24_000_000}
-    replication = build.resource(DemoReplication, "replication", "projects-to-zurich", places["here"], **copied)
+    replication = build.resource(records.DemoReplication, "replication", "projects-to-zurich", places["here"], **copied)
     lustre = [
-        build.resource(LustreFileSystem, "lustrefilesystem", name, subnet_id=subnets[row.pop("subnet")].id, **row)
+        build.resource(
+            records.LustreFileSystem, "lustrefilesystem", name, subnet_id=subnets[row.pop("subnet")].id, **row
+        )
         for name, row in _rows("lustre", places)
     ]
     volumes = [
-        build.resource(Volume, "bootvolume" if row.get("boot") else "volume", name, **row)
+        build.resource(records.Volume, "bootvolume" if row.get("boot") else "volume", name, **row)
         for name, row in _rows("volumes", places)
     ]
     return build.finished(
@@ -118,7 +114,7 @@ def _rows(kind: str, places: Mapping[str, _Place]) -> Iterator[tuple[str, dict[s
 
 def large(
     mount_targets: int = 1000, file_systems_each: int = 4, *, compartments: int = 1, region: str = REGION
-) -> Tenancy:
+) -> records.Tenancy:
     """Standard mount targets, all alike, each with file systems of its own.
 
     Args:
@@ -131,9 +127,9 @@ def large(
     zone = f"qIZq:{region.upper()}-AD-1"
     homes = [build.compartment(f"storage-{number}") for number in range(compartments)]
     subnet = build.subnet(homes[0], "large", "10.96.0.0/16", "large")
-    targets: list[DemoMountTarget] = []
-    systems: list[DemoFileSystem] = []
-    links: list[Link] = []
+    targets: list[records.DemoMountTarget] = []
+    systems: list[records.DemoFileSystem] = []
+    links: list[records.Link] = []
     for number in range(mount_targets):
         place = homes[number % compartments].id, zone
         row: dict[str, Any] = {

@@ -5,10 +5,10 @@ field that an update can set. A field that the pack does not state has OCI's def
 unknown fields stay as well, and the plan shows both, because they may silence an alarm.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -43,7 +43,7 @@ _LEFT_ALONE: Final = frozenset(
 )
 """Fields of an alarm that OCI or other people set and that cannot silence the alarm."""
 
-_ISO: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.ASCII)
+_DURATION: Final = TypeAdapter(timedelta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +194,11 @@ def _meaning(name: str, value: Any) -> object:  # a JSON value
 
 
 def iso_seconds(text: str) -> int | None:
-    """Return the seconds of an ISO 8601 duration of days to seconds. None for any other text."""
-    found = _ISO.fullmatch(text)
-    if found is None or not any(found.groups()):
+    """Return the seconds of an ISO 8601 duration. None for any other text."""
+    try:
+        return round(_DURATION.validate_python(text).total_seconds())
+    except ValidationError:
         return None
-    days, hours, minutes, seconds = (int(group or 0) for group in found.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal
 
+from fss_exporter.model import thresholds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.model.thresholds import (
-    CRITICAL_RATIO,
-    LATENCY_CRITICAL_RATIO,
-    LATENCY_WARNING_RATIO,
-    REPLICATION_WARNING_INTERVALS,
-    SUCCESS_CRITICAL_RATIO,
-    SUCCESS_WARNING_RATIO,
-    WARNING_RATIO,
-)
 from fss_exporter.oci import mql
 from fss_exporter.oci.oci_inventory import ServiceResource
 
@@ -68,7 +60,7 @@ class CeilingAlarm:
 
     def figures(self, shape: str, ceiling: float) -> Figures:
         """Return the figures for one shape and ceiling."""
-        return {**_of_ceiling(self.kind, WARNING_RATIO, ceiling), "SHAPE": shape}
+        return {**_of_ceiling(self.kind, thresholds.WARNING_RATIO, ceiling), "SHAPE": shape}
 
 
 CEILING_ALARMS: Final = {
@@ -97,7 +89,7 @@ class ServiceCeilingAlarm:
     @property
     def ratio(self) -> float:
         """Share of the ceiling that triggers, or free share of a capacity."""
-        return round(1 - WARNING_RATIO, 9) if self.kind == "capacity" else WARNING_RATIO
+        return round(1 - thresholds.WARNING_RATIO, 9) if self.kind == "capacity" else thresholds.WARNING_RATIO
 
     @property
     def most_ids(self) -> int:
@@ -165,23 +157,23 @@ def _any_of(terms: Sequence[mql.Expression]) -> str:
 
 def replication_figures(interval_seconds: float) -> Figures:
     """Return the figures for replications of one interval, seconds."""
-    late = REPLICATION_WARNING_INTERVALS * interval_seconds
+    late = thresholds.REPLICATION_WARNING_INTERVALS * interval_seconds
     return {
         "WARNING": literal(late),
         "WARNING_TEXT": f"{late / 60:.12g} minutes",
-        "WARNING_TIMES": str(REPLICATION_WARNING_INTERVALS),
+        "WARNING_TIMES": str(thresholds.REPLICATION_WARNING_INTERVALS),
         "CEILING_TEXT": f"{interval_seconds / 60:.12g} minutes",
     }
 
 
 def success_figures() -> Figures:
     """Return the figures on the success rate of NFS requests, in percent as OCI publishes the rate."""
-    return _warning_and_critical(SUCCESS_WARNING_RATIO, SUCCESS_CRITICAL_RATIO, scale=100)
+    return _warning_and_critical(thresholds.SUCCESS_WARNING_RATIO, thresholds.SUCCESS_CRITICAL_RATIO, scale=100)
 
 
 def utilization_figures() -> Figures:
     """Return the figures on published utilization, where 1 is the ceiling."""
-    return _warning_and_critical(WARNING_RATIO, CRITICAL_RATIO, scale=1)
+    return _warning_and_critical(thresholds.WARNING_RATIO, thresholds.CRITICAL_RATIO, scale=1)
 
 
 def _warning_and_critical(warning: float, critical: float, scale: float) -> Figures:
@@ -201,9 +193,9 @@ def latency_figures(objectives: Mapping[tuple[str, str], float]) -> Figures:
     """
     named = (f"{_requests(*which)} {seconds * 1000:.12g} ms" for which, seconds in objectives.items())
     return {
-        "SLOW_WARNING": _slow(objectives, LATENCY_WARNING_RATIO),
-        "SLOW_CRITICAL": _slow(objectives, LATENCY_CRITICAL_RATIO),
-        "WARNING_PERCENT": percent(LATENCY_WARNING_RATIO),
+        "SLOW_WARNING": _slow(objectives, thresholds.LATENCY_WARNING_RATIO),
+        "SLOW_CRITICAL": _slow(objectives, thresholds.LATENCY_CRITICAL_RATIO),
+        "WARNING_PERCENT": percent(thresholds.LATENCY_WARNING_RATIO),
         "OBJECTIVES_TEXT": ", ".join(named),
     }
 

@@ -1,37 +1,28 @@
 """The poller's client on the OCI SDK: typed calls over a `Session`."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer
+from fss_exporter.oci import oci_inventory as records
 from fss_exporter.oci.client import listed_records
 from fss_exporter.oci.client.failures import broken
 from fss_exporter.oci.client.listed_records import listing, text_of, whole
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.client.session import Session
 from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, PrivateIp, Scope, Stream
-from fss_exporter.oci.oci_inventory import (
-    Connector,
-    Export,
-    ExportSet,
-    FileSystem,
-    MountTarget,
-    Replication,
-    ServiceResource,
-)
 
 _PAGE_ROWS: Final = 1000
 
 Make = Callable[[Mapping[str, Any]], Any]
 
 _LISTINGS: Final[Mapping[type, tuple[str, Make]]] = {
-    MountTarget: ("list_mount_targets", listed_records.mount_target),
-    FileSystem: ("list_file_systems", listed_records.file_system),
-    ExportSet: ("list_export_sets", listed_records.export_set),
-    Export: ("list_exports", listed_records.export),
-    Replication: ("list_replications", listed_records.replication),
-    Connector: ("list_outbound_connectors", listed_records.connector),
+    records.MountTarget: ("list_mount_targets", listed_records.mount_target),
+    records.FileSystem: ("list_file_systems", listed_records.file_system),
+    records.ExportSet: ("list_export_sets", listed_records.export_set),
+    records.Export: ("list_exports", listed_records.export),
+    records.Replication: ("list_replications", listed_records.replication),
+    records.Connector: ("list_outbound_connectors", listed_records.connector),
 }
 _SERVICE_LISTINGS: Final[Mapping[str, tuple[str, str, Make]]] = {
     "ListLustreFileSystems": (
@@ -95,7 +86,7 @@ class SdkClient:
         rows = self._rows("file_storage", operation, compartment_id=compartment_id, limit=_PAGE_ROWS, **where)
         return listing(make, rows)
 
-    def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
+    def service_resources(self, operation: str, compartment_id: str) -> Listing[records.ServiceResource]:
         """Return resources of another storage service in a compartment."""
         service, method, make = _SERVICE_LISTINGS[operation]
         rows = self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS)
@@ -139,19 +130,12 @@ class SdkClient:
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
         """Return the streams of one query. A stream with an undocumented form is None."""
-        details = {
-            "namespace": request.namespace,
-            "query": request.query,
-            "startTime": _stamp(request.start),
-            "endTime": _stamp(request.end),
-            "resolution": "1m",
-        }
         options: dict[str, object] = {"compartment_id_in_subtree": True} if request.scope.subtree else {}
         answer = self._session.call(
             "monitoring",
             "summarize_metrics_data",
             request.scope.compartment_id,
-            details,
+            request.details,
             decode=decode_streams,
             **options,
         )
@@ -180,7 +164,3 @@ def _private_ip(row: Any) -> PrivateIp:
         return listed_records.private_ip(row)
     except (AttributeError, KeyError, TypeError):
         raise BrokenAnswer("GetPrivateIp: the answer has no address", operation="GetPrivateIp") from None
-
-
-def _stamp(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

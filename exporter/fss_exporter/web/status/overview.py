@@ -7,22 +7,14 @@ from prometheus_client.metrics_core import Metric as Family
 
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.samples import Samples
-from fss_exporter.web.status.client_rows import (
-    Growth,
-    KnownAddress,
-    Look,
-    address_rows,
-    iops_by_address,
-    look,
-    mount_rows,
-)
+from fss_exporter.web.status import client_rows
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
 
 
 def status_page(
-    families: Iterable[Family], *, now: datetime, at: float, earlier: Look | None = None
-) -> tuple[StatusPage, Look]:
+    families: Iterable[Family], *, now: datetime, at: float, earlier: client_rows.Look | None = None
+) -> tuple[StatusPage, client_rows.Look]:
     """Return the page, and the client counters from which a later page computes rates.
 
     Args:
@@ -33,14 +25,14 @@ def status_page(
             cover the time since.
     """
     samples = Samples(families)
-    this = look(samples, at)
-    grown = Growth(this, earlier or Look(at))
+    this = client_rows.look(samples, at)
+    grown = client_rows.Growth(this, earlier or client_rows.Look(at))
     page = StatusPage(
         version=next((labels["version"] for labels, _ in samples.all("fss_exporter_build_info")), ""),
         now=now,
-        mount_targets=mount_target_rows(samples, iops_by_address(grown) if earlier else {}),
-        addresses=address_rows(samples, _known_addresses(samples), grown),
-        mounts=mount_rows(samples, grown) if earlier else (),
+        mount_targets=mount_target_rows(samples, client_rows.iops_by_address(grown) if earlier else {}),
+        addresses=client_rows.address_rows(samples, _known_addresses(samples), grown),
+        mounts=client_rows.mount_rows(samples, grown) if earlier else (),
         collectors=_collectors(samples, now.timestamp()),
         regions=_regions(samples, now.timestamp()),
         rates_over_seconds=at - earlier.at if earlier else None,
@@ -50,19 +42,21 @@ def status_page(
     return page, this
 
 
-def _known_addresses(samples: Samples) -> dict[str, KnownAddress]:
+def _known_addresses(samples: Samples) -> dict[str, client_rows.KnownAddress]:
     """Return the known facts about the mounted addresses of this host. The best source comes last."""
     known = {
-        labels["address"]: KnownAddress(labels["service"], None)
+        labels["address"]: client_rows.KnownAddress(labels["service"], None)
         for labels, _ in samples.all("fss_client_mount_info")
         if labels.get("service", OCI_FSS.name) != OCI_FSS.name
     }
     limits = samples.by("fss_mount_target_iops_limit", "mount_target_id")
     for labels, _ in samples.all("fss_mount_target_info"):
         if labels["address"]:
-            known[labels["address"]] = KnownAddress(labels["mount_target"], limits.get((labels["mount_target_id"],)))
+            known[labels["address"]] = client_rows.KnownAddress(
+                labels["mount_target"], limits.get((labels["mount_target_id"],))
+            )
     for (address,), limit in samples.by("fss_client_iops_limit", "address").items():
-        known[address] = KnownAddress(known[address].name if address in known else "", limit)
+        known[address] = client_rows.KnownAddress(known[address].name if address in known else "", limit)
     return known
 
 

@@ -33,12 +33,7 @@ class Metric:
 
 
 class Series:
-    """One time series with prepared text. The text of labels never changes, and only the value does.
-
-    Args:
-        metric: the row.
-        labels: label values in the row's order.
-    """
+    """One time series with prepared text, because labels never change. Labels are values in the row's order."""
 
     __slots__ = ("labels", "text")
 
@@ -52,14 +47,7 @@ class Series:
 
 
 class HistogramSeries(Series):
-    """One of the series of a histogram.
-
-    Args:
-        metric: the row.
-        labels: label values in the row's order.
-        suffix: `_bucket`, `_sum` or `_count`.
-        bound: `le` of a bucket. Empty for the sum and the count.
-    """
+    """One series of a histogram, with the suffix `_bucket`, `_sum` or `_count`. Only a bucket has a bound (`le`)."""
 
     __slots__ = ("bound", "suffix")
 
@@ -116,12 +104,7 @@ def _escaped(value: str) -> str:
 class Family(PrometheusFamily):
     """A metric family whose samples all have the labels of the catalogue's row.
 
-    `series` and `values` have equal order and length. `samples` computes the samples on request.
-
-    Args:
-        metric: the row.
-        series: first series. The family takes over the lists.
-        values: values of the series.
+    `series` and `values` have equal order and length, and belong to the family. `samples` computes the samples on request.
     """
 
     def __init__(self, metric: Metric, series: list[Series] | None = None, values: list[float] | None = None) -> None:

@@ -74,17 +74,7 @@ def reports(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[ProcessReport]:
-    """Return a report for each interval.
-
-    Args:
-        counting: the triggers, in place.
-        read: one look at mountstats.
-        by: one of `GROUPINGS`.
-        interval: seconds.
-        count: of reports; None for no end.
-        sleep: waits some seconds.
-        clock: monotonic seconds.
-    """
+    """Yield `count` reports (None: no end), one each `interval` seconds. `read` reads mountstats once."""
     reading = read()
     counting.look(reading)
     done = 0

@@ -38,11 +38,7 @@ class Probe:
     _tried: dict[str, facts.Tried] = field(default_factory=dict, init=False)
 
     def ask(self, already: Mapping[str, facts.Tried]) -> facts.RegionFacts:
-        """Return the answers to all calls. The facts include a failed call, so no error of OCI is raised.
-
-        Args:
-            already: operations with an earlier call.
-        """
+        """Return the answers to all calls and to earlier calls. A failed call is a fact, so no error of OCI is raised."""
         self._tried.update(already)
         self._sign_in()
         if any(tried.outcome is facts.CallOutcome.SILENT for tried in self._tried.values()):
@@ -146,15 +142,8 @@ def measure_lag(
 ) -> tuple[facts.Lag, ...]:
     """Measure ingestion lag: query until each metric has a new minute, at most for `wait_seconds` or until Ctrl-C.
 
-    Args:
-        names: metrics with a point every minute.
-        minutes_of: returns timestamps of the readable points of a metric, epoch seconds.
-        wait_seconds: time limit.
-        now: returns epoch seconds.
-        pause: waits this number of seconds.
-
-    Returns:
-        The lag of each metric, in the order of the names. A metric that was never readable is left out.
+    `minutes_of` returns the readable points of a metric, `now` the present time, both in epoch seconds. A metric that was
+    never readable is left out.
     """
     watches = {name: _Watch() for name in names}
     until = now() + wait_seconds

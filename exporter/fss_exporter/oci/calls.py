@@ -86,12 +86,7 @@ _NAMED = 3  # so many of the subjects that failed are named in a line
 
 
 class FailureLog:
-    """Failures by round. Calls of one operation with equal errors are one kind, for any number of metrics.
-
-    Args:
-        region: name of the region, at the beginning of each line.
-        log: logger of the lines.
-    """
+    """Failures of a region by round. Calls of one operation with equal errors are one kind, for any number of metrics."""
 
     def __init__(self, region: str, log: logging.Logger) -> None:
         self._region = region

@@ -200,12 +200,7 @@ class InventoryRefresh:
         return chosen.names
 
     def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
-        """Return the answer of a call, or after a failure the last answer. A key begins with the API operation.
-
-        Args:
-            key: identity of the call.
-            ask: makes the call.
-            otherwise: answer in place of a missing last answer.
+        """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.
 
         Raises:
             CloudError: the call failed, and there is no other answer. The error is already reported.

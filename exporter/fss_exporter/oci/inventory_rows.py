@@ -20,14 +20,7 @@ _INFO: Final = 1.0
 def inventory_rows(
     region: str, inventory: Inventory, addresses: Mapping[str, str], settings: Settings
 ) -> Iterator[tuple[str, Rows]]:
-    """Yield the rows of every inventory metric, by exported name.
-
-    Args:
-        region: name of the region.
-        inventory: resources of the region.
-        addresses: joined address of each mount target, by OCID.
-        settings: limits and objectives of mount targets.
-    """
+    """Yield the rows of every inventory metric, by exported name. Addresses are the joined ones, by OCID."""
     yield from _infos(region, inventory, addresses)
     yield from _figures(region, inventory)
     yield from _limits_and_objectives(region, inventory, settings)
@@ -42,9 +35,7 @@ def inventory_rows(
 def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str]) -> Mapping[str, str]:
     """Return the address of each mount target for joins. Empty if two mount targets share the address, in one region or in two.
 
-    Args:
-        inventories: inventories of all regions.
-        given: addresses from the configuration, by OCID.
+    `given` has addresses of the configuration, by OCID.
     """
     known = {
         key: given.get(key, target.address)
@@ -136,10 +127,7 @@ def service_rows(
 ) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of the inventory figures, by exported name.
 
-    Args:
-        region: name of the region.
-        inventory: resources of the region.
-        measured: labels of ceilings that OCI publishes, by exported name. A published ceiling replaces the formula.
+    A ceiling that OCI publishes (`measured`, labels by exported name) replaces the formula.
     """
     known = [((region, one.service, one.id, one.name), one) for one in inventory.service_resources.values()]
     if not known:

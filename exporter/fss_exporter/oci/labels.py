@@ -83,11 +83,7 @@ class LabelledStream:
 
 
 class RegionLabels:
-    """The labels of all streams of one region. Metrics with equal dimensions share the labels.
-
-    Args:
-        region: name of the region.
-    """
+    """The labels of all streams of one region. Metrics with equal dimensions share the labels."""
 
     def __init__(self, region: str) -> None:
         self._region = region

@@ -57,12 +57,7 @@ class OciMetric:
         return "mountTargetId" if self.owner in {"behind", "ldap"} else _OWN_DIMENSION.get(self.owner, "")
 
     def query(self, spelling: str, ids: tuple[str, ...] = ()) -> str:
-        """Return the MQL query for one minute.
-
-        Args:
-            spelling: the tenancy's spelling of the metric name.
-            ids: OCIDs of this part of a split query.
-        """
+        """Return the MQL query for one minute, with the tenancy's spelling of the name, for all OCIDs or for some."""
         where: dict[str, str | tuple[str, ...]] = {**self.where}
         if ids:
             where[self.split_by] = ids

@@ -91,12 +91,7 @@ class QueryShards:
         self._least_for_length = 1
 
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
-        """Return OCIDs for each query. A single empty part is a query without selection.
-
-        Args:
-            inventory: inventory of the region.
-            minutes: most points of a stream in the window.
-        """
+        """Return the OCIDs of each query for a window of some minutes. A single empty part is a query without selection."""
         streams = self._expected(inventory) if self._streams is None else self._streams
         needed = max(math.ceil(streams / MOST_STREAMS), math.ceil(streams * minutes / MOST_POINTS))
         if needed > 1:

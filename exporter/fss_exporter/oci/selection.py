@@ -41,13 +41,7 @@ class ChosenCompartments:
 
 
 def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> ChosenCompartments:
-    """Return the selected compartments of a tenancy.
-
-    Args:
-        wanted: OCIDs or names. Empty means all.
-        tenancy_id: OCID of the tenancy, which is a compartment as well.
-        tree: names of all compartments below the root, by OCID.
-    """
+    """Return the wanted compartments (OCIDs or names, empty for all) out of the tenancy's own and a tree of names by OCID."""
     known = {tenancy_id: ROOT, **tree}
     chosen: dict[str, str] = {}
     mistakes: list[str] = []

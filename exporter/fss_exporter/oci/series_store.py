@@ -32,12 +32,9 @@ def newest_complete(now: float) -> int:
 
 
 class Minutes:
-    """The counted minutes of one series.
+    """The counted minutes of one series. Minutes that end at or before `start` are already counted.
 
     The newest minute, and not a clock, decides which minutes are too old to remember, because a clock may jump ahead and back.
-
-    Args:
-        start: minutes that end at or before this time are already counted.
     """
 
     __slots__ = ("_floor", "_taken")

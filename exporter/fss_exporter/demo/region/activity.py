@@ -27,11 +27,7 @@ def wave(seed: int, minute: int) -> float:
 
 
 class Activity:
-    """The requests of a tenancy. Deterministic: the same commands give the same minutes.
-
-    Args:
-        tenancy: the resources.
-    """
+    """The requests of a tenancy. Deterministic: the same commands give the same minutes."""
 
     def __init__(self, tenancy: Tenancy) -> None:
         self.tenancy = tenancy

@@ -80,11 +80,7 @@ class ApiOperation:
 
 
 class OperationTable:
-    """The rows of some files in the form of `operations.yml`, and the models of the rows.
-
-    Args:
-        tables: the files. The first path that fits a request wins.
-    """
+    """The rows of files in the form of `operations.yml`, and their models. The first path that fits a request wins."""
 
     def __init__(self, *tables: Traversable) -> None:
         read = [yaml.safe_load(table.read_text()) for table in tables]

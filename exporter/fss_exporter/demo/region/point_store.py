@@ -23,15 +23,7 @@ class Definition:
 
 
 class PointStore:
-    """Every stream of a region.
-
-    Args:
-        activity: the requests of the tenancy.
-        faults: late and missing points.
-
-    Attributes:
-        spelling: the spelling of a documented metric name in a minute.
-    """
+    """Every stream of a region. `spelling` returns the spelling of a documented metric name in a minute."""
 
     def __init__(self, activity: Activity, faults: FaultBoard) -> None:
         self._activity = activity
@@ -80,11 +72,7 @@ class PointStore:
     ) -> Iterator[Definition]:
         """Yield streams of some compartments, also of deleted resources. Documented: definitions are kept for 90 days.
 
-        Args:
-            minute: decides the spelling of names.
-            scope: OCIDs of the compartments.
-            wanted: name of the metric. None for every metric.
-            first_only: one stream of each metric is enough. A large tenancy has 100,000 streams.
+        The minute decides the spelling of names. With `first_only` one stream of each metric is enough.
         """
         for metric in published_metrics():
             name = self.spelling(metric.name, minute)

@@ -107,13 +107,7 @@ def ours(tags: Mapping[str, str] | None, name: str) -> bool:
 
 
 def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[str, str]) -> Plan:
-    """Compare the wanted alarms with the existing alarms.
-
-    Args:
-        wanted: the wanted alarms.
-        owned: the alarms with the pack's tags.
-        foreign: OCID by display name of the other alarms.
-    """
+    """Compare the wanted alarms with the pack's alarms (`owned`) and all others (`foreign`, OCID by display name)."""
     present: dict[str, list[Existing]] = defaultdict(list)
     for existing in owned:
         present[str(existing.body["freeformTags"][KEY_TAG])].append(existing)

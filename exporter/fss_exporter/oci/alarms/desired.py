@@ -64,13 +64,7 @@ class Estate:
 
 
 def desired(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> tuple[Alarm, ...]:
-    """Return the wanted alarms, sorted by key.
-
-    Args:
-        pack: the templates.
-        scope: compartment and topic of the alarms.
-        estate: resources and settings.
-    """
+    """Return the wanted alarms, sorted by key: the templates of the pack for some resources and settings."""
     fitted = (alarm for template in pack for alarm in _fitted(template, estate))
     return tuple(sorted((_placed(alarm, scope, estate.spellings) for alarm in fitted), key=lambda alarm: alarm.key))
 

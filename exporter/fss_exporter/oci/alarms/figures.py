@@ -186,11 +186,7 @@ def _warning_and_critical(warning: float, critical: float, scale: float) -> Figu
 
 
 def latency_figures(objectives: Mapping[tuple[str, str], float]) -> Figures:
-    """Return the queries and texts on latency.
-
-    Args:
-        objectives: seconds by kind and size class.
-    """
+    """Return the queries and texts on latency. Objectives are seconds by kind and size class."""
     named = (f"{_requests(*which)} {seconds * 1000:.12g} ms" for which, seconds in objectives.items())
     return {
         "SLOW_WARNING": _slow(objectives, thresholds.LATENCY_WARNING_RATIO),

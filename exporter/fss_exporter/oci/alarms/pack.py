@@ -120,11 +120,7 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
 
 
 def read(source: str, text: str | bytes) -> Alarm:
-    """Read one alarm file.
-
-    Args:
-        source: name of the file, for messages.
-        text: content of the file.
+    """Read one alarm file. `source` is the name of the file in messages.
 
     Raises:
         UsageError: the content is no alarm, or the alarm has mistakes.

@@ -22,11 +22,7 @@ _LONGEST_DETAIL = 300  # characters
 def translate(error: Exception, operation: str, region: str, *, needed: str) -> CloudError | None:
     """Return this project's error for an error of the SDK. None for a mistake in the exporter.
 
-    Args:
-        error: the SDK's error.
-        operation: API name, e.g. `ListMountTargets`.
-        region: region of the call.
-        needed: policy statement that allows the call.
+    The message names the API operation, the region, and the policy statement that the call needs.
     """
     where = f"{operation} in {region}"
     match error:

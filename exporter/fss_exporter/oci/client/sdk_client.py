@@ -46,11 +46,7 @@ def mount_target_limit(names: Collection[str]) -> str:
 
 
 class SdkClient:
-    """See `cloud_client.CloudClient`.
-
-    Args:
-        session: calls in the region.
-    """
+    """The calls of `cloud_client.CloudClient` in the region of a session."""
 
     def __init__(self, session: Session) -> None:
         self.region = session.region

@@ -93,12 +93,9 @@ PLAIN_SERVICES: Final[Mapping[str, PlainService]] = {
 
 
 class PlainClient:
-    """Replace a generated client. An operation takes OCIDs of the path first, then query parameters by keyword.
+    """Replace a generated client, with the options of `BaseClient`. `service` is a value of `PLAIN_SERVICES`.
 
-    Args:
-        service: a value of `PLAIN_SERVICES`.
-        config: the SDK's configuration.
-        options: options of `BaseClient`, with the signer.
+    An operation takes OCIDs of the path first, then query parameters by keyword.
     """
 
     def __init__(self, service: str, config: Mapping[str, Any], *, signer: Any, **options: Any) -> None:
@@ -143,13 +140,7 @@ _ALL_GOOD: Final = Decoder(list[Stream])
 
 
 def decode_streams(content: bytes) -> list[Stream | None]:
-    """Return the streams of an answer.
-
-    Args:
-        content: JSON.
-
-    Returns:
-        The streams in the answer's order. A stream with an undocumented form is None.
+    """Return the streams of an answer (JSON) in order. A stream with an undocumented form is None.
 
     Raises:
         ValueError: the content is not JSON, or not a list.

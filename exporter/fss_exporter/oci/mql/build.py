@@ -59,12 +59,7 @@ def select(dimension: str, wanted: str | Iterable[str]) -> ast.Selector:
 
 
 def respelled(node: ast.Expression, spellings: Mapping[str, str]) -> ast.Expression:
-    """Return the expression with a tenancy's spelling of the metric names.
-
-    Args:
-        node: the expression.
-        spellings: the tenancy's spelling by the name in lower case. Other names stay.
-    """
+    """Return the expression with a tenancy's spelling of metrics, by the name in lower case. Other names stay."""
     match node:
         case ast.Comparison(left=left):
             return replace(node, left=respelled(left, spellings))

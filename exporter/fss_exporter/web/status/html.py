@@ -21,15 +21,7 @@ _ROWS_ON_A_PAGE = 25
 def render(
     page: StatusPage, *, telemetry_path: str = "/metrics", host: str = "", search: str = "", number: int = 1
 ) -> str:
-    """Return the page as one HTML document.
-
-    Args:
-        page: rows of the page.
-        telemetry_path: target of the link to the metrics.
-        host: name of this host, for the title.
-        search: text that a shown mount target must contain.
-        number: page of 25 mount targets, from 1.
-    """
+    """Return one page of 25 mount targets with the search text, and everything else, as an HTML document."""
     found = page.found(search)
     pages = max(1, -(-len(found) // _ROWS_ON_A_PAGE))
     number = min(max(number, 1), pages)

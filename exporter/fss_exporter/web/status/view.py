@@ -50,11 +50,7 @@ class StatusView:
         self._start = Look(clock() - _LEAST_SECONDS)
 
     def html(self, query: str = "") -> str:
-        """The page, now. May be called from several threads.
-
-        Args:
-            query: the part of the URL after `?`: `q` searches the mount targets, `page` turns their pages.
-        """
+        """Return the present page. In the query `q` searches the mount targets, and `page` turns pages. Threads may call at once."""
         from fss_exporter.web.status.html import render  # noqa: PLC0415  # Jinja2 is for those who look
 
         families = list(self._collect())

@@ -69,13 +69,11 @@ class AlarmFlags(AccountFlags):
             raise UsageError("--compartment: give the OCID of the compartment the mount targets are in")
         if self.in_subtree and not compartment.startswith("ocid1.tenancy."):
             raise UsageError("--in-subtree works for the tenancy only. Give the OCID of the tenancy as --compartment")
-        destinations = tuple(filter(None, (self.topic, self.stream)))
-        if not destinations:
+        if not (self.topic or self.stream):
             raise UsageError("--topic: an alarm needs a destination. Give the OCID of a topic, or --stream")
         _check_destination("--topic", "onstopic", self.topic, region)
         _check_destination("--stream", "stream", self.stream, region)
-        alarms_in = self.alarm_compartment or compartment
-        return AlarmScope(alarms_in, compartment, destinations, self.in_subtree, self.name, self.runbook_url)
+        return self.planned_scope()
 
     def planned_scope(self) -> AlarmScope:
         """Return the place of the alarms, with a ${PLACEHOLDER} for each flag that is not given."""

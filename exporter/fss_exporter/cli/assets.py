@@ -49,7 +49,9 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
         blocked = {str(folder) for path in files for folder in path.parents if folder.is_file()}
         if blocked:
             raise UsageError(f"DIR: a file has the name of a needed folder: {', '.join(sorted(blocked))}")
-        outdated = {path: content for path, content in files.items() if not _has(path, content)}
+        outdated = {
+            path: content for path, content in files.items() if not path.is_file() or path.read_bytes() != content
+        }
         edited = sorted(str(path) for path in outdated if path.exists())
         if edited and not overwrite:
             message = "These files differ from the shipped ones; --overwrite replaces them:"
@@ -60,10 +62,6 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
     except OSError as error:
         raise UsageError(f"DIR: cannot write {error.filename}: {error.strerror}") from error
     return len(outdated)
-
-
-def _has(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content
 
 
 @click.command()

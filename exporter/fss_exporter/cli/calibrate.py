@@ -1,7 +1,7 @@
 """`fss-exporter calibrate`: measure what each NFS request costs a mount target, and compare with the cost table."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -112,7 +112,8 @@ def calibrate(flags: CalibrateFlags) -> int:
     mount = RequestCounts(flags.directory, source.read).superblock
     session, target = _mount_target(settings, mount.key.address, flags.ocid)
     ceiling = limits_of(target, settings).iops
-    chosen = chosen_steps(flags.steps, steps_of(*_largest_transfers(mount.record.options)))
+    largest = (int(mount.record.options.get(name, LARGEST_TRANSFER_BYTES)) for name in ("rsize", "wsize"))
+    chosen = chosen_steps(flags.steps, steps_of(*largest))
     plan = CalibrationPlan(chosen, flags.minutes, flags.max_iops or default_max_iops(ceiling))
     if flags.dry_run:
         _show_plan(plan, target)
@@ -131,11 +132,6 @@ def calibrate(flags: CalibrateFlags) -> int:
     if flags.report_file is not None:
         write_file("--report", flags.report_file, f"{report}\n")
     return int(any(row.cost.verdict == "differs" for row in rows if row.step != IDLE.name))
-
-
-def _largest_transfers(options: Mapping[str, str]) -> tuple[int, int]:
-    """Rsize and wsize of a mount, bytes."""
-    return int(options.get("rsize", LARGEST_TRANSFER_BYTES)), int(options.get("wsize", LARGEST_TRANSFER_BYTES))
 
 
 def _work(

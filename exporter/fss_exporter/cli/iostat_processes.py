@@ -144,14 +144,9 @@ def show(out: Console, report: ProcessReport, sort: str, limit: int | None) -> N
 def _row(
     address: str, names: tuple[str, ...], amount: Amount, every: Amount, report: ProcessReport, style: str = ""
 ) -> Row:
-    share = amount.weight / every.weight if every.weight else None
-    cells = (
-        units.number(amount.operations / report.seconds),
-        units.number(amount.io_operations / report.seconds if report.priced.get(address) else None),
-        units.percent(share),
-        units.megabytes(amount.read_bytes / report.seconds),
-        units.megabytes(amount.written_bytes / report.seconds),
-    )
+    operations, iops, read, written = _figures(amount, address, report).values()
+    share = units.percent(amount.weight / every.weight if every.weight else None)
+    cells = (units.number(operations), units.number(iops), share, units.megabytes(read), units.megabytes(written))
     return Row((*names, *cells), style)
 
 

@@ -36,7 +36,11 @@ class NfsAgent:
             overrides=mounts.overrides,
         )
         self.ticker = Ticker(self._exact.reader.read if self._exact else read, flags.tick_s, accounts=accounts)
-        self._processes = self._process_reader() if flags.processes else None
+        self._processes: ProcessReader | None = None
+        if flags.processes:
+            from fss_exporter.cli.exact_mode import process_reader  # noqa: PLC0415
+
+            self._processes = process_reader(flags, self._last_reading, mounts)
         self.loops = [self.ticker.loop]
         if self._exact is not None:
             self._exact.reader.interval_s = lambda: self.ticker.wanted_interval_s
@@ -62,11 +66,6 @@ class NfsAgent:
 
         # The loop of durations looks at other times than the ticker and has a reader of its own.
         return exact(self._flags, read, self._mounts), latency_reader(self._flags, self._reader(), self._mounts)
-
-    def _process_reader(self) -> "ProcessReader":
-        from fss_exporter.cli.exact_mode import process_reader  # noqa: PLC0415
-
-        return process_reader(self._flags, self._last_reading, self._mounts)
 
     def _last_reading(self) -> "Reading | None":
         with self.ticker.lock:

@@ -94,6 +94,7 @@ class MetricProbe:
     def _metric(self, spelling: str) -> MetricFacts:
         metric = _documented(spelling)
         rows, is_large = self._listed({"name": spelling})
+        dimensions = dimensions_of(rows).items()
         answered: list[dict[str, Any]] = []
         error = ""
         asked_at = self.now()
@@ -109,7 +110,7 @@ class MetricProbe:
             spelling=spelling,
             documented=metric.name if metric else "",
             listed=len(rows),
-            dimensions=_dimensions(rows),
+            dimensions={name: tuple(sorted(values)[:_VALUES_AT_MOST]) for name, values in sorted(dimensions)},
             units=tuple(sorted(set(map(_unit, answered)) - {""})),
             streams=None if error else sum(map(bool, found)),
             empty_streams=sum(not one for one in found),
@@ -162,7 +163,3 @@ def _moments(stream: dict[str, Any]) -> Iterator[float]:
             yield datetime.fromisoformat(str(point["timestamp"])).timestamp()
         except (KeyError, TypeError, ValueError):
             continue
-
-
-def _dimensions(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(sorted(found)[:_VALUES_AT_MOST]) for name, found in sorted(dimensions_of(rows).items())}

@@ -85,7 +85,8 @@ class InventoryRefresh:
         """
         self._succeeded, self._used, self._unreachable_services = {}, set(), set()
         try:
-            domains, names = self._domains(), self._compartments()
+            domains = self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
+            names = self._compartments()
         except FssError:
             self._set(replace(self.state, succeeded=MappingProxyType(dict(self._succeeded))))
             raise
@@ -181,9 +182,6 @@ class InventoryRefresh:
         if subject not in self._not_watched:
             self._not_watched.add(subject)
             log.info("%s: %s is not watched: %s", self.client.region, subject, error)
-
-    def _domains(self) -> tuple[str, ...]:
-        return self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
 
     def _compartments(self) -> Mapping[str, str]:
         """Return names of the wanted compartments by OCID."""

@@ -188,7 +188,8 @@ class MetricQueries:
             try:
                 streams = self.client.summarize(request)
             except (CloudError, MqlError) as error:
-                if isinstance(error, TooMuchData) or (len(requests) > 1 and _was_refused(error)):
+                was_refused = isinstance(error, CloudError) and error.status == 400
+                if isinstance(error, TooMuchData) or (len(requests) > 1 and was_refused):
                     raise
                 self.failures.failed(metric.name, error)
                 self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
@@ -223,10 +224,6 @@ class MetricQueries:
         return self._answered.setdefault(
             (metric.name, scope), deque([self.start], maxlen=query_extent.ANSWERS_REPEATED)
         )
-
-
-def _was_refused(error: Exception) -> bool:
-    return isinstance(error, CloudError) and error.status == 400
 
 
 def _more_parts(shards: query_extent.QueryShards, parts: int, error: CloudError) -> bool:

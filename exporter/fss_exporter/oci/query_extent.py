@@ -92,14 +92,14 @@ class QueryShards:
 
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
         """Return the OCIDs of each query for a window of some minutes. A single empty part is a query without selection."""
-        streams = self._expected(inventory) if self._streams is None else self._streams
+        weights = self._weights(inventory)
+        streams = sum(weight for _, weight in weights) if self._streams is None else self._streams
         needed = max(math.ceil(streams / MOST_STREAMS), math.ceil(streams * minutes / MOST_POINTS))
         if needed > 1:
             needed = math.ceil(streams * max(1 / MOST_STREAMS, minutes / MOST_POINTS) / _FILL)
         needed = max(needed, self._least_for_size)
         if needed > 1:  # a query without selection is never too long
             needed = max(needed, self._least_for_length)
-        weights = self._weights(inventory)
         needed = min(needed, len(weights))
         return [()] if needed <= 1 else _balanced(weights, needed)
 
@@ -127,9 +127,6 @@ class QueryShards:
         self._streams = streams
         if streams <= MOST_STREAMS * _FILL:
             self._least_for_size = 1
-
-    def _expected(self, inventory: Inventory) -> int:
-        return sum(weight for _, weight in self._weights(inventory))
 
     def _weights(self, inventory: Inventory) -> list[tuple[str, int]]:
         """Return the OCIDs for splitting the query, each with the possible number of streams."""

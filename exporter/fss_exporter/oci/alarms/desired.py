@@ -174,12 +174,8 @@ def _missed(template: Alarm, metric: str, placeholder: str, seen: Sequence[str])
         if one.name == metric and selector.dimension == "errorType"
         for pattern in selector.value.split("|")
     ]
-    found = [_pattern(value) for value in seen if not is_success(value) and not _matches(value, patterns)]
-    return "".join(f"|{pattern}" for pattern in found if pattern.strip("*"))
-
-
-def _matches(value: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(value, pattern) for pattern in patterns)
+    missed = [value for value in seen if not (is_success(value) or any(fnmatchcase(value, one) for one in patterns))]
+    return "".join(f"|{pattern}" for pattern in map(_pattern, missed) if pattern.strip("*"))
 
 
 def _pattern(value: str) -> str:

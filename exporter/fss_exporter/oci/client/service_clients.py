@@ -19,6 +19,7 @@ from msgspec import DecodeError, ValidationError, convert
 from msgspec.json import Decoder
 from oci.base_client import BYTES_RESPONSE_TYPE, BaseClient
 from oci.response import Response
+from pydantic.alias_generators import to_camel
 
 from fss_exporter.oci.cloud_client import Point, Stream
 
@@ -124,16 +125,11 @@ class PlainClient:
         return self.base_client.call_api(
             resource_path=self._operations[operation].format(*ids),
             method="GET",
-            query_params={_camel(name): value for name, value in query.items() if value is not None} or None,
+            query_params={to_camel(name): value for name, value in query.items() if value is not None} or None,
             header_params=dict(_HEADERS),
             response_type="object",
             operation_name=operation,
         )
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(part.capitalize() for part in others)
 
 
 _ALL_GOOD: Final = Decoder(list[Stream])

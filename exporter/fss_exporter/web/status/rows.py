@@ -1,6 +1,5 @@
 """The content of the status page as frozen rows, with numbers in base units and without text for a browser."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
@@ -68,10 +67,6 @@ class Usage:
         return Level.WARNING if ratio >= self.warning_ratio else Level.FINE
 
 
-def _worst(usages: Iterable[Usage]) -> Level:
-    return max((usage.level for usage in usages), default=Level.UNKNOWN)
-
-
 @dataclass(frozen=True, slots=True)
 class MountTargetRow:
     """A mount target with the load from OCI and from clients."""
@@ -87,7 +82,7 @@ class MountTargetRow:
     @property
     def level(self) -> Level:
         """The worst level of all quantities."""
-        return _worst(self.usages)
+        return max((usage.level for usage in self.usages), default=Level.UNKNOWN)
 
     @property
     def nearest(self) -> Usage | None:

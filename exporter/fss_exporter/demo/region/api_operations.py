@@ -79,11 +79,17 @@ class ApiOperation:
         return self.path.startswith("/control")
 
 
+def read_table(file: Traversable) -> Any:
+    """Return the content of a YAML file of this package. The loader in C is ten times as fast, where PyYAML has it."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(file.read_text(), Loader=loader)  # noqa: S506  # a safe loader either way
+
+
 class OperationTable:
     """The rows of files in the form of `operations.yml`, and their models. The first path that fits a request wins."""
 
     def __init__(self, *tables: Traversable) -> None:
-        read = [yaml.safe_load(table.read_text()) for table in tables]
+        read = [read_table(table) for table in tables]
         self._rows: Mapping[str, Any] = {name: row for one in read for name, row in one["operations"].items()}
         self._objects: Mapping[str, Any] = {name: row for one in read for name, row in one["objects"].items()}
         self._models = cache(self._read_models)  # once, because tests start many regions

@@ -10,11 +10,9 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
-from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
+from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler, read_table
 from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.wire import paged
 
@@ -22,7 +20,7 @@ _REGION_KEYS = {"eu-frankfurt-1": "FRA", "eu-zurich-1": "ZRH", "us-ashburn-1": "
 _MOUNT_TARGET_LIMIT = "mount-target-count"
 _NOT_FILTERS = {"limit", "page"}
 Body = dict[str, Any]
-_MODELS: Mapping[str, Body] = yaml.safe_load(files(__package__).joinpath("resources.yml").read_text())
+_MODELS: Mapping[str, Body] = read_table(files(__package__).joinpath("resources.yml"))
 
 
 def rfc3339(epoch_seconds: float) -> str:

@@ -13,10 +13,9 @@ from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
-import yaml
-
 from fss_exporter.demo.region import demo_tenancy as records
 from fss_exporter.demo.region.activity import Activity, chance, wave
+from fss_exporter.demo.region.api_operations import read_table
 
 Value = Callable[[int], float | None]  # The raw value of a minute; None where nothing is published
 
@@ -70,7 +69,7 @@ class Split:
 @cache
 def published_metrics() -> tuple[PublishedMetric, ...]:
     """Return the rows of `metrics.yml` in the order of the file."""
-    table = yaml.safe_load(files(__package__).joinpath("metrics.yml").read_text())
+    table = read_table(files(__package__).joinpath("metrics.yml"))
     return tuple(PublishedMetric(namespace, *entry) for namespace, rows in table.items() for entry in rows.items())
 
 

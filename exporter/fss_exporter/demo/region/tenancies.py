@@ -5,11 +5,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
-import yaml
-
 from fss_exporter.demo.region import demo_tenancy as records
+from fss_exporter.demo.region.api_operations import read_table
 
-_DATA: Mapping[str, Any] = yaml.safe_load(files(__package__).joinpath("tenancy.yml").read_text())
+_DATA: Mapping[str, Any] = read_table(files(__package__).joinpath("tenancy.yml"))
 _REQUESTS = {
     name: records.RequestMix(tuple(records.RequestRate(*row) for row in rows))
     for name, rows in _DATA["requests"].items()

@@ -214,6 +214,22 @@ def test_a_replication_target_goes_by_the_name_monitoring_gives_it() -> None:
     assert {labels[2:] for labels in shown(made)} == {("to-zurich", "source"), ("copy", "target")}
 
 
+def test_a_renamed_replication_stays_one_series_with_the_points_of_both_names() -> None:
+    source, target = "ocid1.replication.oc1..r", "ocid1.replicationtarget.oc1..t"
+    made = book("ReplicationEgressThroughput")
+    before = stream({-3: 5.0}, resourceId=source, resourceName="old name")
+    after = stream({-2: 7.0}, resourceId=source, resourceName="to-zurich")
+    copy = stream({-2: 1.0}, resourceId=target, resourceName="copy")
+    assert take(made, before) == {}
+    assert take(made, before, after, copy) == {}
+    assert take(made, after) == {}
+    assert sorted(added(made)) == [1.0, 12.0]
+    assert [series.labels[2] for series in made.sums.series] == ["to-zurich", "copy"]
+    use(made, inventory())
+    assert take(made, after) == {}
+    assert sorted(added(made)) == [1.0, 12.0]
+
+
 def test_unknown_owners_successes_and_doubles_are_counted_and_left_out() -> None:
     kerberos = book("KerberosErrors")
     skipped = take(

@@ -31,7 +31,7 @@ def check_running(url: str) -> Iterator[Finding]:
     except SourceError as error:
         yield found("exporter.absent" if _is_not_connected(error) else "exporter.silent", url, error=error)
         return
-    except ValueError:
+    except (ValueError, IndexError):  # the parser raises both
         yield found("exporter.foreign", url)
         return
     loops = samples.by(_SUCCESS, "collector")

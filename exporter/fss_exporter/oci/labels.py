@@ -23,6 +23,7 @@ class _Rule:
 
     dimensions: tuple[str, ...]
     labels: Callable[[Inventory, Key], Labels | None]
+    identity: Callable[[Key], Key] = tuple  # the part of a key that stays the same for the life of the resource
 
 
 def _mount_target(inventory: Inventory, key: Key) -> Labels | None:
@@ -45,9 +46,20 @@ def _ldap(inventory: Inventory, key: Key) -> Labels | None:
     return None if target is None else (*target, key[1])
 
 
+def _replication_identity(key: Key) -> Key:
+    """Return the key of a replication without the name, because a renamed replication has streams with both names.
+
+    A replication target is in no listing, so the name in labels comes from Monitoring and stays in the key.
+    """
+    return key if _is_target(key) else (key[0], "", *key[2:])
+
+
+def _is_target(key: Key) -> bool:
+    return key[0].startswith("ocid1.replicationtarget.")
+
+
 def _replication(inventory: Inventory, key: Key) -> Labels | None:
-    """Return the labels of a replication. A replication target is in no listing, so the name comes from Monitoring."""
-    if key[0].startswith("ocid1.replicationtarget."):
+    if _is_target(key):
         return key[0], key[1] or key[0], "target"
     known = inventory.replications.get(key[0])
     return None if known is None else (known.id, known.name, "source")
@@ -67,7 +79,7 @@ _RULES: Final[Mapping[Owner, _Rule]] = {
     "file_system": _Rule(("resourceId",), _file_system),
     "behind": _Rule(("mountTargetId", "resourceId"), _behind),
     "ldap": _Rule(("mountTargetId", "obcResourceName"), _ldap),
-    "replication": _Rule(("resourceId", "resourceName"), _replication),
+    "replication": _Rule(("resourceId", "resourceName"), _replication, _replication_identity),
     "tenancy": _Rule(("tenantId",), _itself),
     "service": _Rule(("resourceId",), _service),
     "lock_mode": _Rule(("lockMode",), _itself),
@@ -147,12 +159,13 @@ class StreamLabels:
             TypeError: the dimensions, or a value, have the wrong type.
             ValueError: UTF-8 cannot encode a value.
         """
-        key = self._key_of(dimensions)
-        found = self._known.get(key)
+        values = self._key_of(dimensions)
+        found = self._known.get(values)
         if found is None:
-            key = tuple(map(intern, key))  # the same OCIDs come in every metric
-            "".join(key).encode()  # refuses half a character, which `/metrics` could not show
-            found = self._known[key] = LabelledStream(key, self._labels(key))
+            "".join(values).encode()  # refuses half a character, which `/metrics` could not show
+            key = tuple(map(intern, self._rule.identity(values)))  # the same OCIDs come in every metric
+            found = self._known.setdefault(key, LabelledStream(key, self._labels(key)))
+            self._known[values] = found
         return found
 
     def _labels(self, key: Key) -> Labels | None:

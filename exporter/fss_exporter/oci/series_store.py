@@ -237,9 +237,9 @@ class SeriesStore:
             return "unknown_resource"
         if self._has_successes and is_success(known.key[-1]):
             return "success_event"
-        if is_repeated:  # LDAP metrics are published for the mount target and for the connector alike
-            return "" if self.metric.owner == "ldap" else "duplicate"
-        return None
+        if not is_repeated or self.metric.owner == "replication":  # a renamed replication has a stream for each name
+            return None
+        return "" if self.metric.owner == "ldap" else "duplicate"  # LDAP metrics have a twin for the connector
 
     def _enter(self, stream: LabelledStream, points: Points, latest: int) -> None:
         gauge, key = self.metric.gauge, stream.key

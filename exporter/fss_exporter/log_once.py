@@ -46,9 +46,10 @@ class LogOnce:
         self._log.log(level, "%s%s", message, more, exc_info=error)
 
     def works(self, kind: str, message: str) -> None:
-        """Log `message` if the last call of this kind was a failure."""
+        """Log `message` if the last call of this kind was a failure. An empty message only ends the kind."""
         with self._lock:
             if self._logged_at.pop(kind, None) is None:
                 return
             self._suppressed.pop(kind, None)
-        self._log.info("%s", message)
+        if message:
+            self._log.info("%s", message)

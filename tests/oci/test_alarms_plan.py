@@ -211,7 +211,7 @@ class TestRendering:
 
     def test_the_cli_calls_the_query_otherwise_but_not_in_overrides(self) -> None:
         alarm = next(alarm for alarm in self.alarm if alarm.body.get("overrides"))
-        body = json.loads(render.cli_json(alarm))
+        body = render.body_of(alarm, "cli")
         assert body["queryText"] == alarm.body["query"]
         assert "query" not in body
         assert "query" in body["overrides"][0]

@@ -18,7 +18,7 @@ from tests.region import small
 from fss_exporter.catalogue import CATALOGUE, CLOUD
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.catalogue.text import plain
-from fss_exporter.errors import NotAuthorized, Throttled
+from fss_exporter.errors import CloudError, NotAuthorized, Throttled
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client.failures import translate
 from fss_exporter.oci.iam import NEEDS, statement
@@ -284,4 +284,21 @@ def test_another_failure_of_the_same_call_is_told_again(caplog: pytest.LogCaptur
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
         "eu: M: a",
         "eu: M: b",
+    ]
+
+
+def test_an_operation_that_fails_in_another_way_does_not_work_again(caplog: pytest.LogCaptureFixture) -> None:
+    failures = FailureLog("eu", logging.getLogger())
+    rounds: tuple[tuple[str, ...], ...] = (("503", "503"), ("429", "503"), ("429",), (), ("503",))
+    with caplog.at_level(logging.INFO):
+        for statuses in rounds:
+            for subject, status in zip("AB", statuses, strict=False):
+                failures.failed(subject, CloudError(f"HTTP {status}", operation="O", status=int(status)))
+            failures.end_round()
+    assert caplog.messages == [
+        "eu: A, B: HTTP 503",
+        "eu: A: HTTP 429",
+        "eu: B works again",
+        "eu: A works again",
+        "eu: A: HTTP 503",
     ]

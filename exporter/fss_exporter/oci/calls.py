@@ -91,7 +91,7 @@ class FailureLog:
     def __init__(self, region: str, log: logging.Logger) -> None:
         self._region = region
         self._log_once = LogOnce(log)
-        self._failing: dict[str, str] = {}
+        self._failing: dict[str, list[str]] = {}
         self._round: dict[str, tuple[list[str], Exception]] = {}
 
     def failed(self, subject: str, error: Exception) -> None:
@@ -110,10 +110,12 @@ class FailureLog:
             is_named = isinstance(error, CloudError) and set(subjects) == {error.operation}
             named = "" if is_named else f"{_listed(subjects)}: "
             self._log_once.failed(kind, f"{self._region}: {named}{error}")
-        for kind, subject in self._failing.items():
+        still = {subject for subjects, _ in self._round.values() for subject in subjects}
+        for kind, subjects in self._failing.items():
             if kind not in self._round:
-                self._log_once.works(kind, f"{self._region}: {subject} works again")
-        self._failing = {kind: _listed(subjects) for kind, (subjects, _) in self._round.items()}
+                well = [subject for subject in subjects if subject not in still]
+                self._log_once.works(kind, f"{self._region}: {_listed(well)} works again" if well else "")
+        self._failing = {kind: subjects for kind, (subjects, _) in self._round.items()}
         self._round = {}
 
 

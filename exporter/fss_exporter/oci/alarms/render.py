@@ -15,18 +15,16 @@ _ESCAPES: Final = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t
 _TO_ESCAPE: Final = re.compile(r'[\\"\n\r\t]|\$\{(?![A-Z0-9_]+\})|%\{')
 
 
-def api_json(alarm: Alarm) -> str:
-    """Return the JSON of CreateAlarmDetails."""
-    return json.dumps(alarm.body, indent=2, ensure_ascii=False) + "\n"
-
-
-def cli_json(alarm: Alarm) -> str:
-    """Return the JSON for `oci monitoring alarm create --from-json`.
+def body_of(alarm: Alarm, form: Form) -> Mapping[str, Any]:
+    """Return CreateAlarmDetails of the API, or the body for `oci monitoring alarm create --from-json`.
 
     The CLI calls the query `queryText`, because `--query` is the JMESPath filter. In overrides the name stays `query`.
     """
-    body = {"queryText" if key == "query" else key: value for key, value in alarm.body.items()}
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+    return (
+        alarm.body
+        if form == "json"
+        else {{"query": "queryText"}.get(key, key): value for key, value in alarm.body.items()}
+    )
 
 
 def terraform(alarms: Iterable[Alarm]) -> str:
@@ -42,18 +40,18 @@ def files(alarms: Sequence[Alarm], form: Form) -> dict[str, str]:
     """Return content by file name: a file for each alarm, or a single file of Terraform resources."""
     if form == "terraform":
         return {"alarms.tf": terraform(alarms)}
-    return {f"{alarm.name}.json": _WRITERS[form](alarm) for alarm in alarms}
+    return {f"{alarm.name}.json": _json(body_of(alarm, form)) for alarm in alarms}
 
 
 def document(alarms: Sequence[Alarm], form: Form) -> str:
     """Return all alarms in one text: a JSON list, or Terraform resources."""
     if form == "terraform":
         return terraform(alarms)
-    listed = [json.loads(_WRITERS[form](alarm)) for alarm in alarms]
-    return json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
+    return _json([body_of(alarm, form) for alarm in alarms])
 
 
-_WRITERS: Final = {"json": api_json, "cli": cli_json}
+def _json(document: object) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 class _Reference(str):

@@ -55,16 +55,13 @@ class SdkClient:
 
     @property
     def clock_skew_seconds(self) -> float | None:
-        """Clock of this host minus clock of OCI. None before the first answer."""
         return self._session.clock_skew_seconds
 
     def availability_domains(self) -> tuple[str, ...]:
-        """Return names of the region's availability domains."""
         rows = self._rows("identity", "list_availability_domains", compartment_id=self.tenancy_id)
         return listing(lambda row: text_of(row["name"]), rows).records
 
     def compartments(self) -> tuple[Compartment, ...]:
-        """Return all active compartments of the tenancy."""
         rows = self._rows(
             "identity",
             "list_compartments",
@@ -76,35 +73,29 @@ class SdkClient:
         return listing(listed_records.compartment, rows).records
 
     def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
-        """Return resources of File Storage in a compartment. Exports are listed without an availability domain."""
         operation, make = _LISTINGS[record]
         where = {"availability_domain": availability_domain} if availability_domain else {}
         rows = self._rows("file_storage", operation, compartment_id=compartment_id, limit=_PAGE_ROWS, **where)
         return listing(make, rows)
 
     def service_resources(self, operation: str, compartment_id: str) -> Listing[records.ServiceResource]:
-        """Return resources of another storage service in a compartment."""
         service, method, make = _SERVICE_LISTINGS[operation]
         rows = self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS)
         return listing(make, rows)
 
     def private_ip(self, ocid: str) -> PrivateIp:
-        """Return one private IP."""
         return _private_ip(self._session.call("virtual_network", "get_private_ip", ocid).data)
 
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
-        """Return all private IPs of a subnet."""
         rows = self._rows("virtual_network", "list_private_ips", subnet_id=subnet_id, limit=_PAGE_ROWS)
         return tuple(map(_private_ip, rows))
 
     def subnet_domain(self, subnet_id: str) -> str:
-        """Return the DNS domain of a subnet, or an empty text."""
         row = self._session.call("virtual_network", "get_subnet", subnet_id).data
         domain = row.get("subnetDomainName") if isinstance(row, dict) else None
         return text_of(domain) if isinstance(domain, str) else ""
 
     def mount_target_limits(self) -> Mapping[str, float]:
-        """Return service limit of mount targets by availability domain. Empty if the account has no such limit."""
         rows = self._rows(
             "limits",
             "list_limit_values",
@@ -117,7 +108,6 @@ class SdkClient:
         return dict(listing(listed_records.service_limit, named).records)
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
-        """Return the names of a scope's metrics of the last 90 days."""
         wanted = {"namespace": namespace, "groupBy": ["name"]}
         rows = self._rows(
             "monitoring", "list_metrics", scope.compartment_id, wanted, compartment_id_in_subtree=scope.subtree
@@ -125,7 +115,6 @@ class SdkClient:
         return tuple(row["name"] for row in rows if isinstance(row.get("name"), str))
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
-        """Return the streams of one query. A stream with an undocumented form is None."""
         options: dict[str, object] = {"compartment_id_in_subtree": True} if request.scope.subtree else {}
         answer = self._session.call(
             "monitoring",
@@ -139,7 +128,6 @@ class SdkClient:
         return streams
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        """Post custom metrics, and return a message for each refused stream."""
         body = {"metricData": list(data), "batchAtomicity": "NON_ATOMIC"}
         answer = self._session.call("monitoring_ingestion", "post_metric_data", body).data or {}
         try:

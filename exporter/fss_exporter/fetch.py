@@ -1,4 +1,4 @@
-"""One HTTP GET with a deadline and a size limit, for URLs that an operator gives at the prompt."""
+"""One HTTP GET with a time-out and a size limit, for URLs that an operator gives at the prompt."""
 
 import base64
 import http.client

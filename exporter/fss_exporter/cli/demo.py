@@ -3,8 +3,8 @@
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -76,61 +76,46 @@ def demo(flags: DemoFlags) -> None:
     logs.configure(flags.log_level, "logfmt")
     for fault in flags.faults:
         FaultKinds().parse(fault)
-    with (
-        TemporaryDirectory(prefix="fss-exporter-demo-") as folder,
-        _region(flags.faults, flags.region_port, flags.mount_targets) as region,
-    ):
+    with TemporaryDirectory(prefix="fss-exporter-demo-") as folder, ExitStack() as undo:
+        region = _started(flags)
+        undo.callback(region.stop)
         credentials = region.account.write_config(Path(folder), region.tenancy.region)
         if flags.region_only:
             click.echo(_text("region", region, credentials))
             _wait_for_a_signal()
             return
-        with _clients(Path(folder) / "proc") as procfs:
-            options = ServeFlags(
-                listen_addresses=(flags.listen_address,),
-                procfs=procfs,
-                collect_oci=True,
-                api_key_file=str(credentials),
-                endpoint=region.url,
-                poll_interval=15.0,
-                further_settings={
-                    "oci.inventory_interval": 60.0,
-                    "oci.calls_per_second": 9.0,
-                    "oci.services": ("lustre", "block-volume"),
-                    "services": [_NAS],
-                },
-            )
-            run(options, on_listening=lambda urls: click.echo(_text("exporter", region, credentials, urls[0])))
+        clients = Clients(Path(folder) / "proc")
+        clients.start()
+        undo.callback(clients.stop)
+        options = ServeFlags(
+            listen_addresses=(flags.listen_address,),
+            procfs=clients.root,
+            collect_oci=True,
+            api_key_file=str(credentials),
+            endpoint=region.url,
+            poll_interval=15.0,
+            further_settings={
+                "oci.inventory_interval": 60.0,
+                "oci.calls_per_second": 9.0,
+                "oci.services": ("lustre", "block-volume"),
+                "services": [_NAS],
+            },
+        )
+        run(options, on_listening=lambda urls: click.echo(_text("exporter", region, credentials, urls[0])))
 
 
-@contextmanager
-def _region(faults: Sequence[str], port: int, mount_targets: int | None) -> Iterator[Region]:
-    region = Region(large(mount_targets) if mount_targets else small())
+def _started(flags: DemoFlags) -> Region:
+    region = Region(large(flags.mount_targets) if flags.mount_targets else small())
     try:
-        for fault in faults:
+        for fault in flags.faults:
             region.add_fault(fault)
+        region.start(port=flags.region_port)
     except LookupError as unknown:
         raise UsageError(f"--fault: {unknown}") from unknown
-    try:
-        region.start(port=port)
     except OSError as error:
-        raise UsageError(f"--region-port={port}: cannot listen on 127.0.0.1: {error.strerror or error}") from error
-    try:
-        yield region
-    finally:
-        region.stop()
-
-
-@contextmanager
-def _clients(root: Path) -> Iterator[Path]:
-    """Return recorded clients on a private procfs tree."""
-    root.mkdir()
-    clients = Clients(root)
-    clients.start()
-    try:
-        yield root
-    finally:
-        clients.stop()
+        where = f"--region-port={flags.region_port}"
+        raise UsageError(f"{where}: cannot listen on 127.0.0.1: {error.strerror or error}") from error
+    return region
 
 
 def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> str:

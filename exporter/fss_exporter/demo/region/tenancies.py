@@ -111,19 +111,13 @@ def _rows(kind: str, places: Mapping[str, _Place]) -> Iterator[tuple[str, dict[s
         yield name, {**row, "place": places[row["place"]]}
 
 
-def large(
-    mount_targets: int = 1000, file_systems_each: int = 4, *, compartments: int = 1, region: str = REGION
-) -> records.Tenancy:
-    """Standard mount targets, all alike, each with file systems of its own.
+def large(mount_targets: int = 1000, file_systems_each: int = 4, *, compartments: int = 1) -> records.Tenancy:
+    """Return standard mount targets, at most 65,000, all alike, each with file systems of its own.
 
-    Args:
-        mount_targets: number of mount targets, spread evenly over the compartments. At most 65,000.
-        file_systems_each: file systems behind each.
-        compartments: first-level compartments.
-        region: name of the region.
+    The mount targets are spread evenly over first-level compartments.
     """
-    build = _Builder(f"large-{mount_targets}-{file_systems_each}-{compartments}", region)
-    zone = f"qIZq:{region.upper()}-AD-1"
+    build = _Builder(f"large-{mount_targets}-{file_systems_each}-{compartments}", REGION)
+    zone = f"qIZq:{REGION.upper()}-AD-1"
     homes = [build.compartment(f"storage-{number}") for number in range(compartments)]
     subnet = build.subnet(homes[0], "large", "10.96.0.0/16", "large")
     targets: list[records.DemoMountTarget] = []

@@ -223,3 +223,19 @@ def test_failed_instance_principals_are_one_sentence(monkeypatch: pytest.MonkeyP
     assert "Run this on an OCI compute instance" in text
     assert "{" not in text
     assert len(text) < 350
+
+
+def test_the_same_failure_of_a_principal_has_the_same_text_in_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    import oci
+
+    def refuse() -> None:
+        raise OSError(f"<HTTPConnection(host='169.254.169.254', port=80) at {hex(next(places))}>: timed out")
+
+    places = iter((1, 2))
+    monkeypatch.setattr(oci.auth.signers, "InstancePrincipalsSecurityTokenSigner", refuse)
+    texts = []
+    for _ in range(2):
+        with pytest.raises(FssError) as caught:
+            read_credentials(Oci(auth="instance_principal"))
+        texts.append(str(caught.value))
+    assert texts[0] == texts[1]

@@ -1,5 +1,6 @@
 """Credentials for signing requests: an API key, a session token, or a principal of the platform."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,7 +135,7 @@ def _cause(error: BaseException) -> str:
     """Return the first cause of an SDK error in a few words. The SDK's own text contains the whole request."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
-    text = " ".join(str(error).split("{")[0].split())
+    text = re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(error).split("{")[0].split()))  # the same text in each round
     return f"{type(error).__name__}: {text[:120]}" if text else type(error).__name__
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -14,8 +14,8 @@ from fss_exporter.errors import BrokenAnswer, SourceError, Throttled
 from fss_exporter.oci.alarms.apply import Alarms, doubles, survey
 from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG
 from fss_exporter.oci.alarms.tenancy import event_types
-from fss_exporter.oci.calls import FailureLog
-from fss_exporter.oci.client import Answer, SdkClient
+from fss_exporter.oci.calls import CallBudget, FailureLog
+from fss_exporter.oci.client import Answer, Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
 from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.labels import RegionLabels
@@ -23,7 +23,7 @@ from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Inventory, MountTarget
 from fss_exporter.oci.snapshot import InventoryState, PollState, RegionSnapshot, SeriesColumn, SharedSeries
 from fss_exporter.oci.utilization_publisher import Publisher
-from fss_exporter.settings import Settings
+from fss_exporter.settings import Oci, Settings
 from fss_exporter.tables import Progress
 
 TENANCY = "ocid1.tenancy.oc1..t"
@@ -113,6 +113,19 @@ def test_a_date_header_that_no_clock_shows_says_nothing(zone: str) -> None:
 @pytest.mark.parametrize("hours", ["9" * 30, "99"])
 def test_an_hour_that_no_day_has_says_nothing(hours: str) -> None:
     assert clock_skew({"date": f"Mon, 20 Nov 2026 {hours}:00:00 GMT"}, 0.0) is None
+
+
+def test_a_client_of_old_credentials_is_not_kept_for_new_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Credentials({}, None, TENANCY, "eu-frankfurt-1", "config_file")
+    session = Session(held, "eu-frankfurt-1", Oci(), budget=CallBudget(1.0, clock=lambda: 0.0, wait=lambda _: None))
+
+    def opened(self: Session, service: str) -> str:
+        self.use_credentials(replace(held, auth="other"))  # another loop reads the credentials at this moment
+        return f"client of {service}"
+
+    monkeypatch.setattr(Session, "_open", opened)
+    assert session._client("identity") == "client of identity"
+    assert session._clients == {}
 
 
 class TestAlarms:

@@ -167,9 +167,10 @@ class Session:
         return float(least + (longest - least) * self.jitter())
 
     def _client(self, service: str) -> Any:
-        if service not in self._clients:
-            self._clients[service] = self._open(service)
-        return self._clients[service]
+        clients = self._clients  # other credentials bring another dict, which gets no client of the old credentials
+        if service not in clients:
+            clients[service] = self._open(service)
+        return clients[service]
 
     def _open(self, service: str) -> Any:
         settings = self.settings

@@ -244,3 +244,15 @@ def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog
         poll.minute(11)
     warned = [message for message in caplog.messages if "is not listed" in message]
     assert [message.partition(" mount target ")[2].partition(",")[0] for message in warned] == ["gone", "mt-tpyo"]
+
+
+def test_a_failed_query_leaves_the_number_of_streams_of_the_last_answer() -> None:
+    poll = Poll()
+    poll.minute()
+    poll.cloud.refuse = lambda operation: (
+        CloudError("away", operation=operation) if operation == "SummarizeMetricsData" else None
+    )
+    poll.minute()
+    (region,) = poll.board.regions
+    assert region.poll is not None
+    assert {(one.success, one.streams) for one in region.poll.metrics.values()} == {(False, 2)}

@@ -147,7 +147,8 @@ class MetricQueries:
             self._names.fell_silent(metric)
         if answer.success and not answer.streams and before is not None and before.streams:
             self.names_are_due = True  # another spelling is in use now, or there is nothing more to report
-        self.states[metric.name] = MetricState(answer.success, answer.streams, newest, answer.query_bytes)
+        streams = answer.streams if answer.success or before is None else before.streams  # of the last whole answer
+        self.states[metric.name] = MetricState(answer.success, streams, newest, answer.query_bytes)
 
     def _query_scope(self, metric: OciMetric, scope: Scope) -> AnswerSummary:
         """Query one metric in one scope, in as many parts as the answer needs."""

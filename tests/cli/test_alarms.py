@@ -99,7 +99,7 @@ class TestASavedPlan:
 
     def test_a_missing_or_unwritable_file_is_told(self, operator: Operator, tmp_path: Path) -> None:
         assert "cannot read" in ask("alarms", "apply", *operator.account(), tmp_path / "none.json").err
-        assert "--out: cannot write" in operator.alarms("plan", "--out", str(tmp_path / "no" / "plan")).err
+        assert "cannot be written: No such file" in operator.alarms("plan", "--out", str(tmp_path / "no" / "plan")).err
 
 
 class TestWhatIsThereDecides:

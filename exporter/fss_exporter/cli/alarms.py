@@ -10,7 +10,7 @@ import click
 
 from fss_exporter import tables
 from fss_exporter.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
-from fss_exporter.cli.flags import NEW_FILE
+from fss_exporter.cli.flags import NEW_FILE, write_file
 from fss_exporter.cli.terminal import CommandGroup, echo
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
@@ -95,7 +95,8 @@ def plan(flags: PlanFlags) -> int:
     """Show what `apply` would do. Nothing is changed."""
     try:
         saved, _ = _planned(flags)
-        _keep(saved, flags.out)
+        if flags.out is not None:
+            write_file("--out", flags.out, alarm_plan.saved_json(saved))
     except UsageError as wrong:
         if flags.detailed:
             raise FssError(str(wrong)) from wrong  # 2 means changes here
@@ -166,15 +167,6 @@ def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     _say_what_is_blind(wanted, estate.spellings)
     planned = compare(wanted, owned, foreign)
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
-
-
-def _keep(saved: SavedPlan, out: Path | None) -> None:
-    if out is None:
-        return
-    try:
-        out.write_bytes(alarm_plan.saved_json(saved))
-    except OSError as error:
-        raise UsageError(f"--out: cannot write {out}: {error.strerror}") from error
 
 
 def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:

@@ -209,9 +209,9 @@ class SavedPlan:
 _FORMAT = TypeAdapter(SavedPlan)
 
 
-def saved_json(saved: SavedPlan) -> bytes:
+def saved_json(saved: SavedPlan) -> str:
     """Return the plan as JSON."""
-    return _FORMAT.dump_json(saved, indent=2) + b"\n"
+    return _FORMAT.dump_json(saved, indent=2).decode() + "\n"
 
 
 def read_saved(source: str, content: bytes) -> SavedPlan:

@@ -249,6 +249,25 @@ def guesses_elsewhere(target: Target) -> None:
     _guess_from(target, 200, "127.0.0.2")
 
 
+def guesses_anew(target: Target) -> None:
+    """40 clients at the address of the scraper that guess passwords, each guess on a new connection. Others do not wait."""
+    poll = select.poll()
+    held: dict[int, socket.socket] = {}
+    for number, user in enumerate(_names(target.user)):
+        with suppress(OSError):
+            opened = target.connect()
+            secret = base64.b64encode(f"{user}:guess {number}".encode())
+            opened.send(GET.replace(b"Host: a", b"Host: a\r\nAuthorization: Basic " + secret))
+            if number % 4 == 0:
+                opened.close()
+                continue
+            held[opened.fileno()] = opened
+            poll.register(opened, select.POLLIN)
+        for answered, _ in poll.poll(0 if len(held) < 40 else None):
+            poll.unregister(answered)
+            held.pop(answered).close()
+
+
 def _hello(context: ssl.SSLContext) -> bytes:
     """The first message of a TLS client."""
     to_server = ssl.MemoryBIO()
@@ -288,6 +307,6 @@ ATTACKS: tuple[Attacker, ...] = (
 )
 LARGE_ATTACKS: tuple[Attacker, ...] = (non_readers, gzip_non_readers, resets, filters, pages, pipelining)
 """Against servers with large answers: agents with many mounts, and pollers."""
-GUESSES: tuple[Attacker, ...] = (guesses, guesses_elsewhere)
+GUESSES: tuple[Attacker, ...] = (guesses, guesses_anew, guesses_elsewhere)
 TLS_ATTACKS: tuple[Attacker, ...] = (silent, resets, non_readers, broken_handshakes, held_handshakes, *GUESSES)
 """Against a server with TLS and users; the last four are no attack on any other."""

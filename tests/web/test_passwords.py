@@ -5,7 +5,8 @@ import threading
 import bcrypt
 import pytest
 
-from fss_exporter.web.passwords import Passwords, Verdict
+from fss_exporter.web.costly import ClientGone
+from fss_exporter.web.passwords import Passwords, Results, Verdict
 from fss_exporter.web.turns import WAITING, FairTurns, client_of
 
 PASSWORD = "correct horse"
@@ -109,7 +110,22 @@ def test_guessing_does_not_push_out_those_who_are_known(hashing: Hashing) -> Non
     check(checker, basic("me", PASSWORD))
 
     assert len(hashing.stored) == hashed
-    assert max(map(len, checker._remembered.values())) == 100
+    assert max(map(len, checker._results._remembered.values())) == 100
+
+
+def test_a_change_of_other_users_costs_a_known_user_no_further_check(hashing: Hashing) -> None:
+    results = Results()
+    first = Passwords({"me": HASH, "you": HASH}, results)
+    check(first, basic("me", PASSWORD), basic("you", PASSWORD))
+    hashing.stored.clear()
+    other = bcrypt.hashpw(b"other", bcrypt.gensalt(4)).decode()
+
+    second = Passwords({"me": HASH, "you": other, "new": HASH}, results)
+
+    assert check(second, basic("me", PASSWORD)) == [Verdict.KNOWN]
+    assert not hashing.stored
+    assert check(second, basic("you", PASSWORD), basic("you", "other")) == [Verdict.UNKNOWN, Verdict.KNOWN]
+    assert check(Passwords({"you": HASH}, results), basic("me", PASSWORD)) == [Verdict.UNKNOWN]
 
 
 def test_user_and_password_are_not_confused_with_another_split_of_the_same_letters() -> None:
@@ -152,6 +168,54 @@ def test_a_scraper_that_shares_its_address_with_guessers_waits_for_one_guess(has
 
     assert len(order) == 41
     assert "10.0.0.1 known" in order[:3]
+
+
+def test_guessers_that_connect_again_after_each_answer_delay_a_scraper_by_two_guesses() -> None:
+    order: list[str] = []
+
+    async def run() -> None:
+        turns = FairTurns()
+
+        async def work(name: str) -> None:
+            await turns.acquire("10.0.0.1", lambda: False)
+            order.append(name)
+            await asyncio.sleep(0)
+            turns.release()
+
+        async def guess(number: int) -> None:
+            while "scraper" not in order and len(order) < 1000:
+                await work(f"guesser {number}")
+
+        async def scrape() -> None:
+            while len(order) < 100:
+                await asyncio.sleep(0)
+            order.clear()
+            await work("scraper")
+
+        await asyncio.gather(scrape(), *(guess(number) for number in range(40)))
+
+    asyncio.run(run())
+    assert order.index("scraper") <= 2
+
+
+def test_no_password_is_hashed_for_a_client_that_has_left() -> None:
+    order: list[str] = []
+
+    async def run() -> list[BaseException | None]:
+        turns = FairTurns()
+
+        async def work(name: str, *, is_gone: bool) -> None:
+            await turns.acquire("10.0.0.1", lambda: is_gone)
+            order.append(name)
+            await asyncio.sleep(0)
+            turns.release()
+
+        names = (("at work", False), ("scraper", False), *((f"gone {number}", True) for number in range(2 * WAITING)))
+        return await asyncio.gather(*(work(name, is_gone=gone) for name, gone in names), return_exceptions=True)
+
+    results = asyncio.run(run())
+    assert order == ["at work", "scraper"]
+    assert [type(result) for result in results[2:]] == [ClientGone] * (2 * WAITING)
 
 
 def test_guesses_from_another_address_make_room_for_a_scraper(hashing: Hashing) -> None:
@@ -225,7 +289,7 @@ def test_connections_that_have_guessed_wrong_wait_for_all_others_of_their_addres
         turns = FairTurns()
 
         async def work(name: str, *, has_guessed: bool) -> None:
-            await turns.acquire("10.0.0.1", has_guessed=has_guessed)
+            await turns.acquire("10.0.0.1", lambda: False, has_guessed=has_guessed)
             order.append(name)
             await asyncio.sleep(0)
             turns.release()
@@ -241,4 +305,4 @@ def test_no_password_is_kept_in_memory() -> None:
     checker = Passwords({"me": HASH})
     check(checker, basic("me", PASSWORD))
 
-    assert PASSWORD.encode() not in b"".join(checker._remembered[True])
+    assert PASSWORD.encode() not in b"".join(checker._results._remembered[True])

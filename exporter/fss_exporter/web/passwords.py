@@ -5,7 +5,7 @@ import binascii
 import hashlib
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 import bcrypt
@@ -26,50 +26,83 @@ class Verdict(Enum):
     BUSY = "busy"
 
 
+class Results:
+    """Remembered results of checks, good and bad apart, so that guesses cannot push out a good result."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
+
+    def proof(self, user: str, stored: bytes, password: bytes) -> bytes:
+        """Return what stands for a password. A user with a new hash has another proof."""
+        parts = (user.encode(), stored, password)
+        secret = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+        return hashlib.blake2b(secret, key=self._key, digest_size=32).digest()
+
+    def recall(self, proof: bytes) -> bool | None:
+        """Return a remembered result, or None."""
+        for known, remembered in self._remembered.items():
+            if proof in remembered:
+                remembered.move_to_end(proof)
+                return known
+        return None
+
+    def remember(self, proof: bytes, *, known: bool) -> None:
+        """Remember a result in place of the longest unused result of the same kind."""
+        remembered = self._remembered[known]
+        remembered[proof] = None
+        if len(remembered) > _REMEMBERED:
+            remembered.popitem(last=False)
+
+
 class Passwords:
     """Check users and passwords.
 
-    Hashing is slow by design. One password is hashed at a time, clients take turns, and results are remembered. Good results
-    are kept apart from bad results, so that guesses cannot push out a good result. Each check costs as much as the most
-    expensive hash of the file, for existing and for unknown users.
+    Hashing is slow by design. One password is hashed at a time, clients take turns, and results are remembered. Each check
+    costs as much as the most expensive hash of the file, for existing and for unknown users.
 
     Args:
         users: bcrypt hash by user.
+        results: of earlier checks. They stay true for other users and other hashes.
     """
 
-    def __init__(self, users: Mapping[str, str]) -> None:
+    def __init__(self, users: Mapping[str, str], results: Results | None = None) -> None:
         self._users = {name: stored.encode() for name, stored in users.items()}
         self._cost = max((int(stored[_COST]) for stored in users.values()), default=10)
-        self._key = secrets.token_bytes(32)
-        self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
+        self._results = results or Results()
         self._turns = FairTurns()
 
-    async def check(self, authorization: str, client: str, *, has_guessed: bool = False) -> Verdict:
+    async def check(
+        self, authorization: str, client: str, is_gone: Callable[[], bool] = lambda: False, *, has_guessed: bool = False
+    ) -> Verdict:
         """Whether an Authorization header names a user and their password.
 
         Args:
             authorization: the header.
             client: address of the client.
+            is_gone: whether the client has left. No password is hashed for such a client.
             has_guessed: whether the connection brought a wrong password before. Such a request waits for all others of the
                 client.
+
+        Raises:
+            ClientGone: the client left before the check.
         """
         given = _credentials(authorization)
         if given is None:
             return Verdict.UNKNOWN
         user, password = given
-        secret = len(user).to_bytes(4, "big") + user.encode() + password
-        proof = hashlib.blake2b(secret, key=self._key, digest_size=32).digest()
-        known = self._recall(proof)
+        proof = self._results.proof(user, self._users.get(user, b""), password)
+        known = self._results.recall(proof)
         if known is None:
             try:
-                await self._turns.acquire(client_of(client), has_guessed=has_guessed)
+                await self._turns.acquire(client_of(client), is_gone, has_guessed=has_guessed)
             except TooManyWait:
                 return Verdict.BUSY
             try:
                 known = await in_thread(lambda: self._hash(user, password[:_BCRYPT_BYTES]))
             finally:
                 self._turns.release()
-            self._remember(proof, known=known)
+            self._results.remember(proof, known=known)
         return Verdict.KNOWN if known else Verdict.UNKNOWN
 
     def _hash(self, user: str, password: bytes) -> bool:
@@ -82,19 +115,6 @@ class Passwords:
         for cost in range(int(stored[_COST]), self._cost):
             _hash_for_nothing(password, cost)
         return matches
-
-    def _recall(self, proof: bytes) -> bool | None:
-        for known, remembered in self._remembered.items():
-            if proof in remembered:
-                remembered.move_to_end(proof)
-                return known
-        return None
-
-    def _remember(self, proof: bytes, *, known: bool) -> None:
-        remembered = self._remembered[known]
-        remembered[proof] = None
-        if len(remembered) > _REMEMBERED:
-            remembered.popitem(last=False)
 
 
 def _hash_for_nothing(password: bytes, cost: int) -> None:

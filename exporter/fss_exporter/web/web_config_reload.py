@@ -14,7 +14,7 @@ from pathlib import Path
 from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Application, Request, Response, text
-from fss_exporter.web.passwords import Passwords, Verdict
+from fss_exporter.web.passwords import Passwords, Results, Verdict
 from fss_exporter.web.rate_limit import RateLimiter
 from fss_exporter.web.tls import ServerTls, secure
 from fss_exporter.web.web_config import WebConfiguration, load
@@ -46,6 +46,7 @@ class WebConfigReload:
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
+        self._results = Results()
         self._mistake: ConfigError | None = None
         self._watched: tuple[Path, ...] = ()
         self._seen: tuple[_State, ...] = ()
@@ -126,7 +127,7 @@ class WebConfigReload:
     ) -> tuple[Passwords | None, RateLimiter]:
         """Keep hash results and used tokens, unless their part of the file changed."""
         users, rate = configuration.basic_auth_users, configuration.rate_limit
-        passwords = Passwords(users) if users else None
+        passwords = Passwords(users, self._results) if users else None
         limiter = RateLimiter(rate.interval, rate.burst, self._clock)
         if before is not None and before.configuration.basic_auth_users == users:
             passwords = before.passwords
@@ -152,7 +153,9 @@ async def _refusal(request: Request, in_force: _InForce) -> Response | None:
     verdict = Verdict.KNOWN
     if in_force.passwords is not None:
         authorization = request.headers.get("authorization", "")
-        verdict = await in_force.passwords.check(authorization, request.peer, has_guessed=request.was_refused)
+        verdict = await in_force.passwords.check(
+            authorization, request.peer, request.is_gone, has_guessed=request.was_refused
+        )
     if verdict is Verdict.BUSY:
         return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
     if verdict is Verdict.UNKNOWN:

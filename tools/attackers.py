@@ -110,14 +110,15 @@ def drips(target: Target) -> None:
 
 
 def resets(target: Target) -> None:
-    """One request after another, each reset before, while or after its answer comes."""
+    """One request after another, each ended before, while or after its answer comes. Every other one is reset."""
     for number in count():
         path = (b"/metrics", b"/metrics", b"/nothing", b"/", f"/metrics?name[]={number}".encode())[number % 5]
         with suppress(OSError), closing(target.connect(4096)) as opened:
             opened.sendall(GET.replace(b"/metrics", path))
             if number % 5 in {1, 2}:
                 opened.recv(1000)
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            if number % 2:
+                opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def non_readers(target: Target) -> None:
@@ -192,19 +193,25 @@ def large_heads(target: Target) -> None:
 
 
 def filters(target: Target) -> None:
-    """64 connections that ask for families by ever other names and never read."""
+    """400 connections that ask for families by ever other names and never read."""
     chance = random.Random(0)  # noqa: S311  # no secret
 
     def greet(opened: socket.socket) -> None:
         name = f"/metrics?name[]=fss_client_operations_total&name[]=x{chance.random()}".encode()
         opened.send(GET.replace(b"/metrics", name))
 
-    _hold(64, lambda: target.connect(4096), greet)
+    _hold(400, lambda: target.connect(4096), greet)
 
 
 def pages(target: Target) -> None:
-    """64 connections that ask for the status page and never read."""
-    _hold(64, lambda: target.connect(4096), lambda opened: opened.send(GET.replace(b"/metrics", b"/")))
+    """400 connections that ask for the status page and never read."""
+    _hold(400, lambda: target.connect(4096), lambda opened: opened.send(GET.replace(b"/metrics", b"/")))
+
+
+def reloads(target: Target) -> None:
+    """400 connections that ask to read the configuration again and never read."""
+    asked = GET.replace(b"GET /metrics", b"POST /-/reload")
+    _hold(400, lambda: target.connect(4096), lambda opened: opened.send(asked))
 
 
 def _guess_from(target: Target, connections: int, address: str) -> None:
@@ -304,6 +311,7 @@ ATTACKS: tuple[Attacker, ...] = (
     large_heads,
     filters,
     pages,
+    reloads,
 )
 LARGE_ATTACKS: tuple[Attacker, ...] = (non_readers, gzip_non_readers, resets, filters, pages, pipelining)
 """Against servers with large answers: agents with many mounts, and pollers."""

@@ -9,10 +9,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from fss_exporter.errors import FssError
+from fss_exporter.errors import FssError, UsageError
 from fss_exporter.log_once import LogOnce
 
 MISSED_INTERVALS = 10
@@ -110,10 +111,19 @@ class Worker:
         return self._heartbeat
 
     def start(self, *, pause_first: bool = False) -> None:
-        """Start the rounds. With `pause_first` the first round starts after one interval."""
+        """Start the rounds. With `pause_first` the first round starts after one interval.
+
+        Raises:
+            UsageError: the system allows no further thread.
+        """
         self._heartbeat = replace(self._heartbeat, finished_at=self._clock())
         self._pause_first = pause_first
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise UsageError(
+                f"{self.collector}: {error}. Raise the limit of threads (TasksMax= in the unit, pids.max of the cgroup)"
+            ) from error
 
     def stop(self, timeout_seconds: float = 0.8) -> None:
         """End the loop. Return when the thread has ended, or after `timeout_seconds`."""
@@ -138,26 +148,30 @@ class Worker:
             raise
         except FssError:
             self._broken_rounds = 0
-            self._record(success=False, finished=True)
+            self._record(success=False)
         except Exception as error:  # noqa: BLE001  # the guard of every loop: whatever it is, it costs this round only
-            self._broken_rounds += 1
-            self._record(success=False, finished=False)
-            self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
+            self._break_off(error)
         else:
             if not self._heartbeat.success:
                 self._log_once.works("round", f"{self.collector}: works again after an unexpected error")
             self._broken_rounds = 0
-            self._record(success=True, finished=True)
+            self._record(success=True)
 
-    def _record(self, *, success: bool, finished: bool) -> None:
+    def _break_off(self, error: BaseException) -> None:
+        self._broken_rounds += 1
+        before = self._heartbeat
+        self._heartbeat = replace(before, success=False, errors=before.errors + 1)
+        with suppress(Exception):  # without memory there is no line either
+            self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
+
+    def _record(self, *, success: bool) -> None:
         before = self._heartbeat
         self._heartbeat = replace(
             before,
             interval_seconds=self._interval(),
-            finished_at=self._clock() if finished else before.finished_at,
+            finished_at=self._clock(),
             last_success_timestamp=self._wall_clock() if success else before.last_success_timestamp,
             success=success,
-            errors=before.errors + (not finished),
         )
 
     def _pause_seconds(self, began: float) -> float:
@@ -175,10 +189,14 @@ class Worker:
             began = self._clock()
             try:
                 self.run_once()
+                pause = self._pause_seconds(began)
             except EndLoop:
                 return
-            self._pause(self._pause_seconds(began))
+            except BaseException as error:  # noqa: BLE001  # SystemExit would end the thread without a word
+                self._break_off(error)
+                pause = LONGEST_BACK_OFF_SECONDS
+            self._pause(pause)
 
     def _pause(self, seconds: float) -> None:
-        self._woken.wait(seconds)
+        self._woken.wait(min(seconds, threading.TIMEOUT_MAX))
         self._woken.clear()

@@ -4,6 +4,7 @@ import json
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +42,7 @@ def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | No
     try:
         with opener.open(request, timeout=deadline_s) as answer:
             document = json.loads(answer.read(_LARGEST))
-    except (urllib.error.URLError, OSError, ValueError, RecursionError):
+    except (urllib.error.URLError, HTTPException, OSError, ValueError, RecursionError):
         return None
     if not isinstance(document, dict):
         return None

@@ -12,8 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from fss_exporter.errors import ConfigError
-
-_LONGEST_FILE = 1 << 20  # bytes; a configuration is a few kilobytes, anything larger is another file
+from fss_exporter.regular_files import read_regular
 
 _MOST_NODES = 30_000  # keys and values of a file
 _MOST_ALIASED = 10_000  # keys and values that aliases repeat; each `<<: *alias` copies what it names
@@ -139,12 +138,9 @@ def read_document(path: Path) -> Document:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            raw = file.read(_LONGEST_FILE + 1)
+        raw = read_regular(path)
     except OSError as error:
         raise ConfigError(str(path), (f"cannot be read: {error.strerror}",)) from error
-    if len(raw) > _LONGEST_FILE:
-        raise ConfigError(str(path), ("larger than 1 MiB. Is this the configuration?",))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

@@ -15,11 +15,9 @@ from tests.processes import wait_for
 
 from fss_exporter.background import Worker, stalled_loops
 from fss_exporter.cli.oci_polling import Cloud
-from fss_exporter.oci.region_loops import InventoryLoop, MetricPoller
 from fss_exporter.oci.snapshot import PollState
-from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.settings import load
-from fss_exporter.web.application import build
+from fss_exporter.web.application import Reloading, build
 from fss_exporter.web.collecting import Collectors
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.scrapes import Scrapes
@@ -122,31 +120,25 @@ def test_an_inventory_that_never_ends_is_no_success_from_the_start_on() -> None:
     assert success_of(loop_of(cloud(), "oci_inventory")) == 0
 
 
-ROUNDS = {
-    "oci": (MetricPoller, "run_round"),
-    "oci_inventory": (InventoryLoop, "run_round"),
-    "oci_publish": (Publisher, "run_round"),
-}
-
-
-@pytest.mark.parametrize("collector", ROUNDS)
+@pytest.mark.parametrize("collector", ["oci", "oci_inventory", "oci_publish"])
 def test_a_loop_of_the_poller_whose_thread_died_makes_healthy_fail(
     collector: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(*ROUNDS[collector], end_thread)
-    _dies_and_is_unhealthy(loop_of(cloud(), collector), monkeypatch)
+    loop = loop_of(cloud(), collector)
+    monkeypatch.setattr(loop, "_run_round", lambda: None)
+    _dies_and_is_unhealthy(loop, monkeypatch)
 
 
 def test_a_watcher_of_the_web_configuration_whose_thread_died_makes_healthy_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "web.yml").write_text("{}")
-    monkeypatch.setattr(WebConfigReload, "refresh", end_thread)
     _dies_and_is_unhealthy(WebConfigReload(tmp_path / "web.yml").loop, monkeypatch)
 
 
 def _dies_and_is_unhealthy(loop: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(loop, "_pause", end_thread)
     loop.start()
     wait_for(lambda: not loop._thread.is_alive(), "the end of the thread")
     assert _healthy(loop, 0.0) == (200, "")
@@ -163,7 +155,7 @@ def _healthy(loop: Worker, later: float) -> tuple[int, str]:
         page=lambda _: "",
         waiting_for=tuple,
         stalled=lambda: stalled_loops((loop,), time.monotonic() + later),
-        reload=lambda: None,
+        reload=Reloading(lambda: None),
     )
 
     async def ask() -> Response:

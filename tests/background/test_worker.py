@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 from tests.clock import Clock
+from tests.processes import PATIENCE_S, wait_for
 
 from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Worker, stalled_loops
-from fss_exporter.errors import SourceError
+from fss_exporter.errors import SourceError, UsageError
 
 
 def worker_of(run_round: Callable[[], None], clock: Clock, interval: float = 1.0) -> Worker:
@@ -134,17 +135,91 @@ def test_the_thread_goes_on_after_an_unexpected_error() -> None:
     worker.stop()
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_killed_thread_leaves_a_heartbeat_that_stalls() -> None:
-    run_round, clock = Round(), Clock(100.0)
-    run_round.error = SystemExit()
-    worker = worker_of(run_round, clock)
+@pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_what_would_end_a_thread_costs_one_round(end: type[BaseException], caplog: pytest.LogCaptureFixture) -> None:
+    run_round = Round()
+    run_round.error = end()
+    worker = Worker("nfs", run_round, interval=lambda: 0.001)
     worker.start()
-    worker._thread.join(120)
+    try:
+        wait_for(lambda: worker.heartbeat.errors == 1, "the round that breaks off")
+        assert not worker.heartbeat.success
+        wait_for(lambda: "nfs: unexpected error" in caplog.text, "the line in the log")
+        run_round.error = None
+        worker.wake()
+        wait_for(lambda: worker.heartbeat.success, "the next round")
+    finally:
+        worker.stop()
+
+
+def test_an_interval_that_cannot_be_computed_costs_one_round() -> None:
+    run_round, intervals = Round(), [0.001]
+    worker = Worker("nfs", run_round, interval=lambda: intervals[0])
+    intervals.clear()
+    worker.start()
+    try:
+        wait_for(lambda: worker.heartbeat.errors == 1, "the round without an interval")
+        intervals.append(0.001)
+        worker.wake()
+        wait_for(lambda: worker.heartbeat.success, "the next round")
+    finally:
+        worker.stop()
+
+
+def test_a_log_that_fails_ends_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_round = Round()
+    worker = worker_of(run_round, Clock(100.0))
+    run_round.error = ValueError("each time")
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(worker._log_once, "failed", fail)
+    worker.run_once()
+
+    assert (worker.heartbeat.success, worker.heartbeat.errors) == (False, 1)
+
+
+def test_an_interval_of_a_thousand_years_is_no_error() -> None:
+    run_round = Round()
+    worker = Worker("oci", run_round, interval=lambda: 1000 * 365 * 86400.0)
+    worker.start()
+    try:
+        wait_for(lambda: worker.heartbeat.success, "the first round")
+        run_round.ran.clear()
+        worker.wake()
+        assert run_round.ran.wait(PATIENCE_S), "the pause ended the thread"
+        assert worker.heartbeat.errors == 0
+    finally:
+        worker.stop()
+
+
+def test_a_system_without_a_thread_for_a_loop_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    worker = worker_of(Round(), Clock(100.0))
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+
+    with pytest.raises(UsageError, match=r"nfs: can't start new thread\. Raise the limit of threads"):
+        worker.start()
+
+
+def test_a_thread_that_died_leaves_a_heartbeat_that_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(100.0)
+    worker = worker_of(Round(), clock)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    monkeypatch.setattr(worker, "_pause", end_thread)
+    worker.start()
+    worker._thread.join(PATIENCE_S)
 
     clock.now += 11
 
     assert worker.heartbeat.is_stalled(clock.now)
+
+
+def end_thread(_: float) -> None:
+    raise SystemExit
 
 
 def test_a_round_that_is_told_to_stop_ends_the_loop_without_an_error() -> None:

@@ -135,6 +135,18 @@ def test_other_answers_are_no_metadata(status: int, body: bytes) -> None:
         assert read_instance_metadata(url, PATIENCE_S) is None
 
 
+def test_an_answer_that_is_not_http_is_no_metadata() -> None:
+    def answer() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(1000)
+            connection.sendall(b"rubbish\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=answer, daemon=True).start()
+        assert read_instance_metadata(f"http://127.0.0.1:{listening.getsockname()[1]}/", PATIENCE_S) is None
+
+
 def test_nobody_there_is_no_metadata() -> None:
     assert read_instance_metadata("http://127.0.0.1:1/", 2.0) is None
 

@@ -213,6 +213,19 @@ def test_regions_do_not_wait_for_each_other() -> None:
     assert not thread.is_alive()
 
 
+def test_a_system_without_a_further_thread_polls_one_region_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fss_exporter.oci.region_loops import each_region
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    polled: list[str] = []
+    each_region(["one", "other"], polled.append)
+
+    assert polled == ["one", "other"]
+
+
 def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_the_rest() -> None:
     poll = Poll(FakeCloud([mount_target(str(at)) for at in range(20)]))
     seen: list[tuple[int, int]] = []

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.application import Router, build
-from fss_exporter.web.costly import ClientGone, Costly
+from fss_exporter.web.application import Reloading, Router, build
+from fss_exporter.web.costly import MOST_WAITING, ClientGone, Costly
 from fss_exporter.web.messages import Request, Response, text
 
 
@@ -22,7 +22,12 @@ def application(
     reload: Callable[[], None] = lambda: None,
 ) -> Router:
     return build(
-        telemetry_path="/metrics", scrapes=scrapes, page=page, waiting_for=waiting_for, stalled=stalled, reload=reload
+        telemetry_path="/metrics",
+        scrapes=scrapes,
+        page=page,
+        waiting_for=waiting_for,
+        stalled=stalled,
+        reload=Reloading(reload),
     )
 
 
@@ -132,7 +137,30 @@ def test_many_who_look_at_the_page_take_turns_and_hold_up_no_scrape() -> None:
 
     assert scraped.status == 200
     assert most == 1
-    assert {answer.status for answer in looked} == {200}
+    assert [answer.status for answer in looked] == [200] * (1 + MOST_WAITING) + [503] * (49 - MOST_WAITING)
+
+
+def test_a_reload_that_hangs_is_answered_and_the_next_one_does_not_hang() -> None:
+    go, read = threading.Event(), []
+
+    def reload() -> None:
+        read.append("began")
+        assert go.wait(120)
+
+    async def run() -> tuple[list[str], str]:
+        reloading = Reloading(reload, seconds=0.01)
+        hanging = [await reloading(), await reloading()]
+        assert read == ["began"]
+        go.set()
+        while mistake := await reloading():
+            assert "hangs" in mistake
+            await asyncio.sleep(0.001)
+        return hanging, mistake
+
+    hanging, mistake = asyncio.run(run())
+
+    assert all("a reload hangs while it reads a file" in each for each in hanging)
+    assert mistake == ""
 
 
 def test_a_page_is_not_made_for_a_client_that_has_left() -> None:
@@ -142,15 +170,18 @@ def test_a_page_is_not_made_for_a_client_that_has_left() -> None:
         made.append(query)
         return ""
 
-    async def run() -> None:
+    async def run() -> list[Response | BaseException]:
         asked = application(page=page)
-        with pytest.raises(ClientGone):
-            await asked(Request("GET", "/", "gone", {}, "::1", is_gone=lambda: True))
-        await asked(Request("GET", "/", "there", {}, "::1"))
+        looking = [
+            asked(Request("GET", "/", query, {}, "::1", is_gone=lambda query=query: query == "gone"))  # type: ignore[misc]
+            for query in ("first", "gone", "there")
+        ]
+        return await asyncio.gather(*looking, return_exceptions=True)
 
-    asyncio.run(run())
+    _, gone, _ = asyncio.run(run())
 
-    assert made == ["there"]
+    assert isinstance(gone, ClientGone)
+    assert made == ["first", "there"]
 
 
 def test_pages_rest_for_as_long_as_they_took() -> None:

@@ -6,6 +6,7 @@ import struct
 import threading
 from contextlib import suppress
 from http.client import HTTPConnection
+from typing import cast
 
 import pytest
 from tests.processes import PATIENCE_S, wait_for
@@ -144,6 +145,27 @@ def test_requests_sent_ahead_are_answered_in_order() -> None:
     assert [answer.index(b"GET /%d " % number) for number in range(3)] == sorted(
         answer.index(b"GET /%d " % number) for number in range(3)
     )
+
+
+def test_a_client_that_closes_its_half_gets_the_answers_it_waits_for() -> None:
+    """As `nc -N` and some probes do."""
+    go = threading.Event()
+
+    async def slow(request: Request) -> Response:
+        while not go.is_set():
+            await asyncio.sleep(0.001)
+        return text(200, request.path + ("" if request.is_gone() else " still there"))
+
+    with serving(slow) as served, served.connect() as connection:
+        connection.sendall(b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        answering = served.server.connections.among
+        wait_for(lambda: any(cast("HttpConnection", one).has_hung_up for one in answering(WaitsFor.ANSWER)), "the end")
+        go.set()
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+
+    assert answer.count(b"HTTP/1.1 200 OK") == 2
+    assert [line for line in answer.splitlines() if line in {b"/1", b"/2"}] == [b"/1", b"/2"]
 
 
 def test_an_old_client_is_answered_and_let_go() -> None:

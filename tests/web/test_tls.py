@@ -1,5 +1,6 @@
 import ipaddress
 import logging
+import os
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -225,6 +226,16 @@ def test_a_certificate_replaced_by_rubbish_keeps_the_old_one_until_it_is_mended(
     assert sum("was read again" in message for message in messages) >= 1
 
 
+def _device(pair: Pair) -> None:
+    pair.certificate.unlink()
+    pair.certificate.symlink_to("/dev/zero")
+
+
+def _pipe(pair: Pair) -> None:
+    pair.key.unlink()
+    os.mkfifo(pair.key)
+
+
 def _encrypted(pair: Pair) -> None:
     key = serialization.load_pem_private_key(pair.key.read_bytes(), None)
     pair.key.write_bytes(
@@ -241,6 +252,9 @@ def _encrypted(pair: Pair) -> None:
     [
         pytest.param(lambda pair: pair.certificate.unlink(), "cert_file: cannot read", id="no certificate"),
         pytest.param(lambda pair: pair.key.unlink(), "key_file: cannot read", id="no key"),
+        pytest.param(_device, "cert_file: cannot read .*: not a regular", id="a device"),
+        pytest.param(_pipe, "key_file: cannot read .*: not a regular", id="a pipe"),
+        pytest.param(lambda pair: os.truncate(pair.key, 3 << 30), "key_file: .* larger than 1 MiB", id="3 GiB"),
         pytest.param(lambda pair: pair.certificate.write_text("x"), "cannot be used", id="rubbish certificate"),
         pytest.param(lambda pair: pair.key.write_text("x"), "cannot be used", id="rubbish key"),
         pytest.param(_encrypted, "cannot be used", id="encrypted key"),

@@ -1,6 +1,7 @@
 import asyncio
 import base64
 import logging
+import os
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -161,6 +162,22 @@ def test_reload_reads_the_file_and_refuses_a_wrong_one(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nonsense"):
         web_config.reload()
     assert ask(web_config, "/metrics").status == 200
+
+    write(path, f"basic_auth_users: {{me: {HASH}}}")
+    web_config.reload()
+    assert ask(web_config, "/metrics").status == 401
+
+
+def test_a_pipe_in_place_of_the_file_blocks_no_reload(tmp_path: Path) -> None:
+    path = write(tmp_path / "web.yml", "{}")
+    web_config = WebConfigReload(path)
+
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        web_config.reload()
+    look_twice(web_config)
+    assert not web_config.loop.heartbeat.success
 
     write(path, f"basic_auth_users: {{me: {HASH}}}")
     web_config.reload()

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from tests.processes import require
 from tests.web.certificates import Authority
 
-from fss_exporter.web import asgi, connections, protocol, turns
+from fss_exporter import regular_files
+from fss_exporter.web import application, asgi, connections, costly, protocol, turns
 from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.web_config import WebConfiguration
 from fss_exporter.web.web_config_reload import WebConfigReload
@@ -77,3 +78,6 @@ def test_the_limits_are_those_of_the_code() -> None:
     ):
         assert sentence in section
     assert f"At most {turns.WAITING} passwords wait" in section
+    assert f"Of each kind at most {costly.MOST_WAITING} requests wait" in section
+    assert f"takes longer than {application._RELOAD_SECONDS:g} s" in section
+    assert f"regular files of at most {regular_files.LARGEST_BYTES >> 20} MiB" in section

@@ -20,7 +20,7 @@ from fss_exporter.background import HasHeartbeat, stalled_loops
 from fss_exporter.cli.flags import EXISTING_FILE
 from fss_exporter.flag_records import flag, switch
 from fss_exporter.log_once import LogOnce
-from fss_exporter.web.application import OPEN_PATHS, build, read_again
+from fss_exporter.web.application import OPEN_PATHS, Reloading, build
 from fss_exporter.web.binding import bind, passed, url_of
 from fss_exporter.web.collecting import Collectors, Source, one_at_a_time
 from fss_exporter.web.connections import ConnectionLimits
@@ -111,7 +111,7 @@ def _watching(protection: "WebConfigReload") -> Part:
 
 def _application(
     parts: Sequence[Part], protection: "WebConfigReload | None", telemetry_path: str
-) -> tuple[Application, Callable[[], None]]:
+) -> tuple[Application, Reloading]:
     registry = CollectorRegistry()
     loops = [loop for part in parts for loop in part.loops]
     registry.register(Collectors({part.name: part.source for part in parts if part.source is not None}, loops))
@@ -122,10 +122,11 @@ def _application(
     ProcessCollector(registry=page)
     collecting = threading.Lock()
 
-    def reload() -> None:
+    def reload_parts() -> None:
         for part in parts:
             part.reload()
 
+    reload = Reloading(reload_parts)
     application = build(
         telemetry_path=telemetry_path,
         scrapes=Scrapes(one_at_a_time(registry, collecting)),
@@ -168,14 +169,14 @@ class _Running:
         _LOG.info("stopped")
 
 
-async def _run(server: HttpServer, reload: Callable[[], None], begin_stopping: Callable[[], None]) -> None:
+async def _run(server: HttpServer, reload: Reloading, begin_stopping: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     log_once = LogOnce(_LOG)
     reloads: set[asyncio.Task[str]] = set()
 
     def on_hangup() -> None:
-        task = loop.create_task(read_again(reload))
+        task = loop.create_task(reload())
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 

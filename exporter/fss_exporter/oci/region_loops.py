@@ -113,9 +113,15 @@ def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> 
         except BaseException as error:  # noqa: BLE001  # raised again in the thread of the caller
             errors.append(error)
 
-    threads = [threading.Thread(target=guarded, args=(region,), daemon=True) for region in regions]
-    for thread in threads:
-        thread.start()
+    threads = []
+    for region in regions:
+        thread = threading.Thread(target=guarded, args=(region,), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the system allows no further thread
+            guarded(region)
+        else:
+            threads.append(thread)
     for thread in threads:
         thread.join()
     if errors:

@@ -2,16 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from fss_exporter.errors import FssError
-from fss_exporter.web.costly import ClientGone, Costly
+from fss_exporter.errors import FssError, UsageError
+from fss_exporter.web.costly import ClientGone, Costly, TooManyWait
 from fss_exporter.web.daemon_thread import in_thread
 from fss_exporter.web.messages import HTML, Application, Request, Response, text
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
 
 _LOG = logging.getLogger(__name__)
+_RELOAD_SECONDS = 10.0
 READ = frozenset({"GET", "HEAD"})
 CHANGE = frozenset({"POST", "PUT"})
 
@@ -49,6 +50,8 @@ class Router:
             return await route.handler(request)
         except ClientGone:
             raise
+        except TooManyWait:
+            return text(503, "too many ask for this. Ask again", ("Retry-After", "1"))
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", request.method, request.path)
             return text(500, "internal error. The exporter's log says more")
@@ -61,7 +64,7 @@ def build(
     page: Callable[[str], str],
     waiting_for: Callable[[], tuple[str, ...]],
     stalled: Callable[[], tuple[str, ...]] = tuple,
-    reload: Callable[[], None],
+    reload: Callable[[], Awaitable[str]],
 ) -> Router:
     """Build the exporter's application.
 
@@ -71,7 +74,7 @@ def build(
         page: from the query of the URL to the HTML of `/`. The call may take a moment.
         waiting_for: returns the unready parts in words. Empty if all parts are ready.
         stalled: returns a sentence for each stalled background loop. Empty if all loops run.
-        reload: reads the configuration again. Raises `FssError` for a wrong configuration and then changes nothing.
+        reload: reads the configuration again. Returns the mistakes, or an empty text.
     """
     return Router(
         {
@@ -115,24 +118,46 @@ def _page(page: Callable[[str], str]) -> Application:
     return show_page
 
 
-def _reloading(reload: Callable[[], None]) -> Application:
-    one_at_a_time = asyncio.Lock()
+def _reloading(reload: Callable[[], Awaitable[str]]) -> Application:
+    costly = Costly()
 
-    async def do_reload(_: Request) -> Response:
-        async with one_at_a_time:
-            mistake = await read_again(reload)
+    async def do_reload(request: Request) -> Response:
+        mistake = await costly.work(reload, request.is_gone)
         return text(500, mistake) if mistake else text(200, "configuration read again.")
 
     return do_reload
 
 
-async def read_again(reload: Callable[[], None]) -> str:
-    """Read the configuration again and log the result. Return the mistakes, or an empty text."""
-    try:
-        await in_thread(reload)
-    except FssError as wrong:
-        mistake = f"kept the old configuration: {wrong}"
-        _LOG.error("%s", mistake)
-        return mistake
-    _LOG.info("configuration read again")
-    return ""
+class Reloading:
+    """Read the configuration again, one reload at a time, and log the result.
+
+    Args:
+        reload: reads the configuration again. Raises `FssError` for a wrong configuration and then changes nothing.
+        seconds: that a reload may take. The exporter then answers without it.
+    """
+
+    def __init__(self, reload: Callable[[], None], seconds: float = _RELOAD_SECONDS) -> None:
+        self._reload = reload
+        self._seconds = seconds
+        self._turn = asyncio.Lock()
+        self._running: asyncio.Future[None] | None = None
+
+    async def __call__(self) -> str:
+        """Return the mistakes, or an empty text."""
+        async with self._turn:
+            try:
+                await self._read()
+            except FssError as wrong:
+                mistake = f"kept the old configuration: {wrong}"
+                _LOG.error("%s", mistake)
+                return mistake
+        _LOG.info("configuration read again")
+        return ""
+
+    async def _read(self) -> None:
+        if self._running is None or self._running.done():
+            self._running = asyncio.ensure_future(in_thread(self._reload))
+            await asyncio.wait({self._running}, timeout=self._seconds)
+        if not self._running.done():
+            raise UsageError("a reload hangs while it reads a file. Restart the exporter if the reload does not end")
+        self._running.result()

@@ -23,6 +23,7 @@ class Answering(Protocol):
 
     held_bytes: int  # of the response's body, not yet written
     was_refused: bool  # whether an earlier request had no right password
+    has_hung_up: bool  # whether the client sends nothing more, and perhaps reads nothing more
 
     @property
     def is_gone(self) -> bool:
@@ -52,7 +53,9 @@ class Asgi:
         try:
             response = request if isinstance(request, Response) else await self._application(request)
         except ClientGone:
-            return
+            response = text(
+                503, "many ask for this, and the connection is half closed. Keep the connection open to wait"
+            )
         except Exception:  # noqa: BLE001  # a bug of ours costs this request
             _LOG.exception("%s %s failed", scope["method"], scope["path"])
             response = text(500, "internal error. The exporter's log says more")
@@ -111,5 +114,12 @@ async def _whole_request(
     peer = (scope["client"] or ("",))[0]
     query = scope["query_string"].decode("latin-1")
     return Request(
-        scope["method"], path, query, headers, peer, bytes(body), lambda: connection.is_gone, connection.was_refused
+        scope["method"],
+        path,
+        query,
+        headers,
+        peer,
+        bytes(body),
+        lambda: connection.is_gone or connection.has_hung_up,
+        connection.was_refused,
     )

@@ -1,4 +1,4 @@
-"""Limit expensive answers that differ with each request: pages, and scrapes with `name[]`."""
+"""Limit expensive answers that differ with each request: pages, reloads, and scrapes with `name[]`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,9 +6,16 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+MOST_WAITING = 16
+"""Waiting requests for each kind of answer. Each keeps a connection that the server does not close for a newcomer."""
+
 
 class ClientGone(Exception):
     """The client has left."""
+
+
+class TooManyWait(Exception):
+    """Too many requests wait for the same thing."""
 
 
 class Costly:
@@ -18,18 +25,27 @@ class Costly:
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
+        self._waiting = 0
 
     async def work(self, work: Callable[[], Awaitable[T]], is_gone: Callable[[], bool]) -> T:
         """Return the result of `work` after a wait for the turn.
 
         Raises:
+            TooManyWait: `MOST_WAITING` requests wait already.
             ClientGone: the client left during the wait.
         """
-        await self._turn.acquire()
+        if self._waiting >= MOST_WAITING:
+            raise TooManyWait
+        must_wait = self._turn.locked()
+        self._waiting += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._waiting -= 1
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            if is_gone():
+            if must_wait and is_gone():
                 raise ClientGone
             return await work()
         finally:

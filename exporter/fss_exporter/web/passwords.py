@@ -10,8 +10,9 @@ from enum import Enum
 
 import bcrypt
 
+from fss_exporter.web.costly import TooManyWait
 from fss_exporter.web.daemon_thread import in_thread
-from fss_exporter.web.turns import FairTurns, TooManyWait, client_of
+from fss_exporter.web.turns import FairTurns, client_of
 
 _REMEMBERED = 100
 _BCRYPT_BYTES = 72

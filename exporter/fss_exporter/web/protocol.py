@@ -80,6 +80,7 @@ class HttpConnection(H11Protocol):
     Attributes:
         held_bytes: bytes of the response's body that are not yet written.
         was_refused: whether an earlier request had no right password.
+        has_hung_up: whether the client sends nothing more. The client has left, or waits for the answer as `nc` does.
     """
 
     def __init__(self, shared: Shared) -> None:
@@ -93,6 +94,7 @@ class HttpConnection(H11Protocol):
         self._early = b""
         self.held_bytes = 0
         self.was_refused = False
+        self.has_hung_up = False
 
     def _wait_for(self, waits_for: WaitsFor) -> None:
         self._waits_for = waits_for
@@ -194,6 +196,13 @@ class HttpConnection(H11Protocol):
             self._wait_for(WaitsFor.REQUEST)
         super().data_received(data)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection for the answer to a whole request, because the client may still read. TLS has no half-closed
+        connections.
+        """
+        self.has_hung_up = True
+        return not self._tls and self.cycle is not None and not (self.cycle.response_complete or self.cycle.more_body)
+
     def begin_answer(self) -> None:
         """Begin to wait for the answer, after the whole request has arrived."""
         self._wait_for(WaitsFor.ANSWER)
@@ -217,6 +226,8 @@ class HttpConnection(H11Protocol):
             super().on_response_complete()
             # uvicorn's own timer would keep a connection that is reset in memory for three minutes.
             self._unset_keepalive_if_required()
+            if self.has_hung_up and self.cycle.response_complete:  # no further request has begun
+                self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse anything but HTTP. uvicorn's own answer breaks off after a HEAD."""

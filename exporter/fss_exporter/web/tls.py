@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fss_exporter.errors import ConfigError
+from fss_exporter.regular_files import read_regular
 from fss_exporter.web.web_config import CIPHER_SUITES, TlsServer
 
 _VERSIONS = {
@@ -80,9 +81,8 @@ def _limit(context: ssl.SSLContext, server: TlsServer) -> None:
 
 
 def _load_certificate(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
-    with _as_file(server.cert, server.cert_file) as certificate, _as_file(server.key, server.key_file) as key:
-        for name, path in (("cert_file", server.cert_file), ("key_file", server.key_file)):
-            _readable(source, name, path)
+    pems = (_pem(source, server, name) for name in ("cert", "key"))
+    with _in_memory(next(pems)) as certificate, _in_memory(next(pems)) as key:
         try:
             context.load_cert_chain(certificate, key, password=_no_password)
         except (ssl.SSLError, OSError) as failure:
@@ -98,25 +98,25 @@ def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> 
     if not server.has_client_ca:
         context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
         return
-    _readable(source, "client_ca_file", server.client_ca_file)
-    try:
-        if server.client_ca_file:
-            context.load_verify_locations(cafile=server.client_ca_file)
-        else:
-            context.load_verify_locations(cadata=server.client_ca)
-    except (ssl.SSLError, OSError) as failure:
-        where = server.client_ca_file or "client_ca"
-        raise ConfigError(source, (f"tls_server_config: {where} cannot be used: {_reason(failure)}",)) from failure
+    with _in_memory(_pem(source, server, "client_ca")) as authorities:
+        try:
+            context.load_verify_locations(cafile=authorities)
+        except (ssl.SSLError, OSError) as failure:
+            where = server.client_ca_file or "client_ca"
+            raise ConfigError(source, (f"tls_server_config: {where} cannot be used: {_reason(failure)}",)) from failure
 
 
-def _readable(source: str, name: str, path: str) -> None:
-    """Check that a file is readable, because `ssl` does not name the file in an error."""
+def _pem(source: str, server: TlsServer, name: str) -> bytes:
+    """Return the content of `cert_file`, or of `cert`. `ssl` names no file in an error, and would wait for a pipe."""
+    path = getattr(server, f"{name}_file")
+    if not path:
+        return str(getattr(server, name)).encode()
     try:
-        if path:
-            with open(path, "rb"):  # noqa: PTH123  # only whether it opens
-                pass
+        return read_regular(path)
     except OSError as failure:
-        raise ConfigError(source, (f"tls_server_config.{name}: cannot read {path}: {failure.strerror}",)) from failure
+        raise ConfigError(
+            source, (f"tls_server_config.{name}_file: cannot read {path}: {failure.strerror}",)
+        ) from failure
 
 
 def _no_password() -> str:
@@ -130,14 +130,8 @@ def _reason(failure: OSError) -> str:
 
 
 @contextmanager
-def _as_file(inline: str, path: str) -> Iterator[str]:
-    """Return a path for `ssl`, which reads certificates from files only: the file, or a file in memory."""
-    if path or not inline:
-        yield path
-        return
-    descriptor = os.memfd_create("pem")
-    try:
-        os.write(descriptor, inline.encode())
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
+def _in_memory(pem: bytes) -> Iterator[str]:
+    """Return a path for `ssl`, which reads certificates from files only."""
+    with open(os.memfd_create("pem"), "wb", buffering=0) as file:  # noqa: PTH123  # a descriptor
+        file.write(pem)
+        yield f"/proc/self/fd/{file.fileno()}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
-from fss_exporter.web.costly import ClientGone
+from fss_exporter.web.costly import ClientGone, TooManyWait
 
 WAITING = 48
 """Most waiting requests of all clients. Fewer than the open connections, so that a scraper always finds a free
@@ -15,10 +15,6 @@ connection.
 
 _IPV6_NETWORK = 64
 """Bits of a host's IPv6 network. A host can use any number of addresses in the network (RFC 4291, section 2.5.4)."""
-
-
-class TooManyWait(Exception):
-    """The client has too many passwords waiting to be hashed."""
 
 
 def client_of(address: str) -> str:

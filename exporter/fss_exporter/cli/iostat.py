@@ -32,7 +32,7 @@ from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import snapshot, traffic
-from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
+from fss_exporter.nfs.scraped import RESTARTED, durations_between, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.plan.inputs import SavedFlags
 
@@ -237,7 +237,7 @@ def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
                 new.mount_points,
                 (),
                 counted=new.estimated_seconds == old.estimated_seconds,
-                durations=new.durations.since(old.durations),
+                durations=durations_between(old, new),
                 network_bytes_per_second=new.network_bytes_per_second,
             )
             done += 1

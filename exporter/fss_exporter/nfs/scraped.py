@@ -1,4 +1,4 @@
-"""Metrics of an agent read back: counters, and durations of requests, and the traffic between two scrapes."""
+"""Metrics of an agent read back: counters and histograms, and the traffic between two scrapes."""
 
 import math
 from collections import Counter, defaultdict
@@ -18,46 +18,6 @@ from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.superblocks import SeriesKey
-
-_COST_SECONDS = "fss_client_cost_seconds_total"
-
-
-_DURATION_BUCKET = "fss_client_request_duration_seconds_bucket"
-
-
-class ScrapedDurations:
-    """Histograms of one scrape, of all classes of operations together.
-
-    Attributes:
-        at_most: requests up to an edge in seconds, by address and edge.
-    """
-
-    def __init__(self) -> None:
-        self.at_most: dict[str, Counter[float]] = defaultdict(Counter)
-
-    def take(self, sample: Sample) -> None:
-        """Take a sample of any metric.
-
-        Raises:
-            KeyError: a bucket lacks a label.
-            ValueError: an edge is not a number.
-        """
-        if sample.name == _DURATION_BUCKET:
-            edges = self.at_most[sample.labels["address"]]
-            edges[float(sample.labels["le"])] += sample.value  # type: ignore[assignment]  # a float counts as well
-
-    def since(self, before: "ScrapedDurations") -> dict[str, CallsByEdge]:
-        """Return the requests since an earlier scrape by address and class; without addresses that one scrape lacks."""
-        return {
-            address: in_classes(_grown(before.at_most[address], edges))
-            for address, edges in self.at_most.items()
-            if address in before.at_most
-        }
-
-
-def _grown(before: Mapping[float, float], after: Mapping[float, float]) -> Mapping[float, float]:
-    return {edge: count - before.get(edge, 0.0) for edge, count in after.items()}
-
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
 
@@ -82,24 +42,76 @@ COUNTERS: Final = frozenset(
     (_OPERATIONS, _REQUESTS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS)
 )
 """Every counter of a mount that describes a workload."""
-_INFO: Final = "fss_client_mount_info"
 COST_MODEL: Final = "fss_cost_model_info"
-_NETWORK: Final = "fss_client_network_bytes_per_second_limit"
 
 _Counter = tuple[str, str, str]
 # Metric, class and operation; the last two are empty where the metric has no such label.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scraped:
     """One scrape."""
 
-    counters: Mapping[SeriesKey, Mapping[_Counter, float]]  # by mount, then by metric, class and operation
-    mount_points: Mapping[SeriesKey, tuple[str, ...]]  # by mount
-    estimated_seconds: float  # seconds with estimated sizes of READs and WRITEs. Not a number if exact mode is off
+    # by mount, then by metric, class and operation
+    counters: dict[SeriesKey, dict[_Counter, float]] = field(default_factory=lambda: defaultdict(dict))
+    mount_points: dict[SeriesKey, tuple[str, ...]] = field(default_factory=dict)  # by mount
+    # seconds with exact and with estimated sizes of READs and WRITEs, by mode and mount. Empty if exact mode is off
+    cost_seconds: dict[str, dict[tuple[str, ...], float]] = field(default_factory=lambda: defaultdict(dict))
     overrides: CostOverrides = NO_OVERRIDES  # measured costs that the agent counts by
-    durations: ScrapedDurations = field(default_factory=ScrapedDurations)  # histograms of requests
+    # requests of all classes up to an edge in seconds, by address and edge
+    durations: dict[str, Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
+    # READs or WRITEs up to an edge in bytes, by address and operation, and by edge
+    sizes: dict[tuple[str, str], dict[float, float]] = field(default_factory=lambda: defaultdict(dict))
+    payload_bytes: dict[tuple[str, str], float] = field(default_factory=dict)  # of the sizes, by address and operation
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
+
+    @property
+    def estimated_seconds(self) -> float:
+        """Seconds with estimated sizes, of all mounts. Not a number if exact mode is off."""
+        return sum(self.cost_seconds["estimated"].values()) if self.cost_seconds else math.nan
+
+    @property
+    def age_seconds(self) -> float:
+        """Seconds since the agent sees the oldest mount. 0 if exact mode is off."""
+        ages: Counter[tuple[str, ...]] = Counter()
+        for by_mount in self.cost_seconds.values():
+            ages.update(by_mount)
+        return max(ages.values(), default=0.0)
+
+    def take(self, sample: Sample) -> None:
+        """Take a sample of any metric.
+
+        Raises:
+            KeyError: a label is missing.
+            ValueError: a counter, or the edge of a bucket, is not a number.
+        """
+        labels, value = sample.labels, sample.value
+        match sample.name:
+            case name if name in COUNTERS:
+                if not math.isfinite(value):
+                    raise ValueError(f"{name} is {value}")
+                of_class = "" if name in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS) else labels["class"]
+                self.counters[_mount(labels)][name, of_class, labels.get("operation", "")] = value
+            case "fss_client_mount_info":
+                key = _mount(labels)
+                self.mount_points[key] = (*self.mount_points.get(key, ()), labels["mount_point"])
+            case "fss_client_cost_seconds_total":
+                self.cost_seconds[labels["mode"]][labels["address"], labels["server"], labels["export"]] = value
+            case "fss_client_request_duration_seconds_bucket":
+                edges = self.durations[labels["address"]]
+                edges[float(labels["le"])] += value  # type: ignore[assignment]  # a float counts as well
+            case "fss_client_io_size_bytes_bucket":
+                self.sizes[labels["address"], labels["operation"]][float(labels["le"])] = value
+            case "fss_client_io_size_bytes_sum":
+                self.payload_bytes[labels["address"], labels["operation"]] = value
+            case "fss_cost_model_info":
+                self.overrides = CostOverrides((*self.overrides.rows, override_of(labels)))
+            case "fss_client_network_bytes_per_second_limit":
+                self.network_bytes_per_second = value
+
+
+def _mount(labels: Mapping[str, str]) -> SeriesKey:
+    return SeriesKey(*(labels[name] for name in _MOUNT))
 
 
 def read_scrape(source: str, text: str) -> Scraped:
@@ -112,48 +124,26 @@ def read_scrape(source: str, text: str) -> Scraped:
     Raises:
         SourceError: the text has another format, or contains no client metrics.
     """
-    counters: dict[SeriesKey, dict[_Counter, float]] = defaultdict(dict)
-    points: dict[SeriesKey, tuple[str, ...]] = {}
-    names = set()
-    estimated: list[float] = []
-    durations = ScrapedDurations()
-    overrides = []
-    network = None
+    found, has_client_metrics = Scraped(), False
     try:
         for family in text_string_to_metric_families(text):
-            names.add(family.name)
+            has_client_metrics = has_client_metrics or family.name.startswith("fss_client_")
             for sample in family.samples:
-                _take(sample, counters, points)
-                durations.take(sample)
-                if sample.name == _COST_SECONDS and sample.labels["mode"] == "estimated":
-                    estimated.append(sample.value)
-                if sample.name == COST_MODEL:
-                    overrides.append(override_of(sample.labels))
-                if sample.name == _NETWORK:
-                    network = sample.value
+                found.take(sample)
     except (ValueError, KeyError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
-    if not any(name.startswith("fss_client_") for name in names):
+    if not has_client_metrics:
         raise SourceError(f"{source}: no fss_client_ metrics. Give the URL of an agent, with its path")
-    seconds = sum(estimated) if estimated else math.nan
-    return Scraped(dict(counters), points, seconds, CostOverrides(tuple(overrides)), durations, network)
+    return found
 
 
-def _take(
-    sample: Sample, counters: dict[SeriesKey, dict[_Counter, float]], points: dict[SeriesKey, tuple[str, ...]]
-) -> None:
-    if sample.name not in COUNTERS and sample.name != _INFO:
-        return
-    labels = sample.labels
-    key = SeriesKey(*(labels[name] for name in _MOUNT))
-    if sample.name == _INFO:
-        points[key] = (*points.get(key, ()), labels["mount_point"])
-        return
-    if not math.isfinite(sample.value):
-        raise ValueError(f"{sample.name} is {sample.value}")
-    needs_class = sample.name not in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS)
-    place = labels["class"] if needs_class else ""
-    counters[key][sample.name, place, labels.get("operation", "")] = sample.value
+def durations_between(before: Scraped, after: Scraped) -> dict[str, CallsByEdge]:
+    """Return the requests between two scrapes by address and class, without addresses that one scrape lacks."""
+    return {
+        address: in_classes({edge: count - before.durations[address][edge] for edge, count in edges.items()})
+        for address, edges in after.durations.items()
+        if address in before.durations
+    }
 
 
 def went_back(before: Scraped, after: Scraped) -> bool:

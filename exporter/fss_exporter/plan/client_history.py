@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverrides
@@ -12,7 +12,7 @@ from fss_exporter.model.operations import READ
 from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.scraped import COST_MODEL, COUNTERS, override_of, traffic_of
-from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended
+from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
 from fss_exporter.plan.prometheus_api import Prometheus, selector
 
 _COST = "fss_client_estimated_io_operations"
@@ -73,16 +73,4 @@ def _sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[S
     counts: dict[str, dict[float, float]] = defaultdict(dict)
     for labels, value in prometheus.at(f"sum by (operation, le) (rate({_SIZES}_bucket{of}[5m]))", at):
         counts[labels.get("operation", "")][float(labels["le"])] = value
-    return {
-        operation: tuple(_classes(sorted(buckets.items())))
-        for operation, buckets in sorted(counts.items())
-        if buckets.get(math.inf)
-    }
-
-
-def _classes(buckets: list[tuple[float, float]]) -> Iterator[SizeShare]:
-    whole, before = buckets[-1][1], 0.0
-    for bound, count in buckets:
-        if count > before:
-            yield SizeShare(bound, (count - before) / whole)
-        before = count
+    return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if at_most.get(math.inf)}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from fss_exporter.model.histograms import in_classes
 from fss_exporter.model.limits import Limits, fullest
 from fss_exporter.model.purchase import uses_of
 from fss_exporter.model.service_table import Ceilings
@@ -19,6 +20,12 @@ class SizeShare(NamedTuple):
 
     up_to_bytes: float
     share: float
+
+
+def size_shares(at_most: Mapping[float, float]) -> tuple[SizeShare, ...]:
+    """Return the used classes of a cumulative histogram: operations up to a size in bytes, by the size."""
+    classes = in_classes(at_most)
+    return tuple(SizeShare(bound, count / sum(classes.values())) for bound, count in classes.items() if count)
 
 
 @dataclass(frozen=True, slots=True)

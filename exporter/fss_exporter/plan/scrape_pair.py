@@ -1,6 +1,7 @@
 """The workload between two saved scrapes of an agent, with sizes of READs and WRITEs if the agent counts sizes."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fss_exporter.errors import SourceError, UsageError
@@ -9,8 +10,9 @@ from fss_exporter.model.histograms import TransferClass, classes_io_operations
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.scraped import RESTARTED, read_scrape, traffic_between, went_back
-from fss_exporter.nfs.scraped_sizes import NO_HISTOGRAM, read_sizes
-from fss_exporter.plan.load import Load, SizeShare, loads_by_address
+from fss_exporter.plan.load import Load, loads_by_address, size_shares
+
+_SIZES = "fss_client_io_size_bytes"
 
 
 def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: float | None) -> dict[str, Load]:
@@ -20,40 +22,55 @@ def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: flo
         UsageError: the texts are not two scrapes of one agent in this order.
     """
     try:
-        return _between(names, texts, seconds)
+        old, new = map(read_scrape, names, texts)
     except SourceError as error:
         raise UsageError(str(error)) from error
-
-
-def _between(names: tuple[str, str], texts: tuple[str, str], seconds: float | None) -> dict[str, Load]:
-    old, new = map(read_scrape, names, texts)
-    before, after = map(read_sizes, names, texts)
     if went_back(old, new):
         raise UsageError(f"{names[0]}, {names[1]}: {RESTARTED}. Or is the later one given first?")
-    passed = seconds or after.seconds - before.seconds
+    passed = seconds or new.age_seconds - old.age_seconds
     if passed <= 0:
         raise UsageError(f"{names[0]}, {names[1]}: the scrapes do not say how far apart they are: give --seconds")
     source = f"{names[0]} to {names[1]}, {passed:g} s"
     rates = traffic_between(old, new, passed)
     loads = loads_by_address(source, ((key.address, rate) for key, rate in rates.items()))
-    for (address, operation), histogram in after.histograms.items():
-        earlier = before.histograms.get((address, operation), NO_HISTOGRAM)
-        load = loads.get(address, Load(source, Traffic({}, 0.0, 0.0)))
-        loads[address] = _with_sizes(load, operation, histogram.since(earlier, passed), new.overrides)
+    for (address, operation), at_most in new.sizes.items():
+        place = (address, operation)
+        grown = {edge: count - old.sizes.get(place, {}).get(edge, 0.0) for edge, count in at_most.items()}
+        classes = _classes(grown, passed)
+        if classes:
+            load = loads.get(address, Load(source, Traffic({}, 0.0, 0.0)))
+            load = replace(load, sizes={**load.sizes, operation: size_shares(grown)})
+            payload = (new.payload_bytes.get(place, 0.0) - old.payload_bytes.get(place, 0.0)) / passed
+            loads[address] = _with_traffic(load, operation, classes, payload, new.overrides)
     return loads
 
 
-def _with_sizes(
-    load: Load, operation: str, counted: tuple[Sequence[TransferClass], float], overrides: CostOverrides
+def _classes(at_most: Mapping[float, float], seconds: float) -> list[TransferClass]:
+    """Return the used classes of a cumulative histogram, with operations per second.
+
+    Raises:
+        UsageError: a counter fell, or the last class has no bound and is not empty.
+    """
+    found, above, below = [], 0.0, 0.0
+    for bound, count in sorted(at_most.items()):
+        if count < below:
+            raise UsageError(f"{_SIZES} went back: the exporter was restarted between two scrapes")
+        if count > below:
+            found.append(TransferClass(above, bound, (count - below) / seconds))
+        above, below = bound, count
+    if found and found[-1].up_to_bytes == math.inf:
+        raise UsageError(f"{_SIZES} has transfers of more than {found[-1].above_bytes:g} bytes, which no kernel makes")
+    return found
+
+
+def _with_traffic(
+    load: Load, operation: str, classes: Sequence[TransferClass], payload: float, overrides: CostOverrides
 ) -> Load:
-    classes, payload = counted
-    if not classes:
-        return load
-    sizes = {**load.sizes, operation: _shares(classes)}
+    """Return the load with the READs or WRITEs of these classes, if the other counters have none."""
     known = load.traffic.operations.get(operation)
     if known is not None and known.operations:
         # What exact mode has charged for each size is nearer to the truth than its class can be.
-        return replace(load, sizes=sizes)
+        return load
     cost = overrides.scaled(operation, classes_io_operations(operation, classes, payload))
     rate = OperationTraffic(sum(one.operations for one in classes), cost)
     traffic = replace(load.traffic, operations={**load.traffic.operations, operation: rate})
@@ -61,9 +78,4 @@ def _with_sizes(
         traffic = replace(traffic, read_bytes=payload)
     elif operation == WRITE:
         traffic = replace(traffic, written_bytes=payload)
-    return replace(load, traffic=traffic, sizes=sizes)
-
-
-def _shares(classes: Sequence[TransferClass]) -> tuple[SizeShare, ...]:
-    whole = sum(one.operations for one in classes)
-    return tuple(SizeShare(one.up_to_bytes, one.operations / whole) for one in classes)
+    return replace(load, traffic=traffic)

@@ -15,14 +15,9 @@ from fss_exporter.nfs.mount_series import MountInfo, MountSeries, shape_of
 from fss_exporter.nfs.service_families import service_families
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 from fss_exporter.nfs.ticker import Ticker
-from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals
+from fss_exporter.nfs.totals import AddressTotals, MountTotals
 
 NO_OBJECTIVES: Final[Mapping[str, float]] = {}
-
-_ADDRESS_VALUES: Final[dict[str, Callable[[Accounts], dict[str, int] | dict[str, float]]]] = {
-    "fss_client_peak_estimated_iops": lambda accounts: accounts.peaks.highest(),
-    "fss_client_unanswered_seconds": lambda accounts: accounts.unanswered.seconds(),
-}
 
 
 class HasFamilies(Protocol):
@@ -143,11 +138,13 @@ class NfsCollector(Collector):
 
     def _objectives(self, superblocks: Iterable[Superblock]) -> Iterator[Family]:
         if self._latency_objectives:
-            found = family("fss_client_latency_objective_seconds")
-            for address in sorted({superblock.key.address for superblock in superblocks}):
-                for of_class, seconds in self._latency_objectives.items():
-                    found.add_metric((address, of_class), seconds)
-            yield found
+            addresses = sorted({superblock.key.address for superblock in superblocks})
+            rows = (
+                ((address, of_class), seconds)
+                for address in addresses
+                for of_class, seconds in self._latency_objectives.items()
+            )
+            yield family("fss_client_latency_objective_seconds", rows)
 
     def _families(
         self, layout: MountSeries, addresses: Mapping[str, AddressTotals], at_zero: Collection[str] = ()
@@ -158,9 +155,9 @@ class NfsCollector(Collector):
             self._mount_info.family(superblocks),
             *service_families(superblocks),
             *layout.families(),
-            *_address_counters(addresses),
-            *_addresses(accounts),
-            *_network(accounts.network),
+            *_by_address(accounts, addresses),
+            family("fss_nfs_sent_bytes_total", [((), accounts.network.sent_bytes)]),
+            family("fss_nfs_received_bytes_total", [((), accounts.network.received_bytes)]),
             *self._objectives(superblocks),
             *accounts.costs.families(),
             *self._about_requests({key.address for key in accounts.mounts}, at_zero),
@@ -190,47 +187,30 @@ class ReadersView:
         return self._collector.families_now()
 
 
-def _address_counters(addresses: Mapping[str, AddressTotals]) -> Iterator[Family]:
-    requests = family("fss_client_address_requests_total")
-    costs = family("fss_client_address_estimated_io_operations_total")
-    for address, totals in addresses.items():
-        requests.add_metric((address,), totals.requests)
-        if totals.io_operations is not None:
-            costs.add_metric((address,), round(totals.io_operations, 1))
-    yield requests
-    yield costs
-
-
-def _addresses(accounts: Accounts) -> Iterator[Family]:
-    for name, values in _ADDRESS_VALUES.items():
-        result = family(name)
-        for address, value in values(accounts).items():
-            result.add_metric((address,), value)
-        yield result
-
-
-def _network(totals: NetworkTotals) -> Iterator[Family]:
-    for direction, value in (("sent", totals.sent_bytes), ("received", totals.received_bytes)):
-        result = family(f"fss_nfs_{direction}_bytes_total")
-        result.add_metric((), value)
-        yield result
+def _by_address(accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Family]:
+    yield family("fss_client_address_requests_total", (((address,), one.requests) for address, one in shown.items()))
+    costs = ((address, one.io_operations) for address, one in shown.items())
+    yield family(
+        "fss_client_address_estimated_io_operations_total",
+        (((address,), round(cost, 1)) for address, cost in costs if cost is not None),
+    )
+    peaks, waits = accounts.peaks.highest(), accounts.unanswered.seconds()
+    yield family("fss_client_peak_estimated_iops", (((address,), iops) for address, iops in peaks.items()))
+    yield family("fss_client_unanswered_seconds", (((address,), seconds) for address, seconds in waits.items()))
 
 
 def _about_ticks(ticker: Ticker) -> Iterator[Family]:
-    skipped = family("fss_nfs_records_skipped_total")
-    for reason, count in ticker.skipped.items():
-        skipped.add_metric((reason,), count)
-    yield skipped
-    single: dict[str, float | None] = {
+    reading = ticker.reading
+    yield family("fss_nfs_records_skipped_total", (((reason,), count) for reason, count in ticker.skipped.items()))
+    single = {
         "fss_nfs_ticks_total": ticker.ticks,
         "fss_nfs_tick_interval_seconds": ticker.last_interval_s,
-        "fss_nfs_superblocks": None if ticker.reading is None else len(ticker.reading.superblocks),
-        "fss_nfs_superblocks_left_out": None if ticker.reading is None else ticker.reading.left_out,
-        "fss_nfs_mounts_filtered": None if ticker.reading is None else ticker.reading.filtered,
-        "fss_nfs_unresolved_forwarder_addresses": None if ticker.reading is None else len(ticker.reading.unresolved),
     }
-    for name, value in single.items():
-        if value is not None:
-            one = family(name)
-            one.add_metric((), value)
-            yield one
+    if reading is not None:
+        single |= {
+            "fss_nfs_superblocks": len(reading.superblocks),
+            "fss_nfs_superblocks_left_out": reading.left_out,
+            "fss_nfs_mounts_filtered": reading.filtered,
+            "fss_nfs_unresolved_forwarder_addresses": len(reading.unresolved),
+        }
+    yield from (family(name, [((), value)]) for name, value in single.items() if value is not None)

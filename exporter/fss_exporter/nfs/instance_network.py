@@ -37,9 +37,7 @@ class InstanceNetwork:
     def families(self) -> Iterator[Family]:
         """Return the metric. Empty if the bandwidth is unknown."""
         if self._bytes_per_second is not None:
-            found = family("fss_client_network_bytes_per_second_limit")
-            found.add_metric((), self._bytes_per_second)
-            yield found
+            yield family("fss_client_network_bytes_per_second_limit", [((), self._bytes_per_second)])
 
     def _read(self) -> None:
         metadata = read_instance_metadata(self._url, _DEADLINE_S)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.any_report import read_report
+from fss_exporter.fio.report import read_report
 from fss_exporter.model.benchmark import Job
 
 REPORTS = Path(__file__).parents[1] / "fixtures/fio"

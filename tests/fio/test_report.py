@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.any_report import read_report
+from fss_exporter.fio.report import read_report
 from fss_exporter.model.benchmark import Job, Storage, judge
 from fss_exporter.model.limits import STANDARD
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fss_exporter.calibrate.calibration_steps import IDLE, WORK_SECONDS, CalibrationPlan, CalibrationStep, costs_by_kind
-from fss_exporter.calibrate.fitted_costs import BACKGROUND, FittedCost, MinuteOfWork, compare_requests, fit_costs
+from fss_exporter.calibrate.fitted_costs import BACKGROUND, FittedCost, compare_requests, fit_costs
 from fss_exporter.errors import SourceError
 
 _LEAD_SECONDS = 2.0
@@ -102,19 +102,15 @@ def rows_by_iops(
 ) -> list[CalibrationRow]:
     """Return results from the I/O operations of each minute. Minutes that OCI lacks are left out."""
     table = costs_by_kind(steps)
-    work = [
-        MinuteOfWork(one.minute, one.step, one.counts, io_operations[one.minute])
-        for one in minutes
-        if one.minute in io_operations
-    ]
-    costs = fit_costs(work, table)
+    work = [one for one in minutes if one.minute in io_operations]
+    costs = fit_costs([one.counts for one in work], [io_operations[one.minute] for one in work], table)
     rows = []
     for step, counts in _by_step(minutes).items():
         own = [one for one in work if one.step == step]
         cost = costs.get(BACKGROUND if step == IDLE.name else step)
         if own and cost is not None:
             by_table = sum(table.get(kind, 0.0) * count for one in own for kind, count in one.counts.items())
-            by_oci = sum(one.io_operations for one in own)
+            by_oci = sum(io_operations[one.minute] for one in own)
             seconds = 60.0 * len(own)
             rows.append(CalibrationRow(step, counts.get(step, 0), by_table / seconds, by_oci / seconds, cost))
     return rows

@@ -26,16 +26,6 @@ _PULL: Final = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
-class MinuteOfWork:
-    """One minute of a step."""
-
-    minute: int  # epoch seconds // 60 of the end of the minute, as OCI stamps its points
-    step: str  # name of the step
-    counts: Mapping[str, float]  # requests by kind, from mountstats
-    io_operations: float  # counted by OCI in this minute
-
-
-@dataclass(frozen=True, slots=True)
 class FittedCost:
     """The measured cost of one request of a kind. `uncertainty` is two standard errors, both in I/O operations."""
 
@@ -59,35 +49,33 @@ class FittedCost:
         return "uncertain" if self.uncertainty > MOST_UNCERTAIN * scale else "agrees"
 
 
-def fit_costs(minutes: Sequence[MinuteOfWork], table: Mapping[str, float]) -> dict[str, FittedCost]:
-    """Return costs of every kind in a step.
+def fit_costs(
+    requests: Sequence[Mapping[str, float]], io_operations: Sequence[float], table: Mapping[str, float]
+) -> dict[str, FittedCost]:
+    """Return costs of every kind in a step, with BACKGROUND.
 
     Args:
-        minutes: minutes of all steps.
-        table: cost by kind. Kinds of `minutes` outside the table count nothing.
-
-    Returns:
-        a cost by kind, BACKGROUND included.
+        requests: requests of each minute by kind. Kinds outside the table count nothing.
+        io_operations: I/O operations of each minute, by OCI.
+        table: cost by kind.
     """
-    unknown = [BACKGROUND, *sorted({kind for one in minutes for kind in one.counts if kind in table})]
-    prior = [0.0, *(table[kind] for kind in unknown[1:])]
-    rows = [[1.0, *(float(one.counts.get(kind, 0)) for kind in unknown[1:])] for one in minutes]
-    scales = [max((abs(row[at]) for row in rows), default=0.0) or 1.0 for at in range(len(unknown))]
+    kinds = [BACKGROUND, *sorted({kind for one in requests for kind in one if kind in table})]
+    prior = [0.0, *(table[kind] for kind in kinds[1:])]
+    rows = [[1.0, *(float(one.get(kind, 0)) for kind in kinds[1:])] for one in requests]
+    scales = [max((abs(row[at]) for row in rows), default=0.0) or 1.0 for at in range(len(kinds))]
     rows = [[value / scale for value, scale in zip(row, scales, strict=True)] for row in rows]
     # Solve for the difference to the table, so that the pull is towards the table and not towards 0.
-    expected = [sum(v * p * s for v, p, s in zip(row, prior, scales, strict=True)) for row in rows]
-    residuals = [one.io_operations - value for one, value in zip(minutes, expected, strict=True)]
-    normal = [[sum(row[i] * row[j] for row in rows) for j in range(len(unknown))] for i in range(len(unknown))]
+    scaled_prior = [cost * scale for cost, scale in zip(prior, scales, strict=True)]
+    residuals = [counted - _dot(row, scaled_prior) for row, counted in zip(rows, io_operations, strict=True)]
+    columns = list(zip(*rows, strict=True))
+    normal = [[_dot(one, other) for other in columns] for one in columns]
     for at, line in enumerate(normal):
         line[at] += _PULL
     inverse = _inverted(normal)
-    right = [
-        sum(row[at] * residual for row, residual in zip(rows, residuals, strict=True)) for at in range(len(unknown))
-    ]
-    change = [sum(a * b for a, b in zip(line, right, strict=True)) for line in inverse]
-    left = [r - sum(v * c for v, c in zip(row, change, strict=True)) for row, r in zip(rows, residuals, strict=True)]
-    freedom = max(1, len(minutes) - len(unknown))
-    variance = max(_ROUNDING_VARIANCE, sum(value * value for value in left) / freedom)
+    right = [_dot(column, residuals) for column in columns]
+    change = [_dot(line, right) for line in inverse]
+    left = [residual - _dot(row, change) for row, residual in zip(rows, residuals, strict=True)]
+    variance = max(_ROUNDING_VARIANCE, _dot(left, left) / max(1, len(rows) - len(kinds)))
     return {
         kind: FittedCost(
             kind,
@@ -95,7 +83,7 @@ def fit_costs(minutes: Sequence[MinuteOfWork], table: Mapping[str, float]) -> di
             prior[at] + change[at] / scales[at],
             2 * sqrt(max(0.0, inverse[at][at]) * variance) / scales[at],
         )
-        for at, kind in enumerate(unknown)
+        for at, kind in enumerate(kinds)
     }
 
 
@@ -109,6 +97,10 @@ def compare_requests(counted: Mapping[str, float], published: Mapping[str, float
         for kind, count in counted.items()
         if count and kind in published
     }
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
 
 
 def _inverted(matrix: Sequence[Sequence[float]]) -> list[list[float]]:

@@ -13,7 +13,7 @@ from fss_exporter.cli.ceilings import Judge, judge as ceilings_of
 from fss_exporter.cli.flags import NO_SHAPE, OutputFlags, ServiceFlags, ShapeFlags
 from fss_exporter.cli.saved_files import text_of
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.any_report import read_report
+from fss_exporter.fio.report import read_report
 from fss_exporter.fio.verdict_report import Judged, show_verdicts, verdict_document
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.model.benchmark import Job, Storage, judge

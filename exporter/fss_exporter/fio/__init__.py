@@ -1,1 +1,1 @@
-"""fio's JSON reports, from text to records."""
+"""Reports of fio, from text to records and a verdict."""

@@ -10,10 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.json_report import MOST_IN_FLIGHT, SYNCHRONOUS
 from fss_exporter.model.benchmark import Direction, Job
 
-_ALL_CLIENTS: Final = "All clients"  # the sum of the other jobs
+SYNCHRONOUS: Final = frozenset(
+    ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "null", "ftruncate", "sg", "splice")
+)
+"""I/O engines of fio that wait for each request, at any iodepth (fio, ioengines.c: FIO_SYNCIO)."""
+
+MOST_IN_FLIGHT: Final = 1.05
+"""Largest share of the depth that requests in flight can be, with rounding."""
+
+ALL_CLIENTS: Final = "All clients"  # the sum of the other jobs
 _HOST: Final = re.compile(r"^<([^>]+)>\s?")
 _HOST_AT_END: Final = re.compile(r"<([^>]+)>\s*$")  # behind the progress line, of the line that follows
 _PROGRESS: Final = re.compile(r"^Jobs: \d+ \(f=.*?\[eta [^]]*\]")
@@ -90,7 +97,7 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
             results[f"{host}/{current.name}", current.group, reported["pid"] or str(len(results))] = current
         elif current is not None:
             _take(current, line)
-    jobs = tuple(_job(one, options) for one in results.values() if one.name != _ALL_CLIENTS)
+    jobs = tuple(_job(one, options) for one in results.values() if one.name != ALL_CLIENTS)
     if not any(job.reads.count or job.writes.count for job in jobs):
         raise UsageError(f"{source}: no job has read or written anything")
     return jobs

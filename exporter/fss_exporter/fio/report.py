@@ -1,10 +1,11 @@
-"""Convert fio's JSON report (fio 3.x) to records.
+"""Convert a report of fio to records: JSON (fio 3.x) or normal output. Terse output is refused.
 
 fio prints warnings around the JSON. With `--status-interval` fio prints one document after the other, and in client mode
 a list of clients. `--output-format=json+` only adds fields.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,16 +14,17 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fss_exporter.errors import UsageError
+from fss_exporter.fio.normal_output import (
+    ALL_CLIENTS,
+    MOST_IN_FLIGHT,
+    SYNCHRONOUS,
+    is_normal_output,
+    read_normal_output,
+)
 from fss_exporter.model.benchmark import Direction, Job
 
-SYNCHRONOUS = frozenset(("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "null", "ftruncate", "sg", "splice"))
-"""I/O engines of fio that wait for each request, at any iodepth (fio, ioengines.c: FIO_SYNCIO)."""
-
-MOST_IN_FLIGHT = 1.05
-"""Largest share of the depth that requests in flight can be, with rounding."""
-
 _NANOSECOND = 1e-9
-_ALL_CLIENTS = "All clients"  # the sum of the other entries
+_TERSE = re.compile(r"^(?:\d;)?(?:terse;)?[2-5];fio-\d|^[2-5];[^;]*;\d+;\d+;\d+;", re.MULTILINE)
 
 Amount = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**18)]
@@ -68,12 +70,20 @@ class _Report(_Part):
     client_stats: list[_Job] = Field(default_factory=list)
 
 
-def read_json_report(source: str, text: str) -> tuple[Job, ...]:
-    """Return the jobs of a report: output of fio with `--output-format=json`. Messages name the source.
+def read_report(source: str, text: str) -> tuple[Job, ...]:
+    """Return the jobs of a report: output of fio with `--output-format=json`, `json+` or `normal`. Messages name the source.
 
     Raises:
-        UsageError: the text is no such report, cut off, of another fio, or without any figures.
+        UsageError: the text is no report, cut off, of another fio, or without any figures.
     """
+    if '"fio version"' not in text:
+        if is_normal_output(text):
+            return read_normal_output(source, text)
+        if _TERSE.search(text):
+            raise UsageError(
+                f"{source}: terse output is not read, because its fields have no names and differ between versions of"
+                " fio. Run fio with --output-format=json"
+            )
     document = _last_document(source, text)
     version = str(document.get("fio version", ""))
     if version and not version.startswith("fio-3"):
@@ -82,7 +92,7 @@ def read_json_report(source: str, text: str) -> tuple[Job, ...]:
         report = _Report.model_validate(document)
     except ValidationError as error:
         raise UsageError(_mistakes(source, error)) from error
-    entries = report.jobs or [job for job in report.client_stats if job.jobname != _ALL_CLIENTS]
+    entries = report.jobs or [job for job in report.client_stats if job.jobname != ALL_CLIENTS]
     copies = Counter((entry.jobname, entry.hostname, entry.groupid) for entry in entries)
     jobs = tuple(
         _job(entry, {**report.shared, **entry.options}, copies[entry.jobname, entry.hostname, entry.groupid])

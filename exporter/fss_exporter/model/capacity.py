@@ -214,13 +214,7 @@ class JobTime:
 
 
 def job_time(found: tuple[Use, ...], operations: float, clients: ClientHosts) -> JobTime | None:
-    """Time of a job. None where no bound is known.
-
-    Args:
-        found: all bounds against the whole job, as if the job took one second.
-        operations: requests of the job.
-        clients: concurrency and latency, where they are known.
-    """
+    """Time of a job. None where no bound is known. `found` are all bounds against the whole job, as if the job took one second."""
     times = [
         JobTime(seconds, use, operations)
         for use in found

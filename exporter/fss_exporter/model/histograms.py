@@ -12,13 +12,9 @@ CallsByEdge = Mapping[float, float]
 
 
 def quantile_edge(calls: CallsByEdge, quantile: float) -> float | None:
-    """Return the smallest edge that at least a share of the requests does not exceed. None without requests.
+    """Return the smallest edge that at least a share (0 to 1) of the requests does not exceed. None without requests.
 
     The true quantile lies at or below the edge, and above the edge below. Nothing is interpolated.
-
-    Args:
-        calls: by class.
-        quantile: the share, 0 to 1.
     """
     wanted = quantile * sum(calls.values())
     counted = 0.0
@@ -30,11 +26,7 @@ def quantile_edge(calls: CallsByEdge, quantile: float) -> float | None:
 
 
 def in_classes(at_most: Mapping[float, float]) -> CallsByEdge:
-    """Return the requests of each class of a cumulative histogram.
-
-    Args:
-        at_most: requests up to an edge, by the edge.
-    """
+    """Return the requests of each class of a cumulative histogram, which has the requests up to an edge by the edge."""
     below, classes = 0.0, {}
     for edge, count in sorted(at_most.items()):
         classes[edge], below = max(0.0, count - below), max(below, count)
@@ -60,13 +52,10 @@ class TransferClass(NamedTuple):
 
 
 def classes_io_operations(operation: str, classes: Sequence[TransferClass], payload: float) -> Bounds:
-    """Return the mount-target I/O operations. The result is exact if every class ends one block behind the previous class.
+    """Return the mount-target I/O operations of READs or WRITEs in classes with an upper bound each.
 
-    Args:
-        operation: READ or WRITE.
-        classes: classes with an upper bound each.
-        payload: bytes of all requests. The payload only places the point within the classes, because a READ beyond the end
-            of a file carries less than asked.
+    The result is exact if every class ends one block behind the previous class. The payload of all requests only places the point
+    within the classes, because a READ beyond the end of a file carries less than asked.
     """
     wide = [one for one in classes if one.most_blocks > one.fewest_blocks]
     narrow = [one for one in classes if one.most_blocks <= one.fewest_blocks]

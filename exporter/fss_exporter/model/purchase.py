@@ -54,9 +54,7 @@ def network_bytes_per_second(gbps: float) -> float:
 def server_bytes_per_second(volumes: Iterable[float], gbps: float) -> float:
     """Return the throughput of a self-managed storage server: the sum of the volumes, or the card towards the clients.
 
-    Args:
-        volumes: ceiling of each volume, bytes per second.
-        gbps: card that carries the traffic of the clients. Another card carries the traffic of the volumes.
+    `gbps` is the card that carries the traffic of the clients. Another card carries the traffic of the volumes.
     """
     return min(sum(volumes), network_bytes_per_second(gbps))
 

@@ -62,9 +62,7 @@ class EstimatedCosts:
     def end(self, mounts: Mapping[str, SeriesKey], seconds: float) -> Iterable[tuple[str, str, Bounds]]:  # noqa: ARG002
         """Return costs known apart from mountstats: superblock, operation, cost.
 
-        Args:
-            mounts: key by `major:minor` of the superblocks whose cost depends on sizes, just unmounted ones included.
-            seconds: since the last reading.
+        `mounts` are keys by `major:minor`, of superblocks whose cost depends on sizes, just unmounted ones included.
         """
         return ()
 

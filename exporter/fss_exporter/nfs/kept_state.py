@@ -62,14 +62,7 @@ def _mount(document: dict[str, Any]) -> MountTotals:
 
 
 def restore(accounts: Accounts, run: LastRun, last_reading: Reading, *, same_boot: bool) -> None:
-    """Put the state of the last run into accounts.
-
-    Args:
-        accounts: new accounts.
-        run: the last run.
-        last_reading: the run's texts, parsed with the present configuration.
-        same_boot: whether the kernel has not restarted since the run.
-    """
+    """Put the last run into new accounts. `last_reading` are the run's texts, parsed with the present configuration."""
     accounts.addresses.update(run.addresses)
     accounts.network = run.network
     for key, totals in run.totals.items():

@@ -146,11 +146,7 @@ class MountInfo:
         self._series: list[Series] = []
 
     def family(self, superblocks: Sequence[Superblock]) -> Family:
-        """Return one series for each mount point, with the negotiated options.
-
-        Args:
-            superblocks: superblocks of the last reading.
-        """
+        """Return one series for each mount point of the last reading, with the negotiated options."""
         shown = [(one.key, one.record.options, one.mounts, one.encrypted) for one in superblocks]
         if shown != self._shown:  # mostly the very same objects, so this is soon decided
             rows = sorted({labels for superblock in superblocks for labels in _labels(superblock)})

@@ -71,12 +71,7 @@ class MountstatsParser:
         self._bodies: dict[str, _Body] = {}
 
     def parse(self, text: str, is_wanted: IsWanted = _every_mount) -> Mountstats:
-        """As `parse_mountstats`.
-
-        Args:
-            text: of mountstats.
-            is_wanted: whether a record is worth reading, by mount point, device and file system type.
-        """
+        """As `parse_mountstats`, without records that `is_wanted` refuses by mount point, device and file system type."""
         bodies: dict[str, _Body] = {}
         records: list[NfsRecord] = []
         skipped: list[str] = []

@@ -57,11 +57,7 @@ def is_nfsiostat_output(text: str) -> bool:
 
 
 def parse_mountstats_output(source: str, text: str) -> Mountstats:
-    """Parse the records of saved output of `mountstats`.
-
-    Args:
-        source: name of the file, for messages.
-        text: text of the file.
+    """Parse the records of saved output of `mountstats`. Messages name the source.
 
     Raises:
         UsageError: a mount lacks byte counts, RPC statistics or age.
@@ -118,11 +114,7 @@ def _operations(text: str) -> Iterator[tuple[str, OperationCounters]]:
 
 
 def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
-    """Parse the last report of saved nfsiostat output.
-
-    Args:
-        source: name of the file, for messages.
-        text: text of the file.
+    """Parse the last report of saved nfsiostat output. Messages name the source.
 
     Raises:
         UsageError: a mount has no rows of reads and writes.

@@ -59,14 +59,7 @@ def read_saved(
     address_map: Mapping[str, str] = NO_ADDRESSES,
     services: Services = BY_NAME,
 ) -> SavedReading:
-    """Parse one saved reading.
-
-    Args:
-        source: name of the mountstats file, for messages.
-        mountstats: text of the file.
-        mountinfo: text of the mountinfo saved at the same time. None without such a file.
-        address_map: mount-target address by TLS forwarder address.
-        services: lookup of the service of a mount.
+    """Parse one saved reading. Messages name the source. `mountinfo` is of the same moment, or None.
 
     Raises:
         UsageError: the text is not mountstats, contains no NFS mount or was cut off.
@@ -112,13 +105,7 @@ def _counters(source: str, text: str) -> Mountstats:
 def between(
     before: SavedReading, after: SavedReading, seconds: float | None = None, overrides: CostOverrides = NO_OVERRIDES
 ) -> SavedInterval:
-    """Return the interval between two saved readings.
-
-    Args:
-        before: the earlier reading.
-        after: the later reading.
-        seconds: length of the interval, if the operator knows better than the ages of the mounts.
-        overrides: measured costs in place of the white paper's table.
+    """Return the interval between two saved readings. `seconds` is for an operator who knows better than the ages of the mounts.
 
     Raises:
         UsageError: the readings are not of one host in this order.

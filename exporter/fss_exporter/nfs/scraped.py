@@ -115,11 +115,7 @@ def _mount(labels: Mapping[str, str]) -> SeriesKey:
 
 
 def read_scrape(source: str, text: str) -> Scraped:
-    """Read the client metrics in the text of a scrape.
-
-    Args:
-        source: URL or file, for messages.
-        text: Prometheus text format.
+    """Read the client metrics in the text of a scrape. Messages name the source.
 
     Raises:
         SourceError: the text has another format, or contains no client metrics.

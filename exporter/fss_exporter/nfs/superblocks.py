@@ -82,22 +82,13 @@ ASSUMED_OTHER: Final = Known(NONE, NONE.cost)
 
 
 class Services:
-    """Look up the services of mounts.
-
-    Args:
-        claims: statements of the operator. The first match wins, and a claim wins over a server name.
-    """
+    """Look up the services of mounts. The first claim that fits wins, and a claim wins over a server name."""
 
     def __init__(self, claims: Sequence[Claim] = ()) -> None:
         self._claims = tuple(claims)
 
     def of(self, key: SeriesKey, fstype: str) -> Known:
-        """Return the service of a mount.
-
-        Args:
-            key: address, server and export.
-            fstype: `nfs` or `nfs4`.
-        """
+        """Return the service of a mount. `fstype` is `nfs` or `nfs4`."""
         claim = next((one for one in self._claims if one.fits(key)), None)
         service = recognised(key.server) if claim is None else SERVICES[claim.service]
         if service is None:
@@ -159,10 +150,7 @@ def join(
 class MountTable:
     """The mounts of a client, prepared once for any number of readings of the counters.
 
-    Args:
-        mountinfo: the mounts.
-        address_map: mount-target address by forwarder address.
-        services: lookup of the service of a mount.
+    `address_map` has the mount-target address by forwarder address.
     """
 
     def __init__(

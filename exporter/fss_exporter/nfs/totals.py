@@ -147,12 +147,7 @@ class Peaks:
         self._ticks: dict[str, deque[tuple[float, float]]] = {}
 
     def add(self, iops: Mapping[str, float], at: float) -> None:
-        """Note one tick.
-
-        Args:
-            iops: I/O operations per second by address. A missing address has no mount any more.
-            at: seconds of a monotonic clock.
-        """
+        """Note the IOPS of one tick by address. `at` is monotonic seconds. A missing address has no mount any more."""
         for address, value in iops.items():
             self._ticks.setdefault(address, deque()).append((at, value))
         self._ticks = {address: ticks for address, ticks in self._ticks.items() if address in iops}

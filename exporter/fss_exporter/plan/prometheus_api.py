@@ -24,12 +24,7 @@ class _Series(NamedTuple):
 
 
 class Prometheus:
-    """One Prometheus.
-
-    Args:
-        get: returns the text of a path with its query.
-        now: end of the week, epoch seconds. None for now.
-    """
+    """One Prometheus. `get` returns the text of a path with its query. `now` is the end of the week in epoch seconds."""
 
     def __init__(self, get: Callable[[str], str], now: float | None = None) -> None:
         self._get = get

@@ -21,9 +21,7 @@ _MOST_CLIENTS = 10_000
 class ClientAddresses:
     """Server address by the number of an RPC client. The kernel gives a free number to the next client at once.
 
-    Args:
-        sysfs: mount point of sysfs.
-        address_map: mount-target address by TLS forwarder address.
+    `address_map` has the mount-target address by TLS forwarder address.
     """
 
     def __init__(self, sysfs: Path, address_map: Mapping[str, str]) -> None:
@@ -123,14 +121,7 @@ def superblock_clients(sysfs: Path) -> dict[str, str]:
 def owners(
     reading: Reading, clients: Iterable[str], linked: Mapping[str, str], address_of: Callable[[str], str]
 ) -> Owners:
-    """Return the owner of each client.
-
-    Args:
-        reading: reading of mountstats, with the visible mounts.
-        clients: client numbers of unknown owner.
-        linked: `major:minor` by client number, from sysfs.
-        address_of: returns the address of a client.
-    """
+    """Return the owner of each client. `linked` is the `major:minor` by client number in sysfs. `clients` are further numbers."""
     addresses = {superblock.number: superblock.key.address for superblock in reading.superblocks}
     of = {client: Owner(addresses[number], number) for client, number in linked.items() if number in addresses}
     with_client = {owner.superblock for owner in of.values()}

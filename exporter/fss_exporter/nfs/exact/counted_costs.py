@@ -49,13 +49,7 @@ class CountedTotals:
     seconds: dict[SeriesKey, dict[str, float]] = field(default_factory=lambda: defaultdict(_no_seconds))
 
     def add(self, counts: Counts, mounts: Mapping[str, SeriesKey], seconds: float) -> None:
-        """Add one interval.
-
-        Args:
-            counts: counts of the interval.
-            mounts: key by `major:minor` of superblocks with a known cost.
-            seconds: length of the interval.
-        """
+        """Add one interval. `mounts` are keys by `major:minor`, of superblocks with a known cost."""
         self.active = counts.active
         self.failed.update(counts.failed)
         if counts.has_sizes:
@@ -163,9 +157,7 @@ _NO_ADVANCE = _Advance()
 class CountedCosts(EstimatedCosts):
     """Costs from the counts of the last reading, or estimates for a superblock without counts.
 
-    Args:
-        last_counts: returns the counts of the reading that the accounts add.
-        overrides: measured costs of lock calls. The accounts apply overrides of READs and WRITEs.
+    `overrides` are for lock calls. The accounts apply overrides of READs and WRITEs.
     """
 
     def __init__(self, last_counts: Callable[[], Counts], overrides: CostOverrides = NO_OVERRIDES) -> None:

@@ -22,12 +22,7 @@ TableName = tuple[str, str]  # A table: event and condition
 
 
 class Lost(Exception):
-    """The tables are not reliable since the last look.
-
-    Args:
-        check: the failed check: `triggers`, `dropped` or `unreadable`.
-        detail: text for the log.
-    """
+    """The tables are not reliable since the last look. `check` is `triggers`, `dropped` or `unreadable`."""
 
     def __init__(self, check: str, detail: str) -> None:
         self.check = check

@@ -119,15 +119,10 @@ class CallAgreement:
     def check(
         self, owners: Owners, counted: Mapping[Owner, ByProcedure], readings: tuple[Reading, Reading]
     ) -> frozenset[Owner]:
-        """Check one interval. An owner with changed mounts or clients starts again, because mountstats lost the earlier calls.
+        """Check one interval. Return the owners for which tables and mountstats disagree.
 
-        Args:
-            owners: present owners.
-            counted: calls of the interval by owner and procedure, from the tables.
-            readings: readings of mountstats just before and just after the tables.
-
-        Returns:
-            owners for which tables and mountstats disagree.
+        An owner with changed mounts or clients starts again, because mountstats lost the earlier calls. `counted` are calls of the
+        tables. `readings` are of mountstats, just before and just after the tables.
         """
         numbered = tuple({one.number: one.record for one in reading.superblocks} for reading in readings)
         clients, known, failed = owners.clients, {}, set()

@@ -38,13 +38,7 @@ _FEWER: Final = 8
 
 
 class LatencySession:
-    """Triggers in place that count durations.
-
-    Args:
-        root: mount point of tracefs.
-        rows: rows of each table of durations.
-        rtt: whether round-trip times are counted too.
-        files: access to the kernel's files.
+    """Triggers in place that count durations. `rtt` says whether round-trip times are counted too.
 
     Raises:
         NotYet: the RPC client is not loaded.

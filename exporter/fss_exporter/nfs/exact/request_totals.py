@@ -81,10 +81,7 @@ def request_families(
 ) -> Iterator[Family]:
     """Return families of the durations of requests.
 
-    Args:
-        totals: counts so far.
-        addresses: addresses of mounts with series. Each address has every class and edge, from zero on.
-        at_zero: addresses that show zeros in this answer.
+    Each of `addresses` has every class and edge, from zero on. `at_zero` are addresses that show zeros in this answer.
     """
     finished = family("fss_client_request_duration_seconds")
     answered = family("fss_client_request_rtt_seconds")

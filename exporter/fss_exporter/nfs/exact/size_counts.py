@@ -105,13 +105,10 @@ def sort(
     known: Callable[[str], bool],
     carried: ByOperation,
 ) -> Sorted:
-    """Sort the counts by superblock.
+    """Sort the counts of operations and device numbers by superblock.
 
-    Args:
-        transfers: transfers by operation and device number.
-        reading: reading of mountstats just before the look.
-        known: whether a `major:minor` was a priced superblock at the last look.
-        carried: counts of earlier looks whose record was unreadable. The function adds these counts.
+    `known` says whether a `major:minor` was a priced superblock at the last look. `carried` are counts of earlier looks whose
+    record was unreadable. The result contains these counts.
     """
     numbers = {device_of(number): number for number in reading.present}
     mine = priced(reading)
@@ -181,15 +178,7 @@ class Agreement:
     def check(
         self, superblocks: Mapping[str, Superblock], transfers: Mapping[str, Mapping[str, CountedTransfers]]
     ) -> dict[str, str]:
-        """Check one interval.
-
-        Args:
-            superblocks: present superblocks in mountstats, by `major:minor`.
-            transfers: transfers in the tables, by operation and `major:minor`.
-
-        Returns:
-            the failed check by `major:minor`.
-        """
+        """Check one interval. Return the failed check by `major:minor`. `transfers` are of the tables."""
         seen = {number: _seen(superblock) for number, superblock in superblocks.items()}
         failed = {}
         for number, now in seen.items():

@@ -61,11 +61,9 @@ def size_conditions(size: str) -> dict[bool, str]:
 
 
 def blocks_started(lower: int, *, whole: bool) -> int:
-    """Return the blocks of 32 KiB that a transfer starts.
+    """Return the blocks of 32 KiB that a transfer starts. `lower` is the lower edge of the size class in bytes.
 
-    Args:
-        lower: lower edge of the size class, in bytes.
-        whole: whether the size is a whole multiple of 32 KiB.
+    `whole` says whether the size is a whole multiple of 32 KiB.
     """
     return max(1, lower // BLOCK_BYTES) if whole else lower // BLOCK_BYTES + 1
 

@@ -53,15 +53,7 @@ class Unclaimed(Generic[Key]):
         self._open: Counter[Key] = Counter()
 
     def settle(self, done: Mapping[Key, int], claimed: Mapping[Key, int]) -> Counter[Key]:
-        """Settle one look.
-
-        Args:
-            done: work of the workers since the last look.
-            claimed: claims of processes since the last look.
-
-        Returns:
-            work of earlier looks that no process has claimed.
-        """
+        """Settle one look. Return the work of earlier looks that no process has claimed. `done` is work of the workers."""
         self._open.subtract(claimed)
         left = +self._open
         self._open.subtract(left)

@@ -40,11 +40,7 @@ class Place(NamedTuple):
 
 
 class Places:
-    """The places of one reading of mountstats.
-
-    Args:
-        superblocks: of the reading.
-    """
+    """The places of one reading of mountstats."""
 
     def __init__(self, superblocks: Iterable[Superblock] = ()) -> None:
         self.by_device: dict[int, Place] = {}
@@ -82,12 +78,7 @@ class ThreadLoad:
         return self.reads.operations + self.writes.operations + self.calls.total()
 
     def cost(self, rule: CostRule, overrides: CostOverrides = NO_OVERRIDES) -> float | None:
-        """Return mount-target I/O operations. None if the service publishes no cost.
-
-        Args:
-            rule: cost rule of the service.
-            overrides: measured costs in place of the white paper's table.
-        """
+        """Return mount-target I/O operations. None if the service publishes no cost."""
         if rule == "unknown":
             return None
         if rule == "plain":

@@ -63,11 +63,7 @@ class ProcessReader:
             self._top.add(by_address(loads), Places(reading.superblocks).priced, self._clock())
 
     def families(self, *, is_answer: bool) -> Iterator[Family]:
-        """Return the metric families.
-
-        Args:
-            is_answer: whether a server gets the families. A new process shows zeros in its first answers.
-        """
+        """Return the metric families. A new process shows zeros in its first answers to a server (`is_answer`)."""
         operations, costs, carried = (
             family(f"fss_client_process_{name}_total") for name in ("operations", "io_operations", "bytes")
         )

@@ -47,15 +47,7 @@ OF_COMMAND: Final = Names(tracefs.OF_IOSTAT, tracefs.OF_IOSTAT_WRITERS, "nfswho_
 
 
 class ProcessSession:
-    """Triggers in place.
-
-    Args:
-        root: mount point of tracefs.
-        names: names of this program.
-        size: rows of the largest table, the table of calls.
-        writers: whether the join is wanted.
-        addresses: addresses of RPC clients.
-        files: access to the kernel's files.
+    """Triggers in place. `size` is the rows of the largest table, the table of calls. `writers` says whether the join is wanted.
 
     Attributes:
         refused: parts that the kernel refused, with the reason.

@@ -76,14 +76,7 @@ class Address:
 
 
 class TopProcesses:
-    """Rows by address.
-
-    Args:
-        most: rows of an address, beside `other`.
-
-    Attributes:
-        addresses: by address.
-    """
+    """Rows by address, at most `most` rows of an address beside `other`."""
 
     def __init__(self, most: int) -> None:
         self.addresses: dict[str, Address] = {}
@@ -91,13 +84,7 @@ class TopProcesses:
         self._at: float | None = None
 
     def add(self, loads: Mapping[str, Mapping[Identity, Amount]], priced: Mapping[str, bool], now: float) -> None:
-        """Add one interval.
-
-        Args:
-            loads: loads by address and identity.
-            priced: addresses of all mounts, and whether the service publishes costs.
-            now: monotonic seconds.
-        """
+        """Add one interval. `priced` says for each address of a mount whether the service publishes costs."""
         seconds = 0.0 if self._at is None else now - self._at
         self._at = now
         for name, has_cost in priced.items():

@@ -75,12 +75,7 @@ def _of_sizes(keys: str, size: str, rows: int) -> dict[str, str]:
 class WriteBackJoin:
     """The join in place. The caller holds another instance of the same program, so no other program uses this one.
 
-    Args:
-        root: mount point of tracefs.
-        name: name of the instance.
-        joint: name of the synthetic event.
-        rows: rows of the table of joined WRITEs.
-        files: access to the kernel's files.
+    `joint` is the name of the synthetic event, and `rows` the rows of the table of joined WRITEs.
 
     Attributes:
         dirtied: the event of this kernel for a dirtied page.

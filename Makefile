@@ -90,9 +90,10 @@ test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered a
 test-terraform: .venv/dev ## the real terraform formats what is rendered and plans the module's alarms
 	@$(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
 
-test-collectors: .venv/dev ## the real vmagent and OpenTelemetry Collector with the texts of docs/collecting.md (Go builds the collector)
+test-collectors: .venv/dev ## the real vmagent, OpenTelemetry Collector and Grafana Alloy with the texts of docs/collecting.md (Go builds two)
 	@tools/ensure-tools prometheus vmagent
-	@otelcol=$$(tools/otelcol) && PATH="$${otelcol%/*}:$$PATH" $(BIN)/python -m pytest tests/e2e/with_collectors.py $(ARGS)
+	@otelcol=$$(tools/otelcol) && alloy=$$(tools/alloy) && PATH="$${otelcol%/*}:$${alloy%/*}:$$PATH" \
+	  $(BIN)/python -m pytest tests/e2e/with_collectors.py $(ARGS)
 
 cost-rules: .venv/dev ## recording rules with the cost_model of a configuration (ARGS="fss-exporter.yml DIRECTORY")
 	@$(RUN) -m tools.cost_rules $(ARGS)

@@ -199,6 +199,7 @@ def test_node_exporter_takes_the_file(tmp_path: Path) -> None:
 
     assert removes(text) == {"/a": 4}
     assert "node_textfile_scrape_error 0" in text
+    assert f'node_textfile_mtime_seconds{{file="{folder / "fss.prom"}"}}' in text
 
 
 def _answer(port: int) -> str:

@@ -1,6 +1,6 @@
-"""vmagent and the OpenTelemetry Collector, with the texts of docs/collecting.md, send on what a direct scrape has.
+"""vmagent, the OpenTelemetry Collector and Grafana Alloy, with the texts of docs/collecting.md, send on what a direct scrape has.
 
-`make test-collectors` runs the tests. The distribution has vmagent, and Go builds the collector in some minutes.
+`make test-collectors` runs the tests. The distribution has vmagent, and Go builds the collector and Alloy in some minutes.
 """
 
 import shlex
@@ -12,6 +12,7 @@ from tests.e2e.test_collecting import (
     scraped,
 )
 from tests.processes import require
+from tools.bench import free_port
 
 
 def test_vmagent_sends_the_metrics_on(tmp_path: Path) -> None:
@@ -31,4 +32,17 @@ def test_the_opentelemetry_collector_sends_the_metrics_on(tmp_path: Path) -> Non
         configuration.write_text(one.replaced(documented("OpenTelemetry Collector")))
         quiet = "--set=service::telemetry::metrics::level=none"  # else the collector listens on a fixed port
         command = [require("otelcol", "the collector: tools/otelcol"), f"--config={configuration}", quiet]
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, one)
+
+
+def test_grafana_alloy_sends_the_metrics_on(tmp_path: Path) -> None:
+    with scraped(tmp_path) as one:
+        configuration = tmp_path / "config.alloy"
+        second = 'scrape_interval = "1s"'
+        shown = one.replaced(documented("Grafana Alloy"))
+        assert second in shown
+        configuration.write_text(shown.replace(second, f'{second}\n scrape_timeout = "1s"'))  # Alloy keeps 10 s
+        listening = f"--server.http.listen-addr=127.0.0.1:{free_port()}"  # Alloy refuses port 0
+        own = ["--disable-reporting", listening, f"--storage.path={tmp_path / 'data'}"]
+        command = [require("alloy", "Alloy: tools/alloy"), "run", *own, str(configuration)]
         assert_sends_what_a_direct_scrape_has(command, tmp_path, one)

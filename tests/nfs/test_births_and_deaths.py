@@ -184,6 +184,7 @@ def test_superblocks_beyond_the_most_are_left_out_and_counted() -> None:
         (None, "10.0.0.3:/2", ["/1", "/3"]),
         ("mnt", None, []),
         (None, "/mnt", ["/1", "/2", "/3"]),
+        ("", "", ["/1", "/2", "/3"]),  # a variable of a unit file that is not set
     ],
 )
 def test_mounts_are_filtered_by_expressions_that_fit_a_whole_name(

@@ -40,7 +40,7 @@ class MountFilter:
     """Select mounts by regular expressions over a whole mount point, export, server or `server:export`.
 
     Args:
-        include: select only matching mounts. None selects all.
+        include: select only matching mounts. None and an empty text select all.
         exclude: leave out matching mounts.
         most: most superblocks of the selected mounts. The filter leaves out the rest.
 
@@ -49,8 +49,8 @@ class MountFilter:
     """
 
     def __init__(self, include: str | None = None, exclude: str | None = None, most: int | None = None) -> None:
-        self._include = None if include is None else name_expression(include)
-        self._exclude = None if exclude is None else name_expression(exclude)
+        self._include = name_expression(include) if include else None
+        self._exclude = name_expression(exclude) if exclude else None
         self.most = most
 
     def wants(self, mount: NfsMount) -> bool:

@@ -13,11 +13,20 @@ from pathlib import Path
 
 import pytest
 from tests.cli.prompt import ask, ask_each, ask_process
-from tests.processes import PATIENCE_S, get, wait_for
+from tests.processes import PATIENCE_S, get, require, wait_for
 
 import oci
 
-SHOWN = ("fss_client_peak_estimated_iops{", 'fss_mount_target_info{address="10.', "fss_mount_target_iops{")
+SHOWN = (
+    "fss_client_peak_estimated_iops{",
+    'fss_mount_target_info{address="10.',
+    "fss_mount_target_iops{",
+    "fss_service_read_bytes_per_second{",
+    "fss_service_bytes_per_second_limit{",
+    'service="lustre"',
+    'service="block-volume"',
+    "fss_client_service_info{",
+)
 
 
 @dataclass
@@ -48,11 +57,11 @@ class Demo:
 
 
 @contextmanager
-def running(tmp_path: Path, *flags: str, program: str = "fss-exporter", **more: str) -> Iterator[Demo]:
+def running(tmp_path: Path, *flags: str, program: str = "", **more: str) -> Iterator[Demo]:
     out, err, temporary = tmp_path / "out", tmp_path / "err", tmp_path / "temporary"
     temporary.mkdir()
     with out.open("w") as to_out, err.open("w") as to_err:
-        command = [program, "demo", *flags]
+        command = [program or require("fss-exporter", "this project"), "demo", *flags]
         environment = os.environ | {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"} | more
         with subprocess.Popen(command, stdout=to_out, stderr=to_err, text=True, env=environment) as process:
             try:
@@ -81,57 +90,61 @@ def mount_target_at(address: str, page: str) -> str:
     return label[0]
 
 
-def test_measured_estimated_and_client_iops_of_one_mount_target_stand_side_by_side(tmp_path: Path) -> None:
-    with running(tmp_path, "--listen-address", "127.0.0.1:0") as demo:
+@dataclass(frozen=True)
+class Shown:
+    """A whole demo: metrics when all is there, and what the end leaves."""
+
+    page: str
+    code: int
+    errors: str
+    left: list[Path]
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """The demo from its start to Ctrl-C."""
+    with running(tmp_path_factory.mktemp("demo"), "--listen-address", "127.0.0.1:0") as demo:
         url = demo.found(r"(http://127\.0\.0\.1:\d+/metrics)")
         page = wait_for(
             lambda: text if all(map((text := get(url)).__contains__, SHOWN)) else "",
-            "clients, measured IOPS and addresses on one page",
+            "clients, measured IOPS, addresses and other services on one page",
         )
-        measured = series(page, "fss_mount_target_iops")
-        lower, estimated, upper = (
-            series(page, f"fss_mount_target_estimated_iops{bound}") for bound in ("_lower_bound", "", "_upper_bound")
-        )
-        assert 0.8 < of(measured, 'mount_target="mt-home"') / 50_000 < 0.96
-        assert of(measured, 'mount_target="mt-idle"') == of(estimated, 'mount_target="mt-idle"') == 0.0
-        for name in ("mt-home", "mt-home-b", "mt-scratch", "mt-media"):
-            label = f'mount_target="{name}"'
-            assert of(lower, label) <= of(estimated, label) <= of(upper, label)
-            assert of(lower, label) <= of(measured, label) * 1.001
-        for address in ("10.80.1.10", "10.80.1.11", "10.80.2.20", "10.80.3.30"):
-            label = mount_target_at(address, page)
-            clients = of(series(page, "fss_client_peak_estimated_iops"), f'address="{address}"')
-            assert 0 < clients < of(measured, label), "clients cause no more than is measured"
-        assert demo.stop(signal.SIGINT) == 0
-        assert demo.err.read_text() == ""
-        assert list(demo.temporary.iterdir()) == []
+        code = demo.stop(signal.SIGINT)
+        return Shown(page, code, demo.err.read_text(), list(demo.temporary.iterdir()))
 
 
-def test_it_shows_other_services_with_load_and_ceilings(tmp_path: Path) -> None:
-    wanted = (
-        "fss_service_read_bytes_per_second{",
-        "fss_service_bytes_per_second_limit{",
-        'service="lustre"',
-        'service="block-volume"',
-        "fss_client_service_info{",
-        "fss_mount_target_iops{",
+def test_the_demo_ends_with_ctrl_c_and_leaves_nothing(shown: Shown) -> None:
+    assert (shown.code, shown.errors, shown.left) == (0, "", [])
+
+
+def test_measured_estimated_and_client_iops_of_one_mount_target_stand_side_by_side(shown: Shown) -> None:
+    measured = series(shown.page, "fss_mount_target_iops")
+    lower, estimated, upper = (
+        series(shown.page, f"fss_mount_target_estimated_iops{bound}") for bound in ("_lower_bound", "", "_upper_bound")
     )
-    with running(tmp_path, "--listen-address", "127.0.0.1:0") as demo:
-        url = demo.found(r"(http://127\.0\.0\.1:\d+/metrics)")
-        page = wait_for(
-            lambda: text if all(map((text := get(url)).__contains__, wanted)) else "",
-            "four services on one page",
-        )
-        read, written, limit = (
-            series(page, f"fss_service_{what}")
-            for what in ("read_bytes_per_second", "write_bytes_per_second", "bytes_per_second_limit")
-        )
-        lustre = 'resource="render"'
-        assert 0.7 < (of(read, lustre) + of(written, lustre)) / of(limit, lustre) < 1
-        volume = 'resource="db-data"'
-        assert of(series(page, "fss_service_iops_limit"), volume) == 30_000
-        assert "apsara-nas" in page
-        assert of(series(page, "fss_client_bytes_per_second_limit"), 'address="10.90.0.5"') == 45 * 1024**2
+    assert 0.8 < of(measured, 'mount_target="mt-home"') / 50_000 < 0.96
+    assert of(measured, 'mount_target="mt-idle"') == of(estimated, 'mount_target="mt-idle"') == 0.0
+    for name in ("mt-home", "mt-home-b", "mt-scratch", "mt-media"):
+        label = f'mount_target="{name}"'
+        assert of(lower, label) <= of(estimated, label) <= of(upper, label)
+        assert of(lower, label) <= of(measured, label) * 1.001
+    for address in ("10.80.1.10", "10.80.1.11", "10.80.2.20", "10.80.3.30"):
+        label = mount_target_at(address, shown.page)
+        clients = of(series(shown.page, "fss_client_peak_estimated_iops"), f'address="{address}"')
+        assert 0 < clients < of(measured, label), "clients cause no more than is measured"
+
+
+def test_it_shows_other_services_with_load_and_ceilings(shown: Shown) -> None:
+    read, written, limit = (
+        series(shown.page, f"fss_service_{what}")
+        for what in ("read_bytes_per_second", "write_bytes_per_second", "bytes_per_second_limit")
+    )
+    lustre = 'resource="render"'
+    assert 0.7 < (of(read, lustre) + of(written, lustre)) / of(limit, lustre) < 1
+    volume = 'resource="db-data"'
+    assert of(series(shown.page, "fss_service_iops_limit"), volume) == 30_000
+    assert "apsara-nas" in shown.page
+    assert of(series(shown.page, "fss_client_bytes_per_second_limit"), 'address="10.90.0.5"') == 45 * 1024**2
 
 
 def test_the_printed_query_is_a_series_that_the_rules_record() -> None:

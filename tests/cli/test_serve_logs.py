@@ -1,10 +1,14 @@
 import json
 import logging
+import os
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from io import StringIO
 
 import pytest
 from tests.cli.prompt import logging_put_back
+from tests.processes import PATIENCE_S
 
 from fss_exporter.cli import logs
 
@@ -48,6 +52,27 @@ def test_a_name_from_outside_cannot_start_a_line_of_its_own(stream: StringIO, fo
     (line,) = stream.getvalue().splitlines()
     assert line.isprintable()
     assert (json.loads(line)["msg"] if form == "json" else json.loads(line.partition("msg=")[2])) == HOSTILE
+
+
+def test_a_full_pipe_behind_the_log_holds_up_no_thread() -> None:
+    reading, writing = os.pipe()
+    with logging_put_back(), os.fdopen(writing, "w") as stream, os.fdopen(reading, "rb") as reader:
+        os.set_blocking(writing, False)
+        with suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"." * 4096)
+        os.set_blocking(writing, True)
+        logs.configure("info", "logfmt", stream)
+
+        lost = threading.Thread(target=logging.getLogger("fss_exporter.nfs").error, args=("x" * 100_000,), daemon=True)
+        lost.start()
+        lost.join(PATIENCE_S)
+        assert not lost.is_alive()
+
+        full = len(reader.read1(1 << 20))
+        logging.getLogger("fss_exporter.nfs").error("y" * 10_000)
+        assert full % 4096 == 0
+        assert reader.read1(1 << 20).endswith(b"msg=" + b"y" * 10_000 + b"\n")
 
 
 @pytest.mark.parametrize("form", logs.FORMATS)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import select
 import sys
 import traceback
 from datetime import UTC, datetime
@@ -38,9 +39,35 @@ def _quoted(value: str) -> str:
     return json.dumps(value)
 
 
+class _NeverWaits(logging.StreamHandler[TextIO]):
+    """Drops the rest of a line while a full pipe, of which no program reads the other end, would block the thread."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record) + self.terminator
+            for start in range(0, len(line), select.PIPE_BUF):
+                if not _is_writable(self.stream):
+                    return
+                self.stream.write(line[start : start + select.PIPE_BUF])
+                self.flush()
+        except Exception:  # noqa: BLE001  # a line of log costs nothing else
+            self.handleError(record)
+
+
+def _is_writable(stream: TextIO) -> bool:
+    """Whether `PIPE_BUF` characters can be written at once. Every line is ASCII."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):  # a stream in memory
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return bool(poll.poll(0))
+
+
 def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     """Send the log to stderr, or to `stream`, with one of `LEVELS` in one of `FORMATS`."""
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = _NeverWaits(stream or sys.stderr)
     handler.setFormatter(_Lines(as_json=form == "json"))
     root = logging.getLogger()
     root.handlers[:] = [handler]

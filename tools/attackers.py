@@ -193,25 +193,25 @@ def large_heads(target: Target) -> None:
 
 
 def filters(target: Target) -> None:
-    """400 connections that ask for families by ever other names and never read."""
+    """300 connections that ask for families by ever other names and never read."""
     chance = random.Random(0)  # noqa: S311  # no secret
 
     def greet(opened: socket.socket) -> None:
         name = f"/metrics?name[]=fss_client_operations_total&name[]=x{chance.random()}".encode()
         opened.send(GET.replace(b"/metrics", name))
 
-    _hold(400, lambda: target.connect(4096), greet)
+    _hold(300, lambda: target.connect(4096), greet)
 
 
 def pages(target: Target) -> None:
-    """400 connections that ask for the status page and never read."""
-    _hold(400, lambda: target.connect(4096), lambda opened: opened.send(GET.replace(b"/metrics", b"/")))
+    """300 connections that ask for the status page and never read."""
+    _hold(300, lambda: target.connect(4096), lambda opened: opened.send(GET.replace(b"/metrics", b"/")))
 
 
 def reloads(target: Target) -> None:
-    """400 connections that ask to read the configuration again and never read."""
+    """300 connections that ask to read the configuration again and never read."""
     asked = GET.replace(b"GET /metrics", b"POST /-/reload")
-    _hold(400, lambda: target.connect(4096), lambda opened: opened.send(asked))
+    _hold(300, lambda: target.connect(4096), lambda opened: opened.send(asked))
 
 
 def _guess_from(target: Target, connections: int, address: str) -> None:

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Callable, Iterator
 
-from fss_exporter.model.estimate import estimate_reads, read_wire
-from fss_exporter.model.operations import read_io_operations
+from fss_exporter.model.estimate import estimate_transfers, wire_of
+from fss_exporter.model.operations import READ, read_io_operations
 
 KIB, MIB = 1024, 1024 * 1024
 READS_PER_TICK = 300
@@ -44,8 +44,8 @@ def errors() -> Iterator[tuple[str, float]]:
         for _ in range(TICKS):
             sizes = [size_of(chance) for _ in range(READS_PER_TICK)]
             cost = sum(map(read_io_operations, sizes))
-            wire = read_wire(sum(READ_HEADER_BYTES + -(-size // 4) * 4 for size in sizes))
-            bounds = estimate_reads(len(sizes), sum(sizes), MIB, wire)
+            wire = wire_of(READ, sum(READ_HEADER_BYTES + -(-size // 4) * 4 for size in sizes))
+            bounds = estimate_transfers(READ, len(sizes), sum(sizes), MIB, wire)
             assert bounds.lower <= cost <= bounds.upper, name
             exact, point = exact + cost, point + bounds.point
         yield name, point / exact - 1

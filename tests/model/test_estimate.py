@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes, read_wire, write_wire
-from fss_exporter.model.operations import read_io_operations, write_io_operations
+from fss_exporter.model.estimate import Bounds, estimate_transfers, wire_of
+from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -40,36 +40,38 @@ def holds(bounds: Bounds, truth: float) -> bool:
 @pytest.mark.parametrize(("count", "cap"), [(-1, MIB), (1, 0), (1, -5)])
 def test_counts_and_caps_that_cannot_be_are_refused(count: int, cap: int) -> None:
     with pytest.raises(ValueError, match="operations of at most"):
-        estimate_reads(count, 0, cap)
+        estimate_transfers(READ, count, 0, cap)
 
 
 def test_no_operations_cost_nothing_whatever_the_bytes() -> None:
-    assert estimate_reads(0, 5 * MIB, MIB) == Bounds(0, 0, 0)
+    assert estimate_transfers(READ, 0, 5 * MIB, MIB) == Bounds(0, 0, 0)
 
 
 def test_empty_reads_cost_the_minimum() -> None:
-    assert estimate_reads(7, 0, MIB) == Bounds(14, 14, 14)
+    assert estimate_transfers(READ, 7, 0, MIB) == Bounds(14, 14, 14)
 
 
 def test_more_bytes_than_the_operations_can_carry_count_as_full_operations() -> None:
-    assert estimate_reads(3, 9 * MIB, MIB) == Bounds(99, 99, 99)
+    assert estimate_transfers(READ, 3, 9 * MIB, MIB) == Bounds(99, 99, 99)
 
 
 def test_a_counter_that_went_back_counts_as_no_bytes() -> None:
-    assert estimate_reads(3, -4096, MIB).lower == 6
+    assert estimate_transfers(READ, 3, -4096, MIB).lower == 6
 
 
 @pytest.mark.parametrize("size", [4 * KIB, 32 * KIB, 36 * KIB, 128 * KIB, 256 * KIB, MIB])
 def test_operations_of_one_size_are_known_exactly(size: int) -> None:
     sizes = [size] * 200
-    assert estimate_reads(200, sum(sizes), MIB).point == 200 * read_io_operations(size)
-    assert estimate_writes(200, sum(sizes), MIB, write_wire(sent(sizes, 112))).point == 200 * write_io_operations(size)
+    assert estimate_transfers(READ, 200, sum(sizes), MIB).point == 200 * read_io_operations(size)
+    assert estimate_transfers(
+        WRITE, 200, sum(sizes), MIB, wire_of(WRITE, sent(sizes, 112))
+    ).point == 200 * write_io_operations(size)
 
 
 @pytest.mark.parametrize("late", [1, 4, 17])
 def test_a_payload_counter_that_is_some_calls_late_does_not_hide_the_one_size(late: int) -> None:
     sizes = [32 * KIB] * 500
-    bounds = estimate_reads(500, sum(sizes[late:]), MIB, read_wire(received(sizes)))
+    bounds = estimate_transfers(READ, 500, sum(sizes[late:]), MIB, wire_of(READ, received(sizes)))
     assert bounds.point == 1000
     assert holds(bounds, 1000)
 
@@ -77,15 +79,15 @@ def test_a_payload_counter_that_is_some_calls_late_does_not_hide_the_one_size(la
 @pytest.mark.parametrize("header", [112, 116])
 def test_a_header_of_any_multiple_of_four_bytes_shows_the_one_size(header: int) -> None:
     sizes = [32 * KIB] * 500
-    bounds = estimate_writes(500, sum(sizes[4:]), MIB, write_wire(sent(sizes, header)))
+    bounds = estimate_transfers(WRITE, 500, sum(sizes[4:]), MIB, wire_of(WRITE, sent(sizes, header)))
     assert bounds.point == 500 * write_io_operations(32 * KIB)
 
 
 def test_the_wire_tells_odd_tails_from_page_multiples() -> None:
     odd = [4 * KIB - 1, 60 * KIB + 3] * 50
     even = [4 * KIB, 60 * KIB] * 50
-    of_odd = estimate_reads(100, sum(odd), MIB, read_wire(received(odd)))
-    of_even = estimate_reads(100, sum(even), MIB, read_wire(received(even)))
+    of_odd = estimate_transfers(READ, 100, sum(odd), MIB, wire_of(READ, received(odd)))
+    of_even = estimate_transfers(READ, 100, sum(even), MIB, wire_of(READ, received(even)))
     assert of_odd.point != of_even.point
 
 
@@ -93,7 +95,7 @@ def test_a_mean_header_that_no_request_can_have_shows_that_sizes_differ() -> Non
     """Headers are multiples of 4 bytes. Here the mean is 114, beside a mean size of 32 KiB."""
     sizes = [4 * KIB, 60 * KIB + 2] * 50
     truth = sum(map(write_io_operations, sizes))
-    bounds = estimate_writes(100, sum(sizes), MIB, write_wire(sent(sizes, 112)))
+    bounds = estimate_transfers(WRITE, 100, sum(sizes), MIB, wire_of(WRITE, sent(sizes, 112)))
     assert bounds.point == pytest.approx(truth, rel=0.05)
     assert holds(bounds, truth)
 
@@ -102,15 +104,15 @@ def test_a_mean_header_that_no_request_can_have_shows_that_sizes_differ() -> Non
 def test_the_truth_of_any_reads_lies_within_the_bounds(workload: tuple[int, list[int]]) -> None:
     cap, sizes = workload
     truth = sum(map(read_io_operations, sizes))
-    assert holds(estimate_reads(len(sizes), sum(sizes), cap), truth)
-    assert holds(estimate_reads(len(sizes), sum(sizes), cap, read_wire(received(sizes))), truth)
+    assert holds(estimate_transfers(READ, len(sizes), sum(sizes), cap), truth)
+    assert holds(estimate_transfers(READ, len(sizes), sum(sizes), cap, wire_of(READ, received(sizes))), truth)
 
 
 @given(workloads, st.integers(104 // 4, 280 // 4))
 def test_the_truth_of_any_writes_lies_within_the_bounds(workload: tuple[int, list[int]], header_words: int) -> None:
     cap, sizes = workload
-    wire = write_wire(sent(sizes, 4 * header_words))
-    assert holds(estimate_writes(len(sizes), sum(sizes), cap, wire), sum(map(write_io_operations, sizes)))
+    wire = wire_of(WRITE, sent(sizes, 4 * header_words))
+    assert holds(estimate_transfers(WRITE, len(sizes), sum(sizes), cap, wire), sum(map(write_io_operations, sizes)))
 
 
 @given(workloads, st.data())
@@ -119,7 +121,7 @@ def test_the_truth_stays_within_the_bounds_when_the_payload_counter_is_late(
 ) -> None:
     cap, sizes = workload
     late = data.draw(st.integers(0, len(sizes)))
-    bounds = estimate_reads(len(sizes), sum(sizes[late:]), cap, read_wire(received(sizes)))
+    bounds = estimate_transfers(READ, len(sizes), sum(sizes[late:]), cap, wire_of(READ, received(sizes)))
     assert holds(bounds, sum(map(read_io_operations, sizes)))
 
 
@@ -130,7 +132,8 @@ def test_the_truth_of_an_interval_lies_within_the_sum_of_the_bounds_of_its_parts
     cap, sizes = workload
     cut = data.draw(st.integers(0, len(sizes)))
     parts = [
-        estimate_reads(len(part), sum(part), cap, read_wire(received(part))) for part in (sizes[:cut], sizes[cut:])
+        estimate_transfers(READ, len(part), sum(part), cap, wire_of(READ, received(part)))
+        for part in (sizes[:cut], sizes[cut:])
     ]
     summed = Bounds(*(left + right for left, right in zip(*parts, strict=True)))
     assert holds(summed, sum(map(read_io_operations, sizes)))
@@ -140,8 +143,8 @@ def test_the_truth_of_an_interval_lies_within_the_sum_of_the_bounds_of_its_parts
 def test_more_operations_or_bytes_never_bound_less(
     cap: int, count: int, payload: int, more: int, more_bytes: int
 ) -> None:
-    before = estimate_reads(count, payload, cap)
-    after = estimate_reads(count + more, payload + more_bytes, cap)
+    before = estimate_transfers(READ, count, payload, cap)
+    after = estimate_transfers(READ, count + more, payload + more_bytes, cap)
     assert before.lower <= after.lower
     assert before.upper <= after.upper
 
@@ -156,4 +159,4 @@ def test_the_upper_bound_is_reached_by_some_sizes() -> None:
         dearest[sum(sizes)] = max(cost, dearest.get(sum(sizes), 0))
     for payload in range(0, count * cap, 32 * KIB):
         reachable = max(cost for total, cost in dearest.items() if total <= payload)
-        assert estimate_reads(count, payload, cap).upper == reachable
+        assert estimate_transfers(READ, count, payload, cap).upper == reachable

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
-from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES, Transfers, read_cost, workload, write_cost
+from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES, Transfers, transfer_cost, workload
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -19,23 +19,23 @@ def test_an_operation_without_a_fixed_cost_is_named(name: str) -> None:
 
 
 def test_a_transfer_up_to_the_cap_is_one_call_of_the_table() -> None:
-    assert read_cost(MIB) == (1, 33)
-    assert write_cost(MIB) == (1, 66)
-    assert read_cost(0) == (1, 2)
-    assert write_cost(32 * KIB) == (1, 4)
+    assert transfer_cost(READ, MIB) == (1, 33)
+    assert transfer_cost(WRITE, MIB) == (1, 66)
+    assert transfer_cost(READ, 0) == (1, 2)
+    assert transfer_cost(WRITE, 32 * KIB) == (1, 4)
 
 
 def test_a_transfer_above_the_cap_is_split_by_the_client() -> None:
-    assert read_cost(4 * MIB) == (4, 4 * 33)
-    assert read_cost(MIB + 1) == (2, 33 + 2)
-    assert write_cost(MIB, 64 * KIB) == (16, 16 * 6)
+    assert transfer_cost(READ, 4 * MIB) == (4, 4 * 33)
+    assert transfer_cost(READ, MIB + 1) == (2, 33 + 2)
+    assert transfer_cost(WRITE, MIB, 64 * KIB) == (16, 16 * 6)
 
 
 @given(sizes, caps)
 def test_splitting_costs_what_its_pieces_cost(size: int, cap: int) -> None:
     pieces = [cap] * (size // cap) + ([size % cap] if size % cap or not size else [])
-    assert read_cost(size, cap) == (len(pieces), sum(map(read_io_operations, pieces)))
-    assert write_cost(size, cap) == (len(pieces), sum(map(write_io_operations, pieces)))
+    assert transfer_cost(READ, size, cap) == (len(pieces), sum(map(read_io_operations, pieces)))
+    assert transfer_cost(WRITE, size, cap) == (len(pieces), sum(map(write_io_operations, pieces)))
 
 
 @given(st.floats(0, 1e6), st.integers(0, LARGEST_TRANSFER_BYTES), st.floats(0, 1e6), st.integers(0, MIB))

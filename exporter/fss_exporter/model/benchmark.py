@@ -11,7 +11,7 @@ from enum import Enum
 
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
+from fss_exporter.model.estimate import Bounds, estimate_transfers
 from fss_exporter.model.limits import Limits, Use, fullest
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.purchase import clients_share, service_load, uses_of
@@ -97,9 +97,8 @@ def _direction(name: str, direction: Direction, cap_bytes: int) -> Traffic:
         return workload(reads, writes, {}, cap_bytes)
     # A request above the cap is split by the client, so there are at least as many calls as whole caps.
     calls = max(direction.count, math.ceil(direction.total_bytes / cap_bytes))
-    estimate = estimate_reads if name == READ else estimate_writes
     per_second = direction.operations / direction.count
-    cost = estimate(calls, direction.total_bytes, cap_bytes).times(per_second)
+    cost = estimate_transfers(name, calls, direction.total_bytes, cap_bytes).times(per_second)
     rate = OperationTraffic(operations=calls * per_second, iops=cost)
     payload = direction.bytes_per_second
     return Traffic({name: rate}, payload if name == READ else 0.0, payload if name == WRITE else 0.0)

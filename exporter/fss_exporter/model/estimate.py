@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE_FACTOR
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE, WRITE_FACTOR
 
 _SIZE: Final = re.compile(r"[0-9]{1,9}")
 _LARGEST_TRANSFER_BYTES = 1024 * 1024
@@ -23,8 +23,7 @@ _LARGEST_TRANSFER_BYTES = 1024 * 1024
 _PAGE_BYTES = 4096
 # Page cache and O_DIRECT traffic comes in multiples of it, but for the tail of a file.
 
-_READ_HEADER_BYTES = (128, 128)
-_WRITE_HEADER_BYTES = (104, 280)
+_HEADER_BYTES = {READ: (128, 128), WRITE: (104, 280)}
 # Shortest and longest bytes around the payload of a READ reply and a WRITE call, NFSv3 with AUTH_SYS, from the XDR
 # definitions (RFC 1813, RFC 5531): a WRITE call carries the host name, up to 16 groups and the file handle.
 
@@ -89,12 +88,14 @@ class TransferChange(NamedTuple):
 
 def estimated_cost(change: TransferChange) -> Bounds:
     """Return the mount-target I/O operations of a change in mountstats."""
-    has_known_headers = change.options.get("sec") == "sys" and not change.options.get("proto", "").startswith("rdma")
-    if change.operation == READ:
-        wire = read_wire(change.wire_bytes, change.errors) if has_known_headers else None
-        return estimate_reads(change.operations, change.payload_bytes, _size_cap(change.options, "rsize"), wire)
-    wire = write_wire(change.wire_bytes, change.errors) if has_known_headers and not change.retransmissions else None
-    return estimate_writes(change.operations, change.payload_bytes, _size_cap(change.options, "wsize"), wire)
+    operation, options = change.operation, change.options
+    has_known_headers = options.get("sec") == "sys" and not options.get("proto", "").startswith("rdma")
+    # A retransmission counts the bytes of a WRITE again. Only accepted replies to READs count.
+    if operation == WRITE and change.retransmissions:
+        has_known_headers = False
+    wire = wire_of(operation, change.wire_bytes, change.errors) if has_known_headers else None
+    cap_bytes = _size_cap(options, "rsize" if operation == READ else "wsize")
+    return estimate_transfers(operation, change.operations, change.payload_bytes, cap_bytes, wire)
 
 
 def _size_cap(options: Mapping[str, str], name: str) -> int:
@@ -102,23 +103,21 @@ def _size_cap(options: Mapping[str, str], name: str) -> int:
     return (int(stated) if _SIZE.fullmatch(stated) else 0) or _LARGEST_TRANSFER_BYTES
 
 
-def read_wire(received_bytes: int, errors: int = 0) -> Wire:
-    """Return the wire bytes of READ replies with AUTH_SYS. Only accepted replies count, so retransmissions do not matter."""
-    return Wire(received_bytes, *_READ_HEADER_BYTES, errors)
+def wire_of(operation: str, total_bytes: int, errors: int = 0) -> Wire:
+    """Return the wire bytes of READ replies, or of WRITE calls that were sent once each, with AUTH_SYS."""
+    return Wire(total_bytes, *_HEADER_BYTES[operation], errors)
 
 
-def write_wire(sent_bytes: int, errors: int = 0) -> Wire:
-    """Return the wire bytes of WRITE calls with AUTH_SYS, each sent once. A retransmission would count its bytes again."""
-    return Wire(sent_bytes, *_WRITE_HEADER_BYTES, errors)
-
-
-def estimate_reads(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wire | None = None) -> Bounds:
-    """Estimate the mount-target I/O operations of `count` READs with `payload_bytes` in total.
+def estimate_transfers(
+    operation: str, count: int, payload_bytes: int, size_cap_bytes: int, wire: Wire | None = None
+) -> Bounds:
+    """Estimate the mount-target I/O operations of `count` READs or WRITEs with `payload_bytes` in total.
 
     Args:
+        operation: READ or WRITE.
         count: completed operations. 0 operations cost nothing, with any bytes.
         payload_bytes: counted payload, clamped to the most that `count` operations can carry.
-        size_cap_bytes: largest payload of one operation (rsize).
+        size_cap_bytes: largest payload of one operation (rsize or wsize).
         wire: bytes on the wire. None if the header is not known (Kerberos, RDMA, retransmissions).
 
     Raises:
@@ -132,16 +131,12 @@ def estimate_reads(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wi
     least, likely, most = _payload(count, seen, size_cap_bytes, wire)
     blocks = _likely_blocks(count, likely, seen, size_cap_bytes, wire)
     blocks = min(max(blocks, _fewest_blocks(count, likely)), _most_blocks(count, likely, size_cap_bytes))
-    return Bounds(
+    cost = Bounds(
         float(count + _fewest_blocks(count, least)),
         float(count + blocks),
         float(count + _most_blocks(count, most, size_cap_bytes)),
     )
-
-
-def estimate_writes(count: int, payload_bytes: int, size_cap_bytes: int, wire: Wire | None = None) -> Bounds:
-    """Estimate the mount-target I/O operations of `count` WRITEs. Arguments as of `estimate_reads`, with wsize as cap."""
-    return estimate_reads(count, payload_bytes, size_cap_bytes, wire).times(WRITE_FACTOR)
+    return cost.times(WRITE_FACTOR) if operation == WRITE else cost
 
 
 def _fewest_blocks(count: int, payload: int) -> int:

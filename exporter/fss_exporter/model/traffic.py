@@ -14,10 +14,10 @@ from fss_exporter.model.operations import (
     FIXED_COSTS,
     READ,
     WRITE,
-    WRITE_FACTOR,
     class_of,
     nlm_io_operations,
     read_io_operations,
+    write_io_operations,
 )
 
 
@@ -175,17 +175,12 @@ class Transfers:
     size_bytes: int  # size of a transfer
 
 
-def read_cost(size_bytes: int, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> tuple[int, int]:
-    """Return READs on the wire and I/O operations of reading `size_bytes` at a time. The client splits at the cap."""
+def transfer_cost(operation: str, size_bytes: int, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> tuple[int, int]:
+    """Return READs or WRITEs on the wire and I/O operations of `size_bytes` at a time. The client splits at the cap."""
+    io_operations = read_io_operations if operation == READ else write_io_operations
     whole, rest = divmod(size_bytes, cap_bytes)
-    last = read_io_operations(rest) if rest or not whole else 0
-    return whole + bool(last), whole * read_io_operations(cap_bytes) + last
-
-
-def write_cost(size_bytes: int, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> tuple[int, int]:
-    """Return WRITEs on the wire and mount-target I/O operations, like `read_cost`."""
-    calls, io_operations = read_cost(size_bytes, cap_bytes)
-    return calls, WRITE_FACTOR * io_operations
+    last = io_operations(rest) if rest or not whole else 0
+    return whole + bool(last), whole * io_operations(cap_bytes) + last
 
 
 def workload(
@@ -206,10 +201,9 @@ def workload(
         ValueError: an operation has no known cost. The message names the operation.
     """
     rates = {name: _fixed(name, per_second) for name, per_second in operations.items()}
-    if reads is not None:
-        rates[READ] = _rate(reads.per_second, *read_cost(reads.size_bytes, cap_bytes))
-    if writes is not None:
-        rates[WRITE] = _rate(writes.per_second, *write_cost(writes.size_bytes, cap_bytes))
+    for name, one in ((READ, reads), (WRITE, writes)):
+        if one is not None:
+            rates[name] = _rate(one.per_second, *transfer_cost(name, one.size_bytes, cap_bytes))
     return Traffic(
         operations=rates,
         read_bytes=reads.per_second * reads.size_bytes if reads else 0.0,

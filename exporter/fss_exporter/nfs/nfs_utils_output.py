@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from fss_exporter.errors import UsageError
-from fss_exporter.model.estimate import Bounds, estimate_reads, estimate_writes
+from fss_exporter.model.estimate import Bounds, estimate_transfers
 from fss_exporter.model.operations import FIXED_COSTS, NFS3_OPERATIONS, READ, WRITE
 from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES, OperationTraffic, Traffic
 from fss_exporter.nfs.mountinfo import split_device
@@ -211,7 +211,8 @@ def _cost(name: str, rate: float, wire_bytes: float) -> tuple[Bounds | None, flo
     # Rates have three decimals: a thousand seconds of them are whole operations.
     count = round(rate * 1000)
     least, likely, most = (max(0, round(1000 * (wire_bytes - rate * header))) for header in reversed(_HEADERS_BYTES))
-    estimate = estimate_reads if name == READ else estimate_writes
-    low, point, high = (estimate(count, payload, LARGEST_TRANSFER_BYTES) for payload in (least, likely, most))
+    low, point, high = (
+        estimate_transfers(name, count, payload, LARGEST_TRANSFER_BYTES) for payload in (least, likely, most)
+    )
     middle = min(max(point.point, low.lower), high.upper)
     return Bounds(low.lower / 1000, middle / 1000, high.upper / 1000), likely / 1000

@@ -17,7 +17,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.exact.counted_costs import CountedTotals, counted_families
 from fss_exporter.nfs.scraped import override_of, read_scrape
-from fss_exporter.plan.client_history import of_clients
+from fss_exporter.plan.history import of_clients
 from fss_exporter.plan.prometheus_api import Prometheus
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

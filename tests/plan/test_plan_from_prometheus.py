@@ -17,9 +17,8 @@ from fss_exporter.model.service_table import Ceilings
 from fss_exporter.nfs.scraped import override_of
 from fss_exporter.plan import prometheus_api as prometheus
 from fss_exporter.plan.answer_tables import size_lines
+from fss_exporter.plan.history import LimitsOf, of_mount_targets, of_service
 from fss_exporter.plan.load import Load
-from fss_exporter.plan.mount_target_history import LimitsOf, busiest as busiest_of
-from fss_exporter.plan.service_history import of_service
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
@@ -130,7 +129,7 @@ def of_shape(_: str, shape: str) -> Limits:
 def busiest(
     get: Callable[[str], str], limits: LimitsOf, address: str | None, now: float | None = None
 ) -> dict[str, Load]:
-    return busiest_of(prometheus.Prometheus(get, now), limits, address)
+    return of_mount_targets(prometheus.Prometheus(get, now), limits, address)
 
 
 def asked(week: processes.Prometheus) -> Callable[[str], str]:

@@ -22,15 +22,14 @@ from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiost
 from fss_exporter.nfs.rates import traffic as traffic_between
 from fss_exporter.plan.answer_json import case_document
 from fss_exporter.plan.answer_tables import show_case
+from fss_exporter.plan.history import of_mount_targets, of_service
 from fss_exporter.plan.inputs import PlanInputs, check_inputs
 from fss_exporter.plan.load import Load, loads_by_address
-from fss_exporter.plan.mount_target_history import busiest
 from fss_exporter.plan.prometheus_api import Prometheus
 from fss_exporter.plan.purchase_answer import service_document, show_service
 from fss_exporter.plan.scenario import Case, Scenario, what_if
 from fss_exporter.plan.scrape_pair import between_scrapes
 from fss_exporter.plan.service_case import service_case, with_stated_latency
-from fss_exporter.plan.service_history import of_service
 from fss_exporter.plan.stated import as_job, stated_load
 
 _FromPrometheus = Callable[[Prometheus], dict[str, Load]]
@@ -72,7 +71,7 @@ def plan(flags: PlanFlags) -> None:
     loads = _loads(
         flags,
         mounts,
-        lambda api: busiest(api, lambda address, shape: of_shape(shape).at(address), flags.address),
+        lambda api: of_mount_targets(api, lambda address, shape: of_shape(shape).at(address), flags.address),
         lambda: stated_load(flags, overrides=mounts.overrides),
     )
     cases = [_case(name, load, of_shape, flags) for name, load in _chosen(loads, flags)]

@@ -1,0 +1,234 @@
+"""The busiest five minutes of a week, from a Prometheus: of mount targets or of another storage service.
+
+The series of clients come first, because clients count by operation. The series of a poller stand in where no client is scraped.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from fss_exporter.errors import SourceError
+from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.service_table import Ceilings
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.nfs.scraped import COST_MODEL, COUNTERS, override_of, traffic_of
+from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
+from fss_exporter.plan.prometheus_api import Prometheus, selector
+
+EVERYTHING: Final = "all operations"  # Stands for what OCI does not split by operation
+
+LimitsOf = Callable[[str, str], Limits]
+"""Ceilings of the mount target at an address, with a shape. An empty shape is not known."""
+
+_Identity = tuple[str, str]  # OCID and name
+
+
+def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target, or of one, by address.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
+    """
+    loads = of_clients(prometheus, lambda where: limits(where, ""), address) or _polled_mount_targets(
+        prometheus, limits, address
+    )
+    if not loads:
+        of = f" with address {address}" if address else ""
+        raise SourceError(
+            f"Prometheus has no fss_client_ and no fss_mount_target_ metrics of the last week{of}. "
+            "Are the clients, or is a poller, scraped?"
+        )
+    return loads
+
+
+def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
+    """Return loads of file systems and volumes by name, from a poller, else loads of clients by address.
+
+    Without ceilings, the limits that OCI publishes decide which moment is the busiest. `wanted` is a name, OCID or address.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has no series of the service.
+    """
+    loads = _polled_resources(prometheus, service, ceilings, wanted)
+    if not loads:
+        loads = of_clients(prometheus, lambda _: ceilings, wanted)
+        query = f"last_over_time(fss_client_service_info{selector('service', service)}[7d])"
+        # The addresses of the service. All addresses where no client names the service.
+        named = {labels.get("address", "") for labels, _ in prometheus.at(query, prometheus.now)}
+        loads = {address: load for address, load in loads.items() if address in (named or loads)}
+    if not loads:
+        of = f" called {wanted}" if wanted else ""
+        raise SourceError(
+            f"Prometheus has nothing of {service}{of} of the last week. Is a poller or are clients scraped?"
+        )
+    return loads
+
+
+_CLIENT_COST: Final = "fss_client_estimated_io_operations_total"
+_CLIENT_READ: Final = "fss_client_read_bytes_total"
+_CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
+
+
+def of_clients(
+    prometheus: Prometheus, limits: Callable[[str], Limits | Ceilings], address: str | None
+) -> dict[str, Load]:
+    """Return the busiest five minutes of the clients of each mount target, or of one, by address. `limits` are by address.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has metrics of another version.
+    """
+    of = selector("address", address)
+    queries = {
+        name: f"sum by (address) (rate({name}{of}[5m]))" for name in (_CLIENT_COST, _CLIENT_READ, _CLIENT_WRITTEN)
+    }
+    loads = {}
+    for where, history in prometheus.figures(queries, lambda labels: labels.get("address", "")).items():
+        if where:
+            at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(where))
+            try:
+                traffic, sizes = _client_traffic(prometheus, where, at), _client_sizes(prometheus, where, at)
+            except (ValueError, KeyError) as error:
+                raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
+            loads[where] = Load(ended(at), traffic, sizes)
+    return loads
+
+
+def _rough(values: dict[str, float]) -> Traffic:
+    iops = values.get(_CLIENT_COST, 0.0)
+    every = OperationTraffic(iops, Bounds.exact(iops))  # as a service counts them that counts READs and WRITEs
+    return Traffic({READ: every}, values.get(_CLIENT_READ, 0.0), values.get(_CLIENT_WRITTEN, 0.0))
+
+
+def _client_traffic(prometheus: Prometheus, address: str, at: float) -> Traffic:
+    """Return the traffic of one moment, with one query for each counter, by class and operation."""
+    of = selector("address", address)
+    rates: dict[tuple[str, str, str], float] = defaultdict(float)
+    services = set()
+    for name in sorted(COUNTERS):
+        for labels, value in prometheus.at(f"sum by (service, class, operation) (rate({name}{of}[5m]))", at):
+            rates[name, labels.get("class", ""), labels.get("operation", "")] += value
+            services.add(labels.get("service", ""))
+    # If agents disagree about a measured cost, the newest date wins.
+    known = sorted((override_of(labels) for labels, _ in prometheus.at(COST_MODEL, at)), key=lambda one: one.date)
+    overrides = CostOverrides(tuple({one.operation: one for one in known}.values()))
+    return traffic_of(services.pop() if len(services) == 1 else "", rates, overrides)
+
+
+def _client_sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:
+    """Return the size classes in use by operation, as far as clients are in exact mode."""
+    of = selector("address", address)
+    counts: dict[str, dict[float, float]] = defaultdict(dict)
+    for labels, value in prometheus.at(f"sum by (operation, le) (rate(fss_client_io_size_bytes_bucket{of}[5m]))", at):
+        counts[labels.get("operation", "")][float(labels["le"])] = value
+    return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if at_most.get(math.inf)}
+
+
+_MEASURED: Final = "fss_mount_target_iops"
+_ESTIMATED: Final = "fss_mount_target_estimated_iops"
+_READ: Final = "fss_mount_target_read_bytes_per_second"
+_WRITTEN: Final = "fss_mount_target_write_bytes_per_second"
+_CONNECTIONS: Final = "fss_mount_target_connections"
+
+
+def _polled_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target of a poller, by address, or by name without an address."""
+    query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
+    known = {_target(labels): labels for labels, _ in prometheus.at(query, prometheus.now)}
+    queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
+    loads = {}
+    for target, history in prometheus.figures(queries, _target, needed=(_READ, _WRITTEN)).items():
+        info = known.get(target, {})
+        if address is None or info:
+            where, shape = info.get("address") or target[1], info.get("shape", "")
+            traffic = {moment: _target_traffic(one) for moment, one in history.items()}
+            at = busiest_moment(traffic, limits(where, shape))
+            loads[where] = _target_load(prometheus, target[0], history[at], at, shape)
+    return loads
+
+
+def _target(labels: Mapping[str, str]) -> _Identity:
+    return labels.get("mount_target_id", ""), labels.get("mount_target", "")
+
+
+def _mean(name: str, mount_target_id: str | None = None) -> str:
+    """Return the mean over pollers, because several pollers of a mount target see equal figures."""
+    of = selector("mount_target_id", mount_target_id)
+    return f"max by (mount_target_id, mount_target) (avg_over_time({name}{of}[5m]))"
+
+
+def _target_traffic(figures: Mapping[str, float]) -> Traffic:
+    """Return the traffic, with bounds as far as the figures have bounds."""
+    cost = None
+    if _MEASURED in figures:
+        cost = Bounds.exact(figures[_MEASURED])
+    elif (point := figures.get(_ESTIMATED)) is not None:
+        lower, upper = (figures.get(f"{_ESTIMATED}_{which}_bound", point) for which in ("lower", "upper"))
+        cost = Bounds(lower, point, upper)
+    # How many operations the cost is of is not published.
+    return Traffic({EVERYTHING: OperationTraffic(0.0, cost)}, figures[_READ], figures[_WRITTEN])
+
+
+def _target_load(
+    prometheus: Prometheus, mount_target_id: str, figures: Mapping[str, float], at: float, shape: str
+) -> Load:
+    more = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
+    also = {name: value for name in more for _, value in prometheus.at(_mean(name, mount_target_id), at)}
+    if _MEASURED in figures:
+        remark = "IOPS as OCI measured them"
+    elif _ESTIMATED in figures:
+        remark = "IOPS estimated from requests OCI publishes, which leave out LOOKUP, ACCESS and others: it may be more"
+    else:
+        remark = "IOPS not known: OCI published neither them nor requests"
+    return Load(
+        ended(at),
+        _target_traffic({**also, **figures}),
+        shape=shape,
+        connections=also.get(_CONNECTIONS),
+        remark=f"{remark}. No split by operation is published",
+    )
+
+
+_SERVICE_RATES: Final = (
+    "fss_service_read_operations_per_second",
+    "fss_service_write_operations_per_second",
+    "fss_service_read_bytes_per_second",
+    "fss_service_write_bytes_per_second",
+)
+_BY_RESOURCE: Final = "by (resource_id, resource)"
+
+
+def _polled_resources(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of file systems and volumes of a poller, by the name in `wanted`, else by name or OCID."""
+    own = _published_limits(prometheus, service) if ceilings == Ceilings() else {}
+    of = selector("service", service)
+    queries = {name: f"max {_BY_RESOURCE} (avg_over_time({name}{of}[5m]))" for name in _SERVICE_RATES}
+    loads = {}
+    for resource, figures in prometheus.figures(queries, _resource, needed=_SERVICE_RATES).items():
+        if wanted in {None, *resource}:
+            history = {moment: _service_traffic(one) for moment, one in figures.items()}
+            at = busiest_moment(history, own.get(resource, ceilings))
+            loads[wanted or resource[1] or resource[0]] = Load(ended(at), history[at])
+    return loads
+
+
+def _published_limits(prometheus: Prometheus, service: str) -> dict[_Identity, Ceilings]:
+    def newest(name: str) -> dict[_Identity, float]:
+        query = f"max {_BY_RESOURCE} (last_over_time({name}{selector('service', service)}[7d]))"
+        return {_resource(labels): value for labels, value in prometheus.at(query, prometheus.now)}
+
+    iops, both = newest("fss_service_iops_limit"), newest("fss_service_bytes_per_second_limit")
+    return {one: Ceilings(iops=iops.get(one), bytes_per_second=both.get(one)) for one in iops | both}
+
+
+def _resource(labels: Mapping[str, str]) -> _Identity:
+    return labels.get("resource_id", ""), labels.get("resource", "")
+
+
+def _service_traffic(figures: Mapping[str, float]) -> Traffic:
+    reads, writes, read_bytes, written_bytes = (figures[name] for name in _SERVICE_RATES)
+    operations = {name: OperationTraffic(rate, Bounds.exact(rate)) for name, rate in ((READ, reads), (WRITE, writes))}
+    return Traffic(operations, read_bytes, written_bytes)

@@ -67,7 +67,7 @@ def fit_costs(
     # Solve for the difference to the table, so that the pull is towards the table and not towards 0.
     scaled_prior = [cost * scale for cost, scale in zip(prior, scales, strict=True)]
     residuals = [counted - _dot(row, scaled_prior) for row, counted in zip(rows, io_operations, strict=True)]
-    columns = list(zip(*rows, strict=True))
+    columns = [[row[at] for row in rows] for at in range(len(kinds))]
     normal = [[_dot(one, other) for other in columns] for one in columns]
     for at, line in enumerate(normal):
         line[at] += _PULL

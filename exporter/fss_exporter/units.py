@@ -1,4 +1,4 @@
-"""Parse and print sizes, rates and times for people."""
+"""Parse and print sizes, rates and times for people. A wrong text raises click.BadParameter with the right form."""
 
 import math
 import re
@@ -15,11 +15,7 @@ NOT_KNOWN = "-"
 
 
 def size(text: str) -> int:
-    """Return the bytes of a size in the notation of fio and dd: `32k` and `32KiB` are 32,768, `1MB` is 1,000,000.
-
-    Raises:
-        click.BadParameter: the text is no size.
-    """
+    """Return the bytes of a size in the notation of fio and dd: `32k` and `32KiB` are 32,768, `1MB` is 1,000,000."""
     number, unit = _split(text, "a size", "32k, 1MiB or 1MB")
     letter, rest = unit[:1].lower(), unit[1:].lower()
     if letter == "b" and not rest:
@@ -32,11 +28,7 @@ def size(text: str) -> int:
 
 
 def bandwidth(text: str) -> float:
-    """Bytes per second of `500MB/s`, `4GiB/s` or, in bits, `10Gbit/s`.
-
-    Raises:
-        click.BadParameter: not a bandwidth.
-    """
+    """Bytes per second of `500MB/s`, `4GiB/s` or, in bits, `10Gbit/s`."""
     short = text.removesuffix("/s")
     if re.fullmatch(r"[\d.]+", short):
         raise click.BadParameter(f"{text!r} has no unit. Write it like 500MB/s or 10Gbit/s")
@@ -51,11 +43,7 @@ def bandwidth(text: str) -> float:
 
 
 def rate(text: str) -> float:
-    """A number per second: `5000`, `5k`, `5000/s`.
-
-    Raises:
-        click.BadParameter: not a rate.
-    """
+    """A number per second: `5000`, `5k`, `5000/s`."""
     number, unit = _split(text.removesuffix("/s"), "a rate", "5000 or 5k")
     if unit.lower() not in {"", "k", "m"}:
         raise click.BadParameter(f"{text!r} is not a rate. Write it like 5000 or 5k")
@@ -63,11 +51,7 @@ def rate(text: str) -> float:
 
 
 def latency(text: str) -> float:
-    """Seconds of `2ms`, `500us`, `0.5ms` or `1s`.
-
-    Raises:
-        click.BadParameter: not a length of time.
-    """
+    """Seconds of `2ms`, `500us`, `0.5ms` or `1s`."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(us|µs|ms|s)", text)
     if match and float(match[1]) > 0:
         return float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[match[2]]
@@ -75,11 +59,7 @@ def latency(text: str) -> float:
 
 
 def interval(text: str) -> float:
-    """Return the seconds between two reports: a number as for `nfsiostat`, or a duration.
-
-    Raises:
-        click.BadParameter: the text is no length of time, or the length is 0.
-    """
+    """Return the seconds between two reports: a number as for `nfsiostat`, or a duration."""
     try:
         seconds = float(text) if text.isascii() else 0.0
     except ValueError:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.processes import PATIENCE_S
 
-from fss_exporter.doctor import probes
+from fss_exporter.doctor import client_probe as probes, kernel_counting
 from fss_exporter.instance_metadata import InstanceMetadata, read_instance_metadata
 
 
@@ -163,4 +163,4 @@ def test_figures_of_the_kernel_are_read_where_they_are(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True)
         path.write_text(text)
     assert probes.read_sysctls(tmp_path) == {"sunrpc.tcp_slot_table_entries": 2, "net.ipv4.tcp_rmem": 6291456}
-    assert probes.read_text(tmp_path / "gone") == ""
+    assert kernel_counting.read_text(tmp_path / "gone") == ""

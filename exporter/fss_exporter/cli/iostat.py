@@ -72,11 +72,7 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     )
 
     def check(self) -> None:
-        """Check that the flags name one source of figures.
-
-        Raises:
-            UsageError: the flags do not fit together.
-        """
+        """Refuse flags that do not name one source of figures with a UsageError."""
         is_saved, is_elsewhere = self.after is not None, self.after is not None or self.url is not None
         counts_processes = self.by in iostat_processes.GROUPINGS
         if counts_processes and (self.before or is_elsewhere or self.exact != "off"):

@@ -48,11 +48,7 @@ class MountFlags(ProcfsFlags):
         return MountFilter(self.mounts_include, self.mounts_exclude, self.max_mounts)
 
     def check(self) -> None:
-        """Check what can be checked before anything runs.
-
-        Raises:
-            UsageError: a flag is wrong.
-        """
+        """Refuse wrong flags with a UsageError before anything runs."""
         if not self.procfs.is_dir():
             raise UsageError(f"--path.procfs={self.procfs}: not a directory. Give the place where procfs is mounted")
         if self.pid != "self" and not (self.pid.isascii() and self.pid.isdigit()):
@@ -115,11 +111,7 @@ class NfsFlags(MountFlags, ExactFlags):
     )
 
     def check(self) -> None:
-        """Check what can be checked before anything runs.
-
-        Raises:
-            UsageError: a flag is wrong.
-        """
+        """Refuse wrong flags with a UsageError before anything runs."""
         super().check()
         if self.exact_rtt and self.exact == "off":
             raise UsageError("--nfs.exact.rtt: the kernel counts in exact mode only. Give --nfs.exact=auto as well")

@@ -47,11 +47,7 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
         return self.settings() if self.config_file is not None or self.collect_oci else None
 
     def check(self) -> None:
-        """Check what can be checked before anything runs.
-
-        Raises:
-            UsageError: a flag is wrong.
-        """
+        """Refuse wrong flags with a UsageError before anything runs."""
         path = self.telemetry_path
         if not path.startswith("/") or path == "/" or path.startswith("/-/") or set(path) & set("?#% "):
             raise UsageError(

@@ -1,11 +1,20 @@
-"""Read the NFS mounts and settings of this client, connect to the mount targets, and count directories."""
+"""Read the NFS mounts and settings of this client, connect to the mount targets, and count directories.
 
+Every probe has a deadline, and no probe touches a mount point in this process.
+"""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from fss_exporter.doctor import kernel_counting, probes
-from fss_exporter.doctor.client_facts import ClientFacts
+from fss_exporter.doctor.client_facts import ClientFacts, Connect, Directory
+from fss_exporter.doctor.kernel_counting import look, read_text
 from fss_exporter.doctor.network import LARGE_DIRECTORY
 from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
@@ -15,6 +24,20 @@ from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading, is_forwarder
 from fss_exporter.units import latency
+
+SYSCTLS: Final = ("sunrpc.tcp_slot_table_entries", "sunrpc.tcp_max_slot_table_entries", "net.ipv4.tcp_rmem")
+
+_HANDSHAKES: Final = 3
+_COUNTER: Final = """
+import os, sys
+count = 0
+with os.scandir(sys.argv[1]) as entries:
+    for _ in entries:
+        count += 1
+        if count > int(sys.argv[2]):
+            break
+print(count)
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,16 +69,16 @@ def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mappin
     except SourceError as failed:
         error = str(failed)
     servers = _servers(reading) if flags.connect and reading else ()
-    counted = (probes.count_entries(path, LARGE_DIRECTORY, flags.deadline) for path in flags.directories)
+    counted = (count_entries(path, LARGE_DIRECTORY, flags.deadline) for path in flags.directories)
     return ClientFacts(
         reading=reading,
         reading_error=error,
-        kernel=probes.read_text(flags.procfs / "sys/kernel/osrelease").strip(),
-        fstab=probes.read_text(flags.fstab),
-        sysctls=probes.read_sysctls(flags.procfs),
-        connects={server: probes.connect(*server, flags.deadline) for server in servers},
+        kernel=read_text(flags.procfs / "sys/kernel/osrelease").strip(),
+        fstab=read_text(flags.fstab),
+        sysctls=read_sysctls(flags.procfs),
+        connects={server: connect(*server, flags.deadline) for server in servers},
         directories=tuple(counted),
-        exactness=kernel_counting.look(flags.places, flags.sysfs) if flags.places else None,
+        exactness=look(flags.places, flags.sysfs) if flags.places else None,
         instance=read_instance_metadata(flags.metadata_url, flags.deadline) if flags.metadata_url else None,
         availability_domains=availability_domains,
     )
@@ -70,3 +93,57 @@ def _servers(reading: Reading) -> tuple[tuple[str, int], ...]:
         if mount.address and not is_forwarder(mount.address)
     }
     return tuple(sorted(found))
+
+
+def connect(address: str, port: int, deadline_s: float) -> Connect:
+    """Open and close a TCP connection three times. The shortest handshake is one round trip. No call is sent.
+
+    The first failure ends the probe, so that a silent server costs the deadline once.
+    """
+    shortest = deadline_s
+    for _ in range(_HANDSHAKES):
+        began = time.monotonic()
+        try:
+            with socket.create_connection((address, port), timeout=deadline_s):
+                shortest = min(shortest, time.monotonic() - began)
+        except TimeoutError:
+            return Connect(None, f"no answer within {deadline_s:g} s")
+        except OSError as error:
+            return Connect(None, error.strerror or str(error))
+    return Connect(shortest)
+
+
+def count_entries(path: str, limit: int, deadline_s: float) -> Directory:
+    """Count a directory up to `limit` plus 1, in a child process, because a dead server hangs the listing process.
+
+    A child that even SIGKILL does not end is left behind. The child ends when the server comes back.
+    """
+    child = subprocess.Popen(  # noqa: S603  # our own interpreter and text; the path is an argument
+        [sys.executable, "-I", "-S", "-c", _COUNTER, path, str(limit)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        out, err = child.communicate(timeout=deadline_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.communicate(timeout=1.0)
+        return Directory(path, None, f"no answer within {deadline_s:g} s")
+    if child.returncode or not out.strip().isdigit():
+        lines = err.strip().splitlines()
+        return Directory(path, None, lines[-1] if lines else "the listing failed")
+    return Directory(path, int(out))
+
+
+def read_sysctls(procfs: Path) -> dict[str, int]:
+    """Return the existing figures of `SYSCTLS`, and of several figures the last."""
+    found = {}
+    for name in SYSCTLS:
+        text = read_text(procfs / "sys" / name.replace(".", "/"))
+        words = text.split()
+        if words and words[-1].isdigit():
+            found[name] = int(words[-1])
+    return found

@@ -5,11 +5,18 @@ from pathlib import Path
 
 from fss_exporter.doctor.client_facts import ClientFacts, Exactness
 from fss_exporter.doctor.findings import Finding, found
-from fss_exporter.doctor.probes import read_text
 from fss_exporter.nfs.exact.request_durations import check_latency
 from fss_exporter.nfs.exact.size_triggers import source_of
 from fss_exporter.nfs.exact.tracefs import INSTANCES, NotYet, Unavailable, find
 from fss_exporter.nfs.processes.process_session import missing
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a small file of this host. Empty for an unreadable file."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:

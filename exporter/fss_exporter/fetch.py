@@ -14,11 +14,7 @@ _LARGEST_ANSWER = 64 << 20  # bytes
 
 
 def check_url(flag: str, url: str) -> str:
-    """Return the URL after a check.
-
-    Raises:
-        UsageError: the text is not an http or https URL with a host.
-    """
+    """Return the URL, or raise UsageError for any text but an http or https URL with a host."""
     try:
         parts = urllib.parse.urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0

@@ -59,11 +59,7 @@ def argument(**attributes: Any) -> Any:
 
 
 def refuse(conflicts: Mapping[str, bool]) -> None:
-    """Refuse the first wrong combination of flags, given by message.
-
-    Raises:
-        UsageError: the message of the first combination that is there.
-    """
+    """Raise UsageError with the message of the first wrong combination of flags."""
     for message, is_there in conflicts.items():
         if is_there:
             raise UsageError(message)

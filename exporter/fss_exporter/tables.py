@@ -123,11 +123,7 @@ def progress() -> Iterator[Progress]:
 
 
 def as_json(document: Any, *, one_line: bool = False) -> str:
-    """Return a JSON document.
-
-    Raises:
-        ValueError: a value is infinite or no number.
-    """
+    """Return a JSON document, or raise ValueError for an infinite value."""
     return printable_json(json.dumps(document, indent=None if one_line else 2, ensure_ascii=False, allow_nan=False))
 
 

@@ -79,11 +79,7 @@ class _LineTemplate:
         self._form = f"\n{name}{{{inside}}} " if inside else f"\n{name} "
 
     def text(self, values: Sequence[str]) -> str:
-        """Return the line with these label values, in the order of the labels.
-
-        Raises:
-            ValueError: there are more or fewer values than labels.
-        """
+        """Return the line with label values in the order of the labels, or raise ValueError for another number of values."""
         if len(values) != len(self._order):
             raise ValueError(f"{len(values)} label values for {len(self._order)} labels")
         if _NEEDS_ESCAPE.search("".join(values)):

@@ -57,11 +57,7 @@ class AlarmFlags(AccountFlags):
         return load_pack(self.pack_folder or shipped)
 
     def scope(self, region: str) -> AlarmScope:
-        """Where the alarms go, checked before anything is asked.
-
-        Raises:
-            UsageError: no compartment, no topic, or a topic of another region.
-        """
+        """Return the place of the alarms, or raise UsageError for a missing compartment or topic, or a topic elsewhere."""
         compartment = self.compartment
         check_ocid("--compartment", compartment)
         check_ocid("--alarm-compartment", self.alarm_compartment)
@@ -119,11 +115,7 @@ def session_of(settings: Settings) -> Session:
 
 
 def check_ocid(flag: str, value: str | None) -> None:
-    """Refuse a name, because OCI would answer 404.
-
-    Raises:
-        UsageError: the text is no OCID.
-    """
+    """Refuse a name in place of an OCID with a UsageError, because OCI would answer 404."""
     if value is not None and not value.startswith("ocid1."):
         raise UsageError(f"{flag}={value}: give the OCID (ocid1....). The Console shows the OCID of each compartment")
 

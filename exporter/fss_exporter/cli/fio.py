@@ -92,11 +92,7 @@ def fio(flags: FioFlags) -> None:
 
 
 def _checked_choice(flags: FioFlags) -> ServiceChoice | None:
-    """Return the service of the flags.
-
-    Raises:
-        UsageError: the flags do not fit together.
-    """
+    """Return the service of the flags, or raise UsageError for flags that do not fit together."""
     if not flags.transfer_size:
         raise UsageError("--transfer-size must be more than nothing")
     if flags.by_directory and flags.mount_targets is not None:

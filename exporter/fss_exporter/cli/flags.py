@@ -35,21 +35,13 @@ def duration(text: str) -> float:
 
 
 def check_new_file(flag_name: str, path: Path) -> None:
-    """Refuse a file that cannot be written, before a command works for minutes.
-
-    Raises:
-        UsageError: the path is a folder, or the folder of the file is missing or read-only.
-    """
+    """Raise UsageError for a file that cannot be written, before a command works for minutes."""
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise UsageError(f"{flag_name}={path}: cannot be written. Give a file in an existing folder")
 
 
 def write_file(flag_name: str, path: Path, text: str) -> None:
-    """Write the file of a flag.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Write the file of a flag, or raise UsageError."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -154,11 +146,7 @@ class ServiceFlags:
     capacity: int | None = flag("--capacity", "Capacity of the service, e.g. 10TiB.", type=units.size, metavar="SIZE")
 
     def service_choice(self) -> ServiceChoice | None:
-        """Return the service of the flags; None where the flags name none.
-
-        Raises:
-            UsageError: the flags do not fit together.
-        """
+        """Return the service of the flags, or None. UsageError for flags that do not fit together."""
         if self.service is None:
             if self.kind is not None or self.capacity is not None:
                 raise UsageError("--type and --capacity go with --service")

@@ -235,11 +235,7 @@ class Cloud:
 
 
 def part(load: Callable[[], Settings]) -> Part:
-    """Return the poller as a part of a running exporter.
-
-    Raises:
-        UsageError: the settings are wrong.
-    """
+    """Return the poller as a part of a running exporter, or raise UsageError for wrong settings."""
     cloud = Cloud(load)
     return Part(
         "oci",

@@ -38,11 +38,7 @@ class MetricProbe:
         return tuple(self._metric(spelling) for spelling in sorted(names))
 
     def minutes(self, spelling: str) -> set[float]:
-        """Return timestamps of the readable points of one metric, epoch seconds.
-
-        Raises:
-            CloudError: a query failed.
-        """
+        """Return timestamps of the readable points of one metric, epoch seconds, or raise the CloudError of a query."""
         query = _merged(spelling)
         return {
             moment

@@ -28,11 +28,7 @@ class CallBudget:
     _next: float = field(default=float("-inf"), init=False)
 
     def spend(self) -> None:
-        """Wait until a further call may leave.
-
-        Raises:
-            EndLoop: the poller stops.
-        """
+        """Wait until a further call may leave, or raise EndLoop if the poller stops."""
         with self._lock:
             now = self.clock()
             turn = max(now, self._next)
@@ -41,11 +37,7 @@ class CallBudget:
         self.pause(turn - now)
 
     def pause(self, seconds: float) -> None:
-        """Wait.
-
-        Raises:
-            EndLoop: the poller is to stop.
-        """
+        """Wait, or raise EndLoop if the poller stops."""
         if self.wait(max(0.0, seconds)):
             raise EndLoop
 

@@ -178,11 +178,7 @@ class MetricQueries:
         raise AssertionError  # the loop ends with a return
 
     def _query_parts(self, metric: OciMetric, requests: Sequence[MetricRequest]) -> AnswerSummary:
-        """Send the parts of one query. A failed part costs only the part.
-
-        Raises:
-            CloudError: OCI refused a query or the answer for length or size.
-        """
+        """Send the parts of one query. A failed part costs the part. A refusal for length or size is a CloudError."""
         store = self.stores[metric.name]
         answer = AnswerSummary(query_bytes=max(len(one.query.encode()) for one in requests))
         for request in requests:

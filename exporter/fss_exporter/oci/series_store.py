@@ -79,11 +79,7 @@ class MinuteStamps:
         self._known: dict[str, int] = {}
 
     def minute(self, stamp: str) -> int:
-        """Return epoch seconds of a time stamp.
-
-        Raises:
-            ValueError: the time stamp is not a whole minute.
-        """
+        """Return epoch seconds of a time stamp, or raise ValueError if the time stamp is not a whole minute."""
         found = self._known.get(stamp)
         if found is None:
             seconds = datetime.fromisoformat(stamp).timestamp()

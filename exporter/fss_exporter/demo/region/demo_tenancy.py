@@ -227,11 +227,7 @@ class Tenancy:
         return frozenset({self.id, *(compartment.id for compartment in self.compartments)})
 
     def named(self, name: str) -> str:
-        """Return the OCID of the resource with this display name, or the given OCID.
-
-        Raises:
-            LookupError: no resource, or several, have this name.
-        """
+        """Return the OCID of a display name, or the given OCID. LookupError for a name of no resource or of several."""
         if name.startswith("ocid1."):
             return name
         listed: Iterator[DemoResource | DemoCompartment] = chain(

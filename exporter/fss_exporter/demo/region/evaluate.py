@@ -62,11 +62,7 @@ STATISTICS: Mapping[str, Callable[[Sequence[Observation]], float]] = {
 
 
 def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
-    """Return the result streams of a query at the given minutes. Streams without a point are left out.
-
-    Raises:
-        Refusal: 400 for an expression that is not one statistic of one metric.
-    """
+    """Return the result streams with points in some minutes. A `Refusal` (400) for more than one statistic of one metric."""
     match expression:
         case Query(source=QueriedMetric() as metric, stages=(stage,)) if stage.statistic.name in STATISTICS:
             take, width = STATISTICS[stage.statistic.name], metric.interval.minutes

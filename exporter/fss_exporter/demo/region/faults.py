@@ -63,11 +63,7 @@ class FaultKinds:
     seconds: Mapping[str, float] = field(default_factory=lambda: DEFAULT_SECONDS)
 
     def parse(self, text: str) -> Fault:
-        """Read `KIND[:OPERATION][,NAME=VALUE]...`.
-
-        Raises:
-            UsageError: unknown kind or name, or a value out of range.
-        """
+        """Read `KIND[:OPERATION][,NAME=VALUE]...`. UsageError for an unknown kind or name, and a value out of range."""
         head, *options = text.split(",")
         kind, _, operation = head.partition(":")
         if kind not in self.wire and kind not in self.data:

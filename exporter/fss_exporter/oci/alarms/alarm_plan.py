@@ -215,11 +215,7 @@ def saved_json(saved: SavedPlan) -> str:
 
 
 def read_saved(source: str, content: bytes) -> SavedPlan:
-    """Read a plan from JSON.
-
-    Raises:
-        UsageError: the file is no plan of this version.
-    """
+    """Read a plan from JSON. A UsageError names the place that is no plan of this version."""
     try:
         saved = _FORMAT.validate_json(content)
     except ValidationError as error:
@@ -235,11 +231,7 @@ def read_saved(source: str, content: bytes) -> SavedPlan:
 
 
 def check_current(saved: SavedPlan, owned: Iterable[Existing]) -> None:
-    """Refuse a plan if an alarm of the plan was created after the plan. Etags guard updates and deletions.
-
-    Raises:
-        UsageError: an alarm that the plan would create exists now.
-    """
+    """Raise UsageError if an alarm of the plan was created after the plan. Etags guard updates and deletions."""
     present = {str(existing.body["freeformTags"][KEY_TAG]) for existing in owned}
     for step in saved.plan.of("create"):
         if step.body["freeformTags"][KEY_TAG] in present:

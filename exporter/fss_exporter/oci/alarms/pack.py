@@ -95,11 +95,7 @@ def has_alarm_fields(body: Any) -> bool:  # a JSON value
 
 
 def load(folder: Traversable) -> tuple[Alarm, ...]:
-    """Return every alarm of a folder, by name.
-
-    Raises:
-        UsageError: files are no alarms, or have invalid queries. The error names all of them.
-    """
+    """Return every alarm of a folder, by name. One UsageError names all wrong files and queries."""
     alarms: list[Alarm] = []
     mistakes: list[str] = []
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".json")), key=lambda item: item.name)

@@ -19,13 +19,7 @@ from fss_exporter.calibrate.calibration_run import (
     rows_by_requests,
     work_through,
 )
-from fss_exporter.calibrate.calibration_steps import (
-    IDLE,
-    CalibrationPlan,
-    chosen_steps,
-    default_max_iops,
-    steps_of,
-)
+from fss_exporter.calibrate.calibration_steps import IDLE, CalibrationPlan, chosen_steps, default_max_iops, steps_of
 from fss_exporter.calibrate.nfs_requests import NfsRequests
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers

@@ -39,9 +39,8 @@ class Report:
     mount_points: MountPoints  # by mount
     notes: tuple[str, ...]  # what the reader should know
     counted: bool = False  # READ and WRITE were counted by size, so their cost is exact
-    durations: Mapping[str, CallsByEdge] = field(
-        default_factory=dict
-    )  # requests by address and class; empty if unknown
+    # requests by address and class; empty if unknown
+    durations: Mapping[str, CallsByEdge] = field(default_factory=dict)
     network_bytes_per_second: float | None = None  # bandwidth of the host as the agent knows it
 
 

@@ -24,9 +24,8 @@ class OciCollector:
     budget: CallBudget  # of calls
     settings: Settings  # age, limits, objectives and addresses; may be replaced while the exporter runs
     now: Callable[[], float]  # epoch seconds
-    _series: dict[tuple[str, tuple[str, ...]], Series] = field(
-        default_factory=dict, init=False
-    )  # of the last scrape, with their text
+    # series of the last scrape with their text, by exported name and labels
+    _series: dict[tuple[str, tuple[str, ...]], Series] = field(default_factory=dict, init=False)
 
     def replace_poller(self, board: SnapshotBoard, poller: MetricPoller, budget: CallBudget) -> None:
         """Export the snapshots of another poller from now on."""

@@ -29,13 +29,9 @@ PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
 
 
-_EXAMPLE: Final = {
+_EXAMPLE: Final = dict.fromkeys(("RESOURCES", "AND_RESOURCES", "KERBEROS_FAILURES", "LDAP_FAILURES"), "") | {
     "WARNING": "1",
     "CRITICAL": "1",
-    "RESOURCES": "",
-    "AND_RESOURCES": "",
-    "KERBEROS_FAILURES": "",
-    "LDAP_FAILURES": "",
 }
 """Figures that make the queries of a template valid for a check."""
 
@@ -53,14 +49,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 _REQUIRED: Final = (
-    "displayName",
-    "compartmentId",
-    "metricCompartmentId",
-    "namespace",
-    "query",
-    "severity",
-    "destinations",
-    "isEnabled",
+    "displayName compartmentId metricCompartmentId namespace query severity destinations isEnabled".split()
 )
 _SEVERITIES: Final = ("CRITICAL", "ERROR", "WARNING", "INFO")
 _PENDING: Final = re.compile(r"PT([1-9]|[1-5][0-9]|60)M|PT1H")

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any, Final
 
 from rich.console import Console
@@ -152,18 +153,15 @@ def _row(
 
 def _ordered(report: ProcessReport, sort: str, limit: int | None) -> Iterator[tuple[str, list[tuple[Party, Amount]]]]:
     """Return the addresses with their lines, the largest first."""
-    order = SORTS.get(sort)
-    addresses = sorted(report.loads, key=lambda name: (order(_total(report.loads[name])) if order else 0.0, name))
+    order: Callable[[Amount], float] = SORTS.get(sort, lambda _: 0.0)
+    addresses = sorted(report.loads, key=lambda name: (order(_total(report.loads[name])), name))
     for address in addresses:
-        lines = sorted(report.loads[address].items(), key=lambda line: (order(line[1]) if order else 0.0, line[0]))
+        lines = sorted(report.loads[address].items(), key=lambda line: (order(line[1]), line[0]))
         yield address, lines[:limit]
 
 
 def _total(loads: Mapping[Party, Amount]) -> Amount:
-    total = NO_AMOUNT
-    for amount in loads.values():
-        total = total.plus(amount)
-    return total
+    return reduce(Amount.plus, loads.values(), NO_AMOUNT)
 
 
 def document(report: ProcessReport, sort: str, limit: int | None) -> dict[str, Any]:

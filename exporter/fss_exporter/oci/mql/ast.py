@@ -171,15 +171,22 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """`left operator right`, value by value. Only metric against constant is documented."""
+class _Binary:
+    """`left operator right`."""
 
     left: "Expression"
     operator: str
     right: "Expression"
 
     def __str__(self) -> str:
-        return _binary(self)
+        mine = precedence(self)  # type: ignore[arg-type]  # of one of the two classes below
+        return f"{_within(self.left, mine)} {self.operator} {_within(self.right, mine + 1)}"
+
+
+class Arithmetic(_Binary):
+    """Values combined with a number by `+ - * / %`. Only metric against constant is documented."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +208,10 @@ class Comparison:
         return f"{_within(self.left, precedence(self) + 1)} {self.operator} {shown}"
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(_Binary):
     """Two whole queries joined by `&&` or `||`. `&&` binds tighter. The reference defines no precedence."""
 
-    left: "Expression"
-    operator: str
-    right: "Expression"
-
-    def __str__(self) -> str:
-        return _binary(self)
+    __slots__ = ()
 
 
 Expression: TypeAlias = Constant | Query | Arithmetic | Comparison | Join
@@ -231,11 +232,6 @@ def precedence(node: Expression) -> int:
             return 5
         case _:
             return 6
-
-
-def _binary(node: Arithmetic | Join) -> str:
-    mine = precedence(node)
-    return f"{_within(node.left, mine)} {node.operator} {_within(node.right, mine + 1)}"
 
 
 def _within(node: Expression, least: int) -> str:

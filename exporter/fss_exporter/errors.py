@@ -24,25 +24,18 @@ INSTALL_OCI: Final = "Run pip install '.[oci]' in a clone."
 
 
 class FssError(Exception):
-    """An error that an operator can fix. The message names the problem, the place and the fix."""
+    """An error that an operator can fix. The message names the problem, the place and the fix.
 
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """Lines of the message for the prompt. A line can contain names from outside, with line breaks."""
-        return (str(self),)
+    `lines` are the message and the details for the prompt. A line can contain names from outside, with line breaks.
+    """
+
+    def __init__(self, message: str = "", details: tuple[str, ...] = ()) -> None:
+        self.lines = (message, *details)
+        super().__init__("\n".join(self.lines))
 
 
 class UsageError(FssError):
     """A flag, path or argument is wrong: one line, and a line for each mistake. The prompt exits with code 2."""
-
-    def __init__(self, message: str, details: tuple[str, ...] = ()) -> None:
-        self._lines = (message, *details)
-        super().__init__("\n".join(self._lines))
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The message and the details."""
-        return self._lines
 
 
 class ConfigError(UsageError):
@@ -126,16 +119,10 @@ class BrokenAnswer(CloudError):
 
 
 class MqlError(FssError):
-    """A Monitoring query is invalid. `column` is the 1-based place of the first wrong character."""
+    """A Monitoring query is invalid. `column` is the 1-based place of the first wrong character, which a mark shows."""
 
     def __init__(self, message: str, *, query: str, column: int) -> None:
         self.reason = message
         self.query = query
         self.column = column
-        self._lines = (f"column {column}: {message}", f"  {query}", f"  {' ' * (column - 1)}^")
-        super().__init__("\n".join(self._lines))
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The message, the query, and a mark below the column."""
-        return self._lines
+        super().__init__(f"column {column}: {message}", (f"  {query}", f"  {' ' * (column - 1)}^"))

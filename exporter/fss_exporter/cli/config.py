@@ -25,22 +25,17 @@ def check(file: Path) -> None:
 
 def _summary(settings: Settings) -> list[str]:
     oci, limits, slos = settings.oci, settings.limits, settings.slo_objectives
+    latencies = settings.latency_objectives
+    objectives = [*(" ".join(filter(None, which)) for which in latencies.given), *latencies.mount_targets]
     return [
         f"polls {_listed(oci.regions, 'the region of the credentials')} as {oci.auth}",
         f"compartments: {_listed(oci.compartments, 'all of the tenancy')}",
         f"every {oci.poll_interval:g} s, at most {oci.calls_per_second:g} calls a second; points go stale after {oci.stale_after:g} s",
         f"limits replaced: {_listed([*limits.shapes, *limits.mount_targets], 'none')}",
-        f"latency objectives replaced: {_listed(_objectives(settings), 'none, the assumed objectives apply')}",
+        f"latency objectives replaced: {_listed(objectives, 'none, the assumed objectives apply')}",
         f"SLO objectives replaced: {_listed([*slos.given, *slos.mount_targets], 'none')}",
         f"addresses mapped: {len(settings.address_map)}; mount targets given another address: {len(settings.addresses)}",
     ]
-
-
-def _objectives(settings: Settings) -> list[str]:
-    given = settings.latency_objectives
-    metadata = ["metadata"] if given.metadata is not None else []
-    sizes = [*(f"read {size}" for size in given.read), *(f"write {size}" for size in given.write)]
-    return [*sizes, *metadata, *given.mount_targets]
 
 
 def _listed(names: list[str] | tuple[str, ...], nothing: str) -> str:

@@ -59,14 +59,6 @@ class Alarms:
             )
         return str(answer.data["id"])
 
-    def update_alarm(self, alarm_id: str, changes: Mapping[str, Any], etag: str) -> None:
-        """Change some fields, if the alarm still has the etag."""
-        self.session.call("monitoring", "update_alarm", alarm_id, dict(changes), if_match=etag)
-
-    def delete_alarm(self, alarm_id: str, etag: str) -> None:
-        """Delete, if the alarm still has the etag."""
-        self.session.call("monitoring", "delete_alarm", alarm_id, if_match=etag)
-
     def _explained(self, refused: NotAuthorized, body: Mapping[str, Any]) -> NotAuthorized:
         """Return the refusal with all three policy statements, because OCI does not name the missing statement."""
         needed = (
@@ -157,9 +149,9 @@ def _take(step: Step, service: Alarms) -> StepOutcome:
         if step.kind == "create":
             _create(step.body, service)
         elif step.kind == "update":
-            service.update_alarm(step.ocid, step.body, step.etag)
+            service.session.call("monitoring", "update_alarm", step.ocid, dict(step.body), if_match=step.etag)
         else:
-            service.delete_alarm(step.ocid, step.etag)
+            service.session.call("monitoring", "delete_alarm", step.ocid, if_match=step.etag)
     except CloudError as error:
         return StepOutcome(step, error)
     return StepOutcome(step)

@@ -61,13 +61,7 @@ def summary(outcomes: Sequence[StepOutcome]) -> str:
 
 
 def _what(step: Step) -> str:
-    match step.kind:
-        case "create" | "update":
-            return step.kind
-        case "delete":
-            return f"delete: {step.reason}"
-        case _:
-            return f"left alone: {step.reason}"
+    return {"delete": f"delete: {step.reason}", "clash": f"left alone: {step.reason}"}.get(step.kind, step.kind)
 
 
 def _change_lines(change: FieldChange) -> Iterator[str]:

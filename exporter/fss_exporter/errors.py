@@ -49,12 +49,7 @@ class ConfigError(UsageError):
 
 
 class RecordError(FssError):
-    """A record of a file is damaged. The other records are usable.
-
-    Args:
-        reason: value of the `reason` label of `fss_nfs_records_skipped_total`.
-        detail: the damaged text, shortened.
-    """
+    """A damaged record of a file (label `reason`, shortened `detail`). The other records are usable."""
 
     def __init__(self, reason: str, detail: str) -> None:
         self.reason = reason
@@ -66,13 +61,9 @@ class SourceError(FssError):
 
 
 class CloudError(SourceError):
-    """An answer from OCI without data.
+    """An answer from OCI without data: one line without secrets, and the API operation, e.g. `SummarizeMetricsData`.
 
-    Args:
-        message: description in one line, without secrets.
-        operation: the API operation, e.g. `SummarizeMetricsData`.
-        status: HTTP status, or None without an answer.
-        request_id: `opc-request-id` of the answer for a support request, or empty.
+    `status` is the HTTP status, None without an answer. `request_id` is the `opc-request-id` for a support request.
     """
 
     outcome = "error"

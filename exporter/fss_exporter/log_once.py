@@ -7,14 +7,9 @@ from collections.abc import Callable
 
 
 class LogOnce:
-    """Log the first failure of each kind, then at most one line a period, then the recovery.
+    """Log the first failure of each kind, then at most one line a period (seconds), then the recovery.
 
     Any number of threads may use one object. Kinds must be few constants of the program, because each kind keeps memory.
-
-    Args:
-        log: logger of the lines.
-        period_seconds: silence after a line of the same kind.
-        clock: seconds that never go back.
     """
 
     def __init__(

@@ -79,12 +79,9 @@ def _counters(look: str) -> list[int]:
 
 
 class Clients:
-    """A thread that writes `<root>/1/mountstats` once a second.
+    """A thread that writes `<root>/1/mountstats` below an empty directory every `interval_s` seconds.
 
-    Args:
-        root: an empty directory that becomes the procfs tree.
-        mounts: recordings to play.
-        interval_s: seconds between two readings. The recordings have an interval of 1 s.
+    The recordings have an interval of 1 s.
     """
 
     def __init__(self, root: Path, mounts: tuple[ClientMount, ...] = CLIENT_MOUNTS, interval_s: float = 1.0) -> None:

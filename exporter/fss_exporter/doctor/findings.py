@@ -36,12 +36,9 @@ def texts() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def found(kind: str, subject: str = "", **values: object) -> Finding:
-    """Return a finding with a text of `findings.toml`.
+    """Return a finding with a text of `findings.toml`, e.g. `soft-mount.writable`, and figures and names for its braces.
 
-    Args:
-        kind: check and case, e.g. `soft-mount.writable`.
-        subject: a mount, an address, a region. Empty for the host or the account.
-        values: figures and names for the words in braces.
+    The subject is a mount, an address or a region. Empty for the host or the account.
     """
     check, case = kind.split(".")
     text = texts()[check][case]

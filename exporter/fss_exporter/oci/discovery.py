@@ -35,13 +35,7 @@ def refresh_with_progress(
 ) -> None:
     """Make one inventory, and show listings and address lookups as phases.
 
-    Args:
-        refresh: the inventory of a region.
-        progress: gets the phases and steps.
-        look_ups_of: returns the number of mount targets to look up, by the number of listed mount targets.
-
-    Raises:
-        FssError: availability domains or compartments are unknown.
+    `look_ups_of` returns how many of the listed mount targets to look up. Errors are like `InventoryRefresh.run`.
     """
     region, shown = refresh.client.region, False
     progress.phase(f"{region}: listing resources")

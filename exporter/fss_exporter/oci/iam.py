@@ -72,13 +72,10 @@ _WORKLOAD: Final = (
 
 
 def statement(operation: str, auth: str, compartment_id: str = "", namespace: str = "") -> str:
-    """Return the policy statement that allows an operation. Empty for an operation that is not in the table.
+    """Return the policy statement that allows an operation (`ListMountTargets`). Empty for an unknown operation.
 
-    Args:
-        operation: API name, e.g. `ListMountTargets`.
-        auth: way of signing, which decides whom the statement names.
-        compartment_id: OCID of the compartment of the call. The OCID of the tenancy makes a statement on the tenancy.
-        namespace: namespace of the metrics in the call.
+    The way of signing decides whom the statement names. The OCID of the tenancy makes a statement on the tenancy. The
+    namespace is that of the metrics in the call.
     """
     need = NEEDS.get(operation)
     if need is None:

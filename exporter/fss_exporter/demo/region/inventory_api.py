@@ -35,13 +35,9 @@ def etag(body: object) -> str:
 
 
 class ResourceBody:
-    """A resource in the API's own names. Only the fields that an answer or a filter needs are filled in.
+    """A resource in the API's own names, by a model such as `MountTarget` and a record of the tenancy.
 
-    Args:
-        model: model of the API reference, e.g. `MountTarget`.
-        record: a record of the tenancy.
-        hidden: fields that only filters see.
-        figures: values of `$name` that are no attributes of the record.
+    Only filters see `hidden` fields. `figures` are values of `$name` that are no attributes of the record.
     """
 
     def __init__(self, model: str, record: Any, hidden: Mapping[str, str] | None = None, **figures: Any) -> None:

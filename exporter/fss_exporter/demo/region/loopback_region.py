@@ -95,13 +95,9 @@ class _Server(ThreadingHTTPServer):
 
 
 class Region:
-    """One region of one tenancy, with faults on demand.
+    """One region of one tenancy, with faults on demand. By default the small demo tenancy and a fresh key.
 
-    Args:
-        tenancy: the resources. The small demo tenancy by default.
-        account: the user whose credentials are written down. A fresh key by default.
-        now: the time of the data, epoch seconds. Tests turn it by hand.
-        limits: documented limits of an answer.
+    `now` returns the time of the data, epoch seconds. `limits` are the documented limits of an answer.
     """
 
     fault_kinds: ClassVar[FaultKinds] = FaultKinds()

@@ -17,17 +17,10 @@ _LEAST_SECONDS = 1.0
 
 
 class StatusView:
-    """The status page of a registry.
+    """The status page of a registry, for the host in the title. `collect` returns all families and never waits for the cloud.
 
     The view keeps the counters of the last minute, so that the page shows present rates. The first visit shows means since the
     start of the exporter. Nothing is collected between visits.
-
-    Args:
-        collect: returns all families behind `/metrics`, e.g. `registry.collect`. The call never waits for the cloud.
-        telemetry_path: path of `/metrics`.
-        host: name of this host, for the title.
-        clock: seconds that never go back.
-        now: returns the time of day with zone.
     """
 
     def __init__(

@@ -123,7 +123,7 @@ class Family(PrometheusFamily):
         self.values.append(value)
 
     def add_histogram(self, labels: Sequence[str], buckets: Sequence[tuple[float, float]], total: float) -> None:
-        """Add a histogram: cumulative counts by ascending upper bound, the last infinity, and the sum of the observed values."""
+        """Add a histogram: cumulative counts by ascending upper bound (the last is infinity), and the sum of all values."""
         for bound, count in buckets:
             self.series.append(HistogramSeries(self.metric, labels, "_bucket", floatToGoString(bound)))
             self.values.append(count)

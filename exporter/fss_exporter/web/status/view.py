@@ -17,10 +17,10 @@ _LEAST_SECONDS = 1.0
 
 
 class StatusView:
-    """The status page of a registry, for the host in the title. `collect` returns all families and never waits for the cloud.
+    """The status page of a registry. `collect` returns all families and never waits for the cloud.
 
-    The view keeps the counters of the last minute, so that the page shows present rates. The first visit shows means since the
-    start of the exporter. Nothing is collected between visits.
+    The view keeps the counters of the last minute, so that the page shows present rates. The first visit shows means since
+    the start of the exporter. Nothing is collected between visits. The title names the host.
     """
 
     def __init__(

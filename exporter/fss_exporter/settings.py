@@ -230,11 +230,9 @@ class Settings(_Section):
 
 
 def load(path: Path | None, flags: Mapping[str, object] | None = None) -> Settings:
-    """Read settings from a file and replace values by flags.
+    """Read settings from a file (None for the defaults) and replace values by flags, unless a flag is None.
 
-    Args:
-        path: the file. None for the defaults alone.
-        flags: value by dotted place, e.g. `{"oci.auth": "instance_principal"}`. None values are ignored.
+    Flags are by dotted place, e.g. `{"oci.auth": "instance_principal"}`.
 
     Raises:
         ConfigError: every mistake of the file, with line and place.

@@ -72,12 +72,10 @@ class InventoryRefresh:
         *,
         mount_targets_first: bool = False,
     ) -> None:
-        """Make one inventory.
+        """Make one inventory. `progress` is called after each listing and lookup.
 
-        Args:
-            progress: called after each listing and lookup.
-            mount_targets_first: publish mount targets with their addresses before listing anything else.
-            look_ups: returns the number of mount targets to look up, called after the listings. None for all.
+        With `mount_targets_first`, mount targets and their addresses are published before anything else is listed.
+        After the listings, `look_ups` returns the number of mount targets to look up, None for all.
 
         Raises:
             FssError: availability domains or compartments are unknown. The earlier state stays.

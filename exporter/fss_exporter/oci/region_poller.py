@@ -44,11 +44,7 @@ class RegionPoller:
     _suspicious: frozenset[object] = field(default=frozenset(), init=False)
 
     def poll(self, state: InventoryState, seconds: float) -> PollState:
-        """Query every metric once.
-
-        Args:
-            state: the newest inventory.
-            seconds: time limit of the poll. The next poll begins with the remaining metrics.
+        """Query every metric once, in some seconds. The next poll begins with the remaining metrics.
 
         Returns:
             The state of the region, without any metric before the first inventory.

@@ -93,14 +93,10 @@ class MinuteStamps:
 
 
 class SeriesStore:
-    """One metric of one region.
+    """One metric of one region. The labels need an inventory before the first answer. All stores share the time stamps.
 
-    Args:
-        metric: the OCI metric.
-        labels: labels of the region. The labels need an inventory before the first answer.
-        start: minutes that end at or before this time, epoch seconds, are in no counter of this exporter.
-        stamps: time stamps shared by all stores.
-        keeps_points: whether summaries of answers carry all points, for calculations.
+    Minutes that end at or before `start`, epoch seconds, are in no counter of this exporter. With `keeps_points`, summaries
+    of answers carry all points, for calculations.
     """
 
     def __init__(
@@ -166,15 +162,10 @@ class SeriesStore:
             one.held_back = 0.0
 
     def take(self, streams: Iterable[Stream | None], now_minute: int, before: AnswerSummary) -> AnswerSummary:
-        """Take one part of an answer.
+        """Take one part of an answer, and return the summary of this part and of all parts `before`.
 
-        Args:
-            streams: streams of the answer. None for a stream with an undocumented form.
-            now_minute: end of the newest complete minute. A later point is incomplete and is not taken.
-            before: summary of the earlier parts.
-
-        Returns:
-            The summary of all parts so far.
+        A stream is None if its form is undocumented. A point after `now_minute`, the newest complete minute, is incomplete and
+        not taken.
         """
         self._start = min(self._start, now_minute)  # the clock may have been ahead when the exporter started
         skipped: Counter[str] = Counter()

@@ -79,13 +79,9 @@ class Session:
         self.tenancy_id = self.held.tenancy_id
 
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> Answer:
-        """Call an operation, and try again after temporary errors.
+        """Call the SDK's method of a service (`monitoring`, `list_mount_targets`), and try again after temporary errors.
 
-        Args:
-            service: `monitoring`, `file_storage`, `identity` or `virtual_network`.
-            operation: the SDK's method, e.g. `list_mount_targets`.
-            arguments: positional arguments of the SDK's method. A body is a plain dict.
-            options: keyword arguments of the SDK's method.
+        The arguments are those of the SDK's method. A body is a plain dict.
 
         Raises:
             CloudError: error of the last attempt.

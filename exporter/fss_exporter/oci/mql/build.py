@@ -16,15 +16,10 @@ def query(
     group_by: Iterable[str] | None = None,
     argument: float | ast.Duration | None = None,
 ) -> ast.Query:
-    """Return a simple query.
+    """Return a simple query with an interval of 1 to 60 minutes and a statistic such as `max`.
 
-    Args:
-        metric: OCI's name of the metric.
-        minutes: the interval, 1 to 60.
-        statistic: `max`, `mean`, ...
-        where: a value, or several alternative values, by dimension.
-        group_by: dimensions to keep apart. Empty merges all streams, None leaves the streams unchanged.
-        argument: argument of `percentile` or `absent`.
+    `where` has a value, or several alternative values, by dimension. `group_by` has the dimensions to keep apart: empty merges all
+    streams, None leaves the streams unchanged. `argument` is that of `percentile` or `absent`.
 
     Raises:
         MqlError: MQL cannot express a name or value.

@@ -35,8 +35,8 @@ class FiniteRange(click.FloatRange):
 def flag(name: str, text: str, default: Any = None, **attributes: Any) -> Any:
     """Declare a flag (names with spaces in between) with a help as the field of a dataclass.
 
-    The type of the field says the rest. A `bool` is a switch, and a tuple of any length is a repeatable flag. `attributes`
-    are of `click.option`, and `written` is the default as an operator writes it, e.g. `1h`.
+    The type of the field says the rest. A `bool` is a switch, and a tuple of any length is a repeatable flag.
+    `attributes` are of `click.option`, and `written` is the default as an operator writes it, e.g. `1h`.
     """
     return field(
         default=default, metadata={"declared": click.option, "names": name.split(), "help": text, **attributes}

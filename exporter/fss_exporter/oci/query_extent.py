@@ -47,7 +47,8 @@ class Window:
 def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
     """Return the window of one query, with minutes to repeat before the newest complete minute and before `answered`.
 
-    `answered` is the newest complete minute at the time of the last answer, None before the first. Times are epoch seconds.
+    `answered` is the newest complete minute at the time of the last answer, None before the first. Times are epoch
+    seconds.
     """
     newest = newest_complete(now)
     last = newest if answered is None else min(answered, newest)

@@ -34,7 +34,8 @@ def newest_complete(now: float) -> int:
 class Minutes:
     """The counted minutes of one series. Minutes that end at or before `start` are already counted.
 
-    The newest minute, and not a clock, decides which minutes are too old to remember, because a clock may jump ahead and back.
+    The newest minute, and not a clock, decides which minutes are too old to remember, because a clock may jump ahead
+    and back.
     """
 
     __slots__ = ("_floor", "_taken")
@@ -93,10 +94,11 @@ class MinuteStamps:
 
 
 class SeriesStore:
-    """One metric of one region. The labels need an inventory before the first answer. All stores share the time stamps.
+    """One metric of one region. The labels need an inventory before the first answer. All stores share the time
+    stamps.
 
-    Minutes that end at or before `start`, epoch seconds, are in no counter of this exporter. With `keeps_points`, summaries
-    of answers carry all points, for calculations.
+    Minutes that end at or before `start`, epoch seconds, are in no counter of this exporter. With `keeps_points`,
+    summaries of answers carry all points, for calculations.
     """
 
     def __init__(

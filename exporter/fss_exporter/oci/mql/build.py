@@ -18,8 +18,8 @@ def query(
 ) -> ast.Query:
     """Return a simple query with an interval of 1 to 60 minutes and a statistic such as `max`.
 
-    `where` has a value, or several alternative values, by dimension. `group_by` has the dimensions to keep apart: empty merges all
-    streams, None leaves the streams unchanged. `argument` is that of `percentile` or `absent`.
+    `where` has a value, or several alternative values, by dimension. `group_by` has the dimensions to keep apart:
+    empty merges all streams, None leaves the streams unchanged. `argument` is that of `percentile` or `absent`.
 
     Raises:
         MqlError: MQL cannot express a name or value.

@@ -17,9 +17,9 @@ def status_page(
 ) -> tuple[StatusPage, client_rows.Look]:
     """Return the page, and the client counters from which a later page computes rates.
 
-    The families are one collection of the registry behind `/metrics`, at the time of day `now`, which is `at` on a clock that
-    never goes back. Rates cover the time since `earlier`: the counters of an earlier page, at least a second old, or the start
-    of the exporter with all counters at 0.
+    The families are one collection of the registry behind `/metrics`, at the time of day `now`, which is `at` on a
+    clock that never goes back. Rates cover the time since `earlier`: the counters of an earlier page, at least a
+    second old, or the start of the exporter with all counters at 0.
     """
     samples = Samples(families)
     this = client_rows.look(samples, at)

@@ -97,6 +97,12 @@ class TestBadInput:
         assert f"{flag}=storage: give the OCID" in answer.err
         assert not operator.region.calls
 
+    @pytest.mark.parametrize("name", ["", "mt-home", 'a"b'])
+    def test_a_stated_mount_target_by_another_name_than_the_ocid(self, name: str) -> None:
+        answer = ask("alarms", "render", "--mount-target", f"{name}=hpmt-20")
+        assert (answer.code, answer.out) == (2, "")
+        assert f"--mount-target={name}: give the OCID" in answer.err
+
     def test_an_unknown_shape(self, operator: Operator) -> None:
         answer = ask("alarms", "render", "--mount-target", f"{HOME}=hpmt-30")
         assert answer.code == 2

@@ -136,6 +136,7 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
         ocid, _, name = text.partition("=")
         if name not in SHAPES:
             raise UsageError(f"--mount-target={text}: no shape {name!r}. Known are {', '.join(SHAPES)}")
+        check_ocid("--mount-target", ocid)
         gbps = SHAPES[name].observed_throughput_gbps
         found = MountTarget(
             id=ocid, name=ocid, compartment_id="", availability_domain="", state="", observed_throughput_gbps=gbps

@@ -57,6 +57,13 @@ def test_missing_addresses_leave_the_rest_and_say_so(region: Region, account_fla
     assert ask("discover", *account_flags, "--output", "http_sd").document == []
 
 
+def test_every_misspelled_compartment_is_named(account_flags: Flags) -> None:
+    answer = ask("discover", *account_flags, "--oci.compartment", "nope", "--oci.compartment", "nada")
+    assert answer.code == 1
+    assert "'nope'" in answer.err
+    assert "'nada'" in answer.err
+
+
 def test_what_is_not_shown_may_be_missing(region: Region, account_flags: Flags) -> None:
     region.add_fault("deny:ListReplications")
     answer = ask("discover", *account_flags)

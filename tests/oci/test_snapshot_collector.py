@@ -18,7 +18,7 @@ from tests.region import small
 from fss_exporter.catalogue import CATALOGUE, CLOUD
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.catalogue.text import plain
-from fss_exporter.errors import CloudError, NotAuthorized, Throttled
+from fss_exporter.errors import CloudError, NotAuthorized, Throttled, UsageError
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client.failures import translate
 from fss_exporter.oci.iam import NEEDS, statement
@@ -302,3 +302,12 @@ def test_an_operation_that_fails_in_another_way_does_not_work_again(caplog: pyte
         "eu: A works again",
         "eu: A: HTTP 503",
     ]
+
+
+def test_each_mistake_of_the_settings_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    failures = FailureLog("eu", logging.getLogger())
+    for _ in range(2):
+        for name in ("nope", "nada"):
+            failures.failed("ListCompartments", UsageError(f"no compartment is called {name}"))
+        failures.end_round()
+    assert [message.rpartition(" ")[2] for message in caplog.messages] == ["nope", "nada"]

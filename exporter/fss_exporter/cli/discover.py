@@ -79,7 +79,8 @@ def _ask(session: Session, settings: Settings) -> tuple[list[DiscoveredMountTarg
 
     def report(operation: str, error: Exception | None) -> None:
         if error is not None and operation not in _NOT_SHOWN:
-            failures.setdefault(operation, str(error))
+            # one line for the calls of an operation, and one for each mistake of the settings
+            failures.setdefault(operation if isinstance(error, CloudError) else str(error), str(error))
 
     selection = replace(selection_of(settings), services=(), optional_services=())
     refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=report)

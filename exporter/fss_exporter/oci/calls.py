@@ -114,7 +114,7 @@ class FailureLog:
 def _kind_of(subject: str, error: Exception) -> str:
     if isinstance(error, CloudError):
         return f"{error.operation} {type(error).__name__} {error.status}"
-    return f"{subject} {type(error).__name__}"
+    return f"{subject} {error}"  # a mistake of the settings, each with its own text
 
 
 def _listed(subjects: list[str]) -> str:

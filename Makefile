@@ -20,7 +20,8 @@ test: .venv/dev tools-present ## all tests, with a real prometheus and promtool 
 	@$(BIN)/python -m pytest -n 4 --dist loadfile $(ARGS)
 
 UNIT := tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py
-LONGER := $(addprefix --deselect ,tests/nfs/test_churn_memory.py tests/nfs/test_fuzz.py tests/test_services_as_documented.py)
+LONGER := $(addprefix --deselect ,tests/nfs/test_churn_memory.py tests/nfs/test_fuzz.py tests/nfs/exact/test_generated_tables.py \
+	tests/test_services_as_documented.py tests/test_tables.py::test_a_terminal_gets_colour_unless_it_wants_none)
 
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)

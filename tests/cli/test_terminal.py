@@ -139,7 +139,7 @@ def closed(stream: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-PRINTING = (["--version"], ["--help"], ["plan", "--reads", "5"], ["plan", "--reads", "5", "--output", "json"])
+PRINTING = (["--version"], ["plan", "--reads", "5"], ["plan", "--reads", "5", "--output", "json"])
 
 
 class TestATerminalThatIsNotThere:

@@ -39,6 +39,15 @@ LARGE = frozenset(
 """Incidents with many series or hours, to each of which a smaller incident has the same messages."""
 
 
+LONG_RUNS = frozenset(
+    {
+        "a backup each Sunday at 95 % of the ceiling is no forecast",
+        "a poller is taken out of service for good: one page, and a ticket after three hours",
+    }
+)
+"""Incidents of many hours or weeks that `make test-incidents` runs alone. Other incidents have their alerts."""
+
+
 def chosen() -> Iterator[Incident]:
     """One incident of each outcome, and of each kind where nothing is sent. What is expected counts where the page lacks an incident."""
     known = outcomes()
@@ -46,7 +55,7 @@ def chosen() -> Iterator[Incident]:
     for one in sorted(INCIDENTS, key=lambda incident: incident.name in LARGE):
         outcome = known.get(one.name, re.sub(r" \d+ min", "", one.expected))
         part = one.kind if outcome == "quiet" else outcome
-        if part not in seen:
+        if part not in seen and one.name not in LONG_RUNS:
             seen.add(part)
             yield one
 

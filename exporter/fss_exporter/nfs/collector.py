@@ -11,8 +11,7 @@ from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import Family, family
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.mount_series import MountInfo, MountSeries, shape_of
-from fss_exporter.nfs.service_families import service_families
+from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families, shape_of
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.nfs.totals import AddressTotals, MountTotals

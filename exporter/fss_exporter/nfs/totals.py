@@ -7,7 +7,7 @@ rates sees the zero before the first growth.
 from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.operations import FIXED_COSTS, READ, WRITE
@@ -216,7 +216,7 @@ class Unanswered:
             return _Silence(records)
         # Connections belong to the server: the record of any superblock tells of all of them.
         one = next(iter(records))
-        before, now = _Connections.of(known.records[one]), _Connections.of(records[one])
+        before, now = _connections(known.records[one]), _connections(records[one])
         if now.receives != before.receives:
             return _Silence(records)
         ended, wanted = _operations(known.records, records)
@@ -227,22 +227,16 @@ class Unanswered:
         return _Silence(records) if ended else known
 
 
-@dataclass(frozen=True, slots=True)
-class _Connections:
-    """All connections to one server."""
+class _Connections(NamedTuple):
+    """Sums over all connections to one server."""
 
     connects: int
     sends: int
     receives: int
 
-    @classmethod
-    def of(cls, record: NfsRecord) -> "_Connections":
-        lines = record.transports
-        return cls(
-            sum(line.connects or 0 for line in lines),
-            sum(line.sends or 0 for line in lines),
-            sum(line.receives or 0 for line in lines),
-        )
+
+def _connections(record: NfsRecord) -> _Connections:
+    return _Connections(*(sum(getattr(line, name) or 0 for line in record.transports) for name in _Connections._fields))
 
 
 def _operations(before: _Records, now: _Records) -> tuple[int, int]:

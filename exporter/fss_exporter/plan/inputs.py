@@ -15,6 +15,7 @@ from fss_exporter.model.thresholds import WARNING_RATIO
 MOST_CLIENTS = 1_000_000
 MOST_REQUESTS = 1_000_000_000
 MOST_MOUNT_TARGETS = 1000  # Larger figures are typing errors
+LEAST_FIGURE = 0.0001  # Smaller shares and concurrencies are typing errors, and quotients by them overflow
 
 _RECORDED = "--mountstats, --nfsiostat, --scrapes or --prometheus"
 
@@ -202,6 +203,7 @@ def _check_amounts(inputs: PlanInputs) -> None:
     one_of_server = (inputs.volumes is None) != (inputs.server_network is None)
     window = inputs.tcp_window != DEFAULT_WINDOW_BYTES
     sizes = {inputs.read_size, inputs.write_size, inputs.tcp_window, inputs.total_bytes}
+    smallest = (inputs.target, inputs.target if inputs.concurrency is None else inputs.concurrency)
     two_reads, two_writes = None not in inputs.transfer_rates[:2], None not in inputs.transfer_rates[2:]
     two_jobs, no_rate = None not in (inputs.files, inputs.total_bytes), not inputs.has_rates
     refuse(
@@ -215,6 +217,7 @@ def _check_amounts(inputs: PlanInputs) -> None:
                 inputs.mix and no_rate_of_mix
             ),
             "--volumes and --server-network describe one self-managed server: give both": one_of_server,
+            f"--target and --concurrency must be at least {LEAST_FIGURE}": min(smallest) < LEAST_FIGURE,
             "--tcp-window goes with --network-rtt": window and inputs.network_rtt is None,
             "--read-size, --write-size, --bytes and --tcp-window must be more than nothing": 0 in sizes,
         }

@@ -11,7 +11,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model import capacity
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import scaled
-from fss_exporter.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS, MOST_REQUESTS
+from fss_exporter.plan.inputs import LEAST_FIGURE, MOST_CLIENTS, MOST_MOUNT_TARGETS, MOST_REQUESTS
 from fss_exporter.plan.load import Load
 
 
@@ -70,8 +70,8 @@ def _above_zero(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value <= MOST_REQUESTS:
-        raise click.BadParameter(f"{text!r} is not a number above zero, up to {MOST_REQUESTS:,}")
+    if not LEAST_FIGURE <= value <= MOST_REQUESTS:
+        raise click.BadParameter(f"{text!r} is not a number above zero, from {LEAST_FIGURE} to {MOST_REQUESTS:,}")
     return value
 
 

@@ -46,6 +46,14 @@ def test_a_file_without_triggers_holds_no_table() -> None:
     assert parsed("") == ()
 
 
+@pytest.mark.parametrize("modifier", ["hex", "sym", "usecs"])
+def test_a_table_of_another_program_with_another_modifier_leaves_ours_readable(modifier: str) -> None:
+    keys = HEAD.replace("dev,arg_count.buckets=32768", f"dev.{modifier}").replace("arg_count & 32767", "dev > 7")
+    tables = parsed(f"{keys}{{ dev: 2a }} hitcount:          3\n{FOOT}\n\n{HEAD}{ROW}{FOOT}")
+
+    assert tables[1].rows == {("42", "65536"): HistRow(18, 1376256)}
+
+
 def test_a_paused_trigger_does_not_count() -> None:
     (table,) = parsed(HEAD.replace("[active]", "[paused]") + FOOT)
 

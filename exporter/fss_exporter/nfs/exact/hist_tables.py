@@ -26,7 +26,10 @@ _FIELDS = {
     "log2": rb"%b: +~ 2\^(\d{1,2}) *",
     "": rb"%b: *([^\s,}]{0,64}) *",
 }
-"""Pattern of a field of a key by modifier. A thread gives name and number, a range its lower edge, a power its exponent."""
+"""Pattern of a field of a key by modifier. A thread gives name and number, a range its lower edge, a power its exponent.
+
+A further modifier belongs to a trigger of another program, and its text is one word.
+"""
 _VALUES = rb" \} hitcount: +(\d{1,20})(?:  \w+: +(\d{1,20}))?(?:  \w+: +\d{1,20})*\n"
 _WRAP = 1 << 64
 
@@ -109,7 +112,7 @@ def _row_pattern(keys: str) -> re.Pattern[bytes]:
     fields = []
     for key in keys.split(","):
         name, _, modifier = key.partition(".")
-        fields.append(_FIELDS[modifier.partition("=")[0]] % re.escape(name.encode()))
+        fields.append(_FIELDS.get(modifier.partition("=")[0], _FIELDS[""]) % re.escape(name.encode()))
     return re.compile(rb"\{ " + b", ".join(fields) + _VALUES, re.DOTALL)
 
 

@@ -5,7 +5,7 @@ visible mount names the superblock. Each function raises `RecordError` for a key
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.exact.hist_tables import Grown, HistRow, Key
@@ -21,12 +21,12 @@ Dirtiers = Mapping[tuple[int, int], str]  # Names of the threads that dirtied pa
 
 def sent(tables: BySize, place_of: PlaceOf) -> TransfersBy:
     """READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
-    found = _Transfers(place_of)
-    for whole, rows in tables.items():
-        for key, row in rows:
-            device, name, number, lower = _fields(key, 4)
-            found.add(_number(device), Thread(_number(number), name), blocks_started(_number(lower), whole=whole), row)
-    return found.sums()
+    rows = []
+    for whole, key, row in _each(tables):
+        device, name, number, lower = _fields(key, 4)
+        thread = Thread(_number(number), name)
+        rows.append((place_of(_number(device)), thread, blocks_started(_number(lower), whole=whole), row))
+    return _transfers(rows)
 
 
 def joined(tables: BySize, dirtiers: Dirtiers, place_of: PlaceOf) -> TransfersBy:
@@ -35,14 +35,28 @@ def joined(tables: BySize, dirtiers: Dirtiers, place_of: PlaceOf) -> TransfersBy
     The join knows the number of a file, not the device. Two files with the same number on two mounts collide. So a row counts
     only if the thread dirtied pages of this device.
     """
-    found = _Transfers(place_of)
-    for whole, rows in tables.items():
-        for key, row in rows:
-            device, number, lower = map(_number, _fields(key, 3))
-            name = dirtiers.get((device, number))
-            if name is not None:
-                found.add(device, Thread(number, name), blocks_started(lower, whole=whole), row)
-    return found.sums()
+    rows = []
+    for whole, key, row in _each(tables):
+        device, number, lower = map(_number, _fields(key, 3))
+        name = dirtiers.get((device, number))
+        if name is not None:
+            rows.append((place_of(device), Thread(number, name), blocks_started(lower, whole=whole), row))
+    return _transfers(rows)
+
+
+def _each(tables: BySize) -> Iterator[tuple[bool, Key, HistRow]]:
+    return ((whole, key, row) for whole, rows in tables.items() for key, row in rows)
+
+
+def _transfers(rows: Iterable[tuple[Place | None, Thread, int, HistRow]]) -> TransfersBy:
+    """Add up rows of place, thread and started blocks."""
+    blocks: dict[tuple[Place, Thread], Counter[int]] = defaultdict(Counter)
+    payload: Counter[tuple[Place, Thread]] = Counter()
+    for place, thread, started, row in rows:
+        if place is not None:
+            blocks[place, thread][started] += row.hits
+            payload[place, thread] += row.value
+    return {key: CountedTransfers.of_sizes(sizes, payload[key]) for key, sizes in blocks.items()}
 
 
 def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
@@ -56,42 +70,21 @@ def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
 
 def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
     """Calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure."""
-    found: CallsBy = Counter()
-    for key, row in rows:
-        client, name, number, procedure = _fields(key, 4)
-        place = place_of(_number(client))
-        if place is not None:
-            found[place, Thread(_number(number), name), procedure] += row.hits
-    return found
+    return _calls(((_fields(key, 4), row) for key, row in rows), place_of)
 
 
 def claims(rows: Grown, procedure: str, place_of: PlaceOf) -> CallsBy:
     """Calls of one procedure by the thread that began the call. Keys: device, name, thread."""
+    return _calls((((*_fields(key, 3), procedure), row) for key, row in rows), place_of)
+
+
+def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
     found: CallsBy = Counter()
-    for key, row in rows:
-        device, name, number = _fields(key, 3)
-        place = place_of(_number(device))
+    for (source, name, number, procedure), row in rows:
+        place = place_of(_number(source))
         if place is not None:
             found[place, Thread(_number(number), name), procedure] += row.hits
     return found
-
-
-class _Transfers:
-    """Sums of rows by place and thread."""
-
-    def __init__(self, place_of: PlaceOf) -> None:
-        self._place_of = place_of
-        self._blocks: dict[tuple[Place, Thread], Counter[int]] = defaultdict(Counter)
-        self._payload: Counter[tuple[Place, Thread]] = Counter()
-
-    def add(self, device: int, thread: Thread, blocks: int, row: HistRow) -> None:
-        place = self._place_of(device)
-        if place is not None:
-            self._blocks[place, thread][blocks] += row.hits
-            self._payload[place, thread] += row.value
-
-    def sums(self) -> TransfersBy:
-        return {key: CountedTransfers.of_sizes(sizes, self._payload[key]) for key, sizes in self._blocks.items()}
 
 
 def _fields(key: Key, count: int) -> Key:

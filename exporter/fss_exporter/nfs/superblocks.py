@@ -116,9 +116,9 @@ class Superblock:
     number: str  # `major:minor`
     key: SeriesKey  # labels of the series
     encrypted: bool  # True with in-transit TLS
-    record: NfsRecord  # the counters
     mounts: tuple[NfsMount, ...]  # every visible mount of the superblock
     known: Known  # the service behind the superblock
+    record: NfsRecord  # the counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +186,7 @@ class MountTable:
             elif number is None:
                 continue
             elif number not in superblocks:
-                mounts = self._identities[number]
-                superblocks[number] = Superblock(
-                    number, mounts.key, mounts.encrypted, record, mounts.mounts, mounts.known
-                )
+                superblocks[number] = Superblock(number, *self._identities[number], record)
         return Reading(
             superblocks=tuple(superblocks.values()),
             present=frozenset(self._identities),
@@ -198,16 +195,6 @@ class MountTable:
             filtered=self.mountinfo.filtered,
             left_out=self.mountinfo.left_out,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Identity:
-    """The identity of a superblock, from the superblock's mounts."""
-
-    key: SeriesKey
-    encrypted: bool
-    mounts: tuple[NfsMount, ...]
-    known: Known
 
 
 def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, str, str], int]]:
@@ -220,7 +207,10 @@ def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, st
     return result
 
 
-def _identity(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], services: Services) -> _Identity:
+def _identity(
+    mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], services: Services
+) -> tuple[SeriesKey, bool, tuple[NfsMount, ...], Known]:
+    """Return the fields `key` to `known` of a superblock."""
     address = mounts[0].address
     # A bind mount of a sub-directory names the sub-directory; the export itself is the shortest name around.
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
@@ -228,7 +218,7 @@ def _identity(mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], serv
     key = SeriesKey(address_map.get(address, address) or server, server, export)
     known = services.of(key, mounts[0].fstype)
     encrypted = is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
-    return _Identity(key._replace(service=known.service.name), encrypted, mounts, known)
+    return key._replace(service=known.service.name), encrypted, mounts, known
 
 
 def is_forwarder(address: str) -> bool:

@@ -53,10 +53,10 @@ class ServiceCase:
         """Service, type, capacity and number of volumes."""
         return (f"{self.volumes} x " if self.volumes else "") + service_title(self.choice)
 
-    def hosts(self, kind: ServiceType | None) -> ClientHosts:
-        """Return the clients on a type of the service: with the type's latency, and no more requests than the type
-        takes.
-        """
+    @property
+    def hosts(self) -> ClientHosts:
+        """Return the clients with the latency of the service's type, and with no more requests than the type takes."""
+        kind = self.choice.kind
         latency = purchase.latency_of(self.wanted, kind, self.clients.latency_seconds)
         asked, most = self.clients.concurrency, kind.in_flight if kind else None
         concurrency = min(filter(None, (asked, most)), default=None)
@@ -81,9 +81,8 @@ class ServiceCase:
         """How long a job takes. None for a rate, or where no bound is known."""
         if not self.load.is_job:
             return None
-        hosts = self.hosts(self.choice.kind)
-        found = (*purchase.service_uses(self.wanted, self.ceilings), *client_uses(self.load.traffic, hosts))
-        return job_time(found, self.wanted.operations, hosts)
+        found = (*purchase.service_uses(self.wanted, self.ceilings), *client_uses(self.load.traffic, self.hosts))
+        return job_time(found, self.wanted.operations, self.hosts)
 
 
 def service_case(choice: ServiceChoice, inputs: PlanInputs, name: str, load: Load) -> ServiceCase:
@@ -102,7 +101,7 @@ def service_case(choice: ServiceChoice, inputs: PlanInputs, name: str, load: Loa
 
 def _check(case: ServiceCase, inputs: PlanInputs) -> None:
     network = inputs.client_bandwidth is not None or inputs.network_rtt is not None
-    no_latency = case.hosts(case.choice.kind).latency_seconds is None
+    no_latency = case.hosts.latency_seconds is None
     refuse(
         {
             "--tls is about mount targets of OCI File Storage: leave it out with --service": inputs.tls,
@@ -168,5 +167,4 @@ def overloaded(case: ServiceCase) -> list[Use]:
 
 def client_bounds(case: ServiceCase) -> tuple[Use, ...]:
     """Return the bounds of the clients, without the requests that the service takes."""
-    latency = purchase.latency_of(case.wanted, case.choice.kind, case.clients.latency_seconds)
-    return client_uses(case.load.traffic, replace(case.clients, latency_seconds=latency))
+    return client_uses(case.load.traffic, replace(case.clients, latency_seconds=case.hosts.latency_seconds))

@@ -156,8 +156,12 @@ class _Running:
         while self._started:
             part = self._started.pop()
             thread = threading.Thread(target=part.stop, name=f"stop-{part.name}", daemon=True)
-            self._stopping.append(thread)
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:  # the system allows no further thread
+                part.stop()
+            else:
+                self._stopping.append(thread)
 
     def __enter__(self) -> Self:
         return self
@@ -185,8 +189,8 @@ async def _run(server: HttpServer, reload: Reloading, begin_stopping: Callable[[
         log_once.failed(f"{context['message']} {type(error)}", context["message"], level=logging.ERROR, error=error)
 
     def on_stop() -> None:
-        begin_stopping()
         stop.set()
+        begin_stopping()
 
     loop.set_exception_handler(on_fault)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 from fss_exporter.catalogue import Family, family
 from fss_exporter.instance_metadata import read_instance_metadata
@@ -25,9 +26,10 @@ class InstanceNetwork:
         self._thread = threading.Thread(target=self._read, name="instance-metadata", daemon=True)
 
     def start(self) -> None:
-        """Start the request, if there is a URL."""
+        """Start the request, if there is a URL and the system allows a further thread."""
         if self._url:
-            self._thread.start()
+            with suppress(RuntimeError):
+                self._thread.start()
 
     def wait(self, seconds: float) -> None:
         """Wait for the answer, at most this number of seconds."""

@@ -147,7 +147,7 @@ def test_after_a_reboot_the_counters_go_on_and_nothing_of_the_new_life_is_lost(t
     assert write(host(root, removes=50, age=5), output) == {"/a": 54}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 7}', '{"version": 1, "totals": [["a"]]}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 7}', '{"version": 3, "totals": [["a"]]}', "[" * 100_000])
 def test_a_damaged_state_is_said_and_counters_begin_again(text: str, tmp_path: Path) -> None:
     root, output = tmp_path / "proc", tmp_path / "fss.prom"
     write(host(root), output)

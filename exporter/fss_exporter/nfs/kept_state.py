@@ -49,7 +49,7 @@ def load(text: str) -> LastRun:
         addresses = {address: AddressTotals(**one) for address, one in document["addresses"].items()}
         texts, network = RawTexts(*document["texts"]), NetworkTotals(**document["network"])
         return LastRun(document["boot_id"], float(document["at"]), texts, totals, addresses, network)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not the state of this command: {error!r}") from error
 
 

@@ -15,7 +15,7 @@ from tests.rules.pack import ROOT, RULE_FILES, RULES, Rule, rules_of
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.operations import FIXED_COSTS, class_of, write_io_operations
+from fss_exporter.model.operations import FIXED_COSTS, LARGEST_TRANSFER_BYTES, class_of, write_io_operations
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
     DEFAULT_LATENCY_SECONDS,
@@ -25,7 +25,6 @@ from fss_exporter.model.thresholds import (
     SUCCESS_WARNING_RATIO,
     WARNING_RATIO,
 )
-from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 
 PACK = [rule for path in RULE_FILES for rule in rules_of(path)]
 ALERTS = [rule for rule in PACK if rule.is_alert]

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
-from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES, Transfers, transfer_cost, workload
+from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE, read_io_operations, write_io_operations
+from fss_exporter.model.traffic import Transfers, transfer_cost, workload
 
 KIB = 1024
 MIB = 1024 * KIB

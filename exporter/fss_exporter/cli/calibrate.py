@@ -31,7 +31,7 @@ from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.flag_records import PROCFS, FiniteRange, argument, flag, switch, takes
-from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
+from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.inventory_refresh import InventoryRefresh

@@ -18,8 +18,8 @@ from fss_exporter.fio.verdict_report import Judged, show_verdicts, verdict_docum
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.model.benchmark import Job, Storage, judge
 from fss_exporter.model.limits import Limits
+from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import Ceilings, ServiceChoice
-from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import decode
 from fss_exporter.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS
 from fss_exporter.plan.service_case import service_title

@@ -13,11 +13,10 @@ from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, estimate_transfers
 from fss_exporter.model.limits import Limits, Use, fullest
-from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE
 from fss_exporter.model.purchase import clients_share, service_load, uses_of
 from fss_exporter.model.service_table import Ceilings, ServiceType
 from fss_exporter.model.traffic import (
-    LARGEST_TRANSFER_BYTES,
     OperationTraffic,
     Traffic,
     Transfers,

@@ -14,12 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE, WRITE_FACTOR
+from fss_exporter.model.operations import BLOCK_BYTES, LARGEST_TRANSFER_BYTES, READ, WRITE, WRITE_FACTOR
 
 _SIZE: Final = re.compile(r"[0-9]{1,9}")
-_LARGEST_TRANSFER_BYTES = 1024 * 1024
-# The kernel's own cap of rsize and wsize, NFS_MAX_FILE_IO_SIZE, for a record that states none.
-
 _PAGE_BYTES = 4096
 # Page cache and O_DIRECT traffic comes in multiples of it, but for the tail of a file.
 
@@ -100,7 +97,7 @@ def estimated_cost(change: TransferChange) -> Bounds:
 
 def _size_cap(options: Mapping[str, str], name: str) -> int:
     stated = options.get(name, "")
-    return (int(stated) if _SIZE.fullmatch(stated) else 0) or _LARGEST_TRANSFER_BYTES
+    return (int(stated) if _SIZE.fullmatch(stated) else 0) or LARGEST_TRANSFER_BYTES
 
 
 def wire_of(operation: str, total_bytes: int, errors: int = 0) -> Wire:

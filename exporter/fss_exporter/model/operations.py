@@ -75,6 +75,7 @@ def nlm_io_operations(procedure: str) -> int:
 
 BLOCK_BYTES = 32 * 1024  # Size of the block a transfer is counted in, bytes
 WRITE_FACTOR = 2  # A WRITE costs this many times a READ of the same size
+LARGEST_TRANSFER_BYTES = 1024 * 1024  # The kernel's own cap of rsize and wsize, NFS_MAX_FILE_IO_SIZE, and their default
 
 
 def blocks(size_bytes: int) -> int:

@@ -12,6 +12,7 @@ from typing import Final
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import (
     FIXED_COSTS,
+    LARGEST_TRANSFER_BYTES,
     READ,
     WRITE,
     class_of,
@@ -106,15 +107,13 @@ def together(traffics: Iterable[Traffic]) -> Traffic:
     """Add several mounts."""
     traffics = tuple(traffics)
     locks = [traffic.lock_iops for traffic in traffics if traffic.lock_iops is not None]
-    some_tell_classes = any(traffic.classes for traffic in traffics)
+    has_classes = any(traffic.classes for traffic in traffics)
     return Traffic(
         operations=_grouped(pair for traffic in traffics for pair in traffic.operations.items()),
         read_bytes=sum(traffic.read_bytes for traffic in traffics),
         written_bytes=sum(traffic.written_bytes for traffic in traffics),
         lock_iops=sum(locks) if locks else None,
-        classes=_grouped(pair for traffic in traffics for pair in traffic.by_class.items())
-        if some_tell_classes
-        else {},
+        classes=_grouped(pair for traffic in traffics for pair in traffic.by_class.items()) if has_classes else {},
     )
 
 
@@ -159,8 +158,6 @@ def _combined(
 def _ratio(payload: float, rate: OperationTraffic | None) -> float | None:
     return payload / rate.operations if rate is not None and rate.operations else None
 
-
-LARGEST_TRANSFER_BYTES = 1024 * 1024  # Payload of one READ or WRITE with default rsize and wsize: the kernel's own cap
 
 NLM_PREFIX = "NLM_"
 NLM_PROCEDURES = ("TEST", "LOCK", "CANCEL", "UNLOCK", "GRANTED", "SHARE", "UNSHARE", "NM_LOCK", "FREE_ALL")

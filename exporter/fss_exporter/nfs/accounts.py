@@ -128,7 +128,7 @@ class Accounts:
         self.superblocks = tuple(superblocks)
         self._add_costs_apart(costs, at)
         if not self.costs.is_deferred:
-            # Until then, costs may come of a superblock that is gone.
+            # A deferred cost may belong to a superblock that is gone, so the baselines stay until the costs come.
             for gone in self._baselines.keys() - reading.present:
                 del self._baselines[gone]
             self._drop_unmounted(at)
@@ -246,7 +246,7 @@ class Accounts:
     def _start(self, superblock: Superblock, at: float) -> _Start:
         known = self._baselines.get(superblock.number)
         if known is not None and _same_life(known, superblock, at):
-            # The mounts that name an export come and go; the series keep the name they began with.
+            # The mounts that name an export come and go, and the series keep the first name.
             return _Start(known.superblock.record, known.at, known.superblock.key)
         if self._last_at is not None and superblock.record.age_s <= at - self._last_at:
             return _Start(None, self._last_at, superblock.key)

@@ -15,8 +15,8 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.records import NFS_TYPES, Mountstats, NfsRecord, OperationCounters, Transport, options
 
 _SENDS_FIELD = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
-# Where `sends` stands among the numbers of an xprt line; `recvs` is next to it, and three before it `connect_count` of
-# what connects (net/sunrpc/xprtsock.c and net/sunrpc/xprtrdma/transport.c).
+# Place of `sends` among the numbers of an xprt line. `recvs` is the next number. `connect_count` stands three places before
+# `sends`, for protocols with connections (net/sunrpc/xprtsock.c and net/sunrpc/xprtrdma/transport.c).
 
 _AGE = re.compile(r"\n\s*age:(.*)")
 _SERVER_READ, _SERVER_WRITTEN = 4, 5

@@ -214,7 +214,7 @@ class Unanswered:
         known = self._silences.get(server)
         if known is None or known.records.keys() != records.keys():
             return _Silence(records)
-        # Connections belong to the server: the record of any superblock tells of all of them.
+        # All superblocks of a server share the connections, so one record has all of them.
         one = next(iter(records))
         before, now = _connections(known.records[one]), _connections(records[one])
         if now.receives != before.receives:
@@ -223,7 +223,7 @@ class Unanswered:
         if wanted > 0 or now.sends - before.sends > ended or (not ended and now.connects > before.connects):
             known.since = self._at if known.since is None else known.since
             return known
-        # What waited was killed, or a soft mount gave up: it waits no more.
+        # The waiting request was killed, or a soft mount gave up.
         return _Silence(records) if ended else known
 
 

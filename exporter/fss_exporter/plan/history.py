@@ -99,7 +99,7 @@ def of_clients(
 
 def _rough(values: dict[str, float]) -> Traffic:
     iops = values.get(_CLIENT_COST, 0.0)
-    every = OperationTraffic(iops, Bounds.exact(iops))  # as a service counts them that counts READs and WRITEs
+    every = OperationTraffic(iops, Bounds.exact(iops))  # a READ for each, for ceilings of other services
     return Traffic({READ: every}, values.get(_CLIENT_READ, 0.0), values.get(_CLIENT_WRITTEN, 0.0))
 
 
@@ -168,7 +168,7 @@ def _target_traffic(figures: Mapping[str, float]) -> Traffic:
     elif (point := figures.get(_ESTIMATED)) is not None:
         lower, upper = (figures.get(f"{_ESTIMATED}_{which}_bound", point) for which in ("lower", "upper"))
         cost = Bounds(lower, point, upper)
-    # How many operations the cost is of is not published.
+    # OCI does not publish the number of operations behind the cost.
     return Traffic({EVERYTHING: OperationTraffic(0.0, cost)}, figures[_READ], figures[_WRITTEN])
 
 

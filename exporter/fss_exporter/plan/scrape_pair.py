@@ -69,7 +69,7 @@ def _with_traffic(
     """Return the load with the READs or WRITEs of these classes, if the other counters have none."""
     known = load.traffic.operations.get(operation)
     if known is not None and known.operations:
-        # What exact mode has charged for each size is nearer to the truth than its class can be.
+        # The agent has charged the cost of each size, which is closer to the truth than the cost of a size class.
         return load
     cost = overrides.scaled(operation, classes_io_operations(operation, classes, payload))
     rate = OperationTraffic(sum(one.operations for one in classes), cost)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.traffic import LARGEST_TRANSFER_BYTES, Traffic, Transfers, scaled, workload
+from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
+from fss_exporter.model.traffic import Traffic, Transfers, scaled, workload
 from fss_exporter.plan.inputs import PlanInputs
 from fss_exporter.plan.load import Load
 

@@ -204,7 +204,7 @@ class CountedCosts(EstimatedCosts):
             for operation, by_superblock in self._counts.transfers.items()
         ]
         if not self._counts.deferred:
-            # Advances are settled, or void where the counts of their superblock do not hold. An unread record comes of later.
+            # Advances are settled, or void if the counts do not hold. Those of an unread record wait for a later reading.
             self._advances = {key: open_ for key, open_ in self._advances.items() if key[0] in self._unread}
         self.totals.add(self._counts, mounts, seconds)
         return counted

@@ -94,7 +94,7 @@ class InstanceTables:
         try:
             tables = self._tables()
         except RecordError:
-            # Never seen; a second look costs less than an interval without counts.
+            # No kernel has shown such a table so far. A second look costs less than an interval without counts.
             try:
                 tables = self._tables()
             except RecordError as error:

@@ -136,7 +136,7 @@ class LatencyReader:
 
     def _look_at_clients(self, look: TablesLook, reading: Reading) -> None:
         alive = self._addresses.alive()
-        # Where sysfs does not list the clients of this moment, those that were born or have called are all there is.
+        # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
         seen = {key[0] for place in (FINISHED, BORN) if place in look.tables for key in look.tables[place].rows}
         self._owners = owners(reading, alive | seen, superblock_clients(self._sysfs), self._addresses.of)
         self._alive = alive or None

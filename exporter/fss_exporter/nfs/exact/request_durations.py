@@ -34,7 +34,7 @@ repeats the counts for each mount. The procedures are no work of a mount and are
 _NEEDED: Final = {"client_id", "progname", "procname", "execute", "rtt"}
 _FULL_SHARE: Final = 0.8
 _FEWER: Final = 8
-# Of calls without a reply and of clients there are few: their tables have an eighth of the rows.
+# Calls without a reply and new clients are few, so their tables have an eighth of the rows.
 
 
 class LatencySession:

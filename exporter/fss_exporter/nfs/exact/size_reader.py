@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 _FEWEST_ROWS = 2048  # serve 60 superblocks
 
 _MOST_UNREADABLE = 60
-# Looks in a row that a later one may make good. What is kept for it should not pile up where none ever can be read.
+# Most unreadable looks in a row. A later look has the counts of all, and until then their records take memory.
 
 _CLASSES = 34
 # Rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare.
@@ -113,7 +113,7 @@ class ExactReader:
                 return
         session = self._session_for(len(priced(self._reading)))
         if session is not None:
-            # What the triggers have not seen yet is estimated: begin after them, with both.
+            # Calls before the triggers are estimated. The next interval begins here, in mountstats and in the tables.
             self._reading = self._read()
             self._base(session, self._reading)
         self.counts = Counts(failed=failed, active=self._look is not None)

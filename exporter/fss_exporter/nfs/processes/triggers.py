@@ -92,7 +92,7 @@ class WriteBackJoin:
         self._files = files
         found = (event for event in DIRTIED if files.is_there(root / "events" / event))
         dirtied = self.dirtied = next(found, DIRTIED[0])
-        # A trigger whose variable another trigger needs cannot be removed, so the one that needs it goes first.
+        # The kernel keeps a trigger while another trigger needs its variable. So the trigger that needs the variable goes first.
         self._in_order = (f"synthetic/{joint}", WRITES, dirtied)
         for event in self._in_order:
             with suppress(OSError):

@@ -164,7 +164,7 @@ def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         progress.phase(f"{session.region}: reading alarms", len(wanted))
         service = Alarms(session, settings.oci.auth, progress.step)
         owned, foreign = survey(service, scope.alarm_compartment, scope.name)
-    _say_what_is_blind(wanted, estate.spellings)
+    _note_missing_iops(wanted, estate.spellings)
     planned = compare(wanted, owned, foreign)
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
 
@@ -190,13 +190,13 @@ def _check_filled(wanted: Sequence[Alarm]) -> None:
             raise UsageError(f"{alarm.name}: no value for {', '.join(left)}. Write the OCID into the file")
 
 
-def _say_what_is_blind(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:
+def _note_missing_iops(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:
     """Warn about alarms on MountTargetIOPS if the tenancy lacks the undocumented metric. Such alarms never fire."""
     if spellings and "mounttargetiops" not in spellings:
-        blind = [alarm.name for alarm in wanted if "MountTargetIOPS[" in alarm.body["query"]]
-        if blind:
+        affected = [alarm.name for alarm in wanted if "MountTargetIOPS[" in alarm.body["query"]]
+        if affected:
             tables.note(
-                f"{', '.join(blind)}: this compartment has no metric MountTargetIOPS, so the alarm never fires. "
+                f"{', '.join(affected)}: this compartment has no metric MountTargetIOPS, so the alarm never fires. "
                 "serve --oci.publish and --published watch an estimate"
             )
 

@@ -118,7 +118,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     cloud = OciMinutes(session, target, clock)
     _refuse_other_clients(cloud, max(1, len(mount.record.transports)), allowed=flags.other_clients)
     counting = None if flags.exact == "off" else exact(flags, source.read, mounts)
-    done = _work(flags.directory, plan, source, counting, clock)
+    done = _send_requests(flags.directory, plan, source, counting, clock)
     rows = measured_rows(cloud, plan, done, flags.patience_s)
     options = {name: value for name, value in mount.record.options.items() if name in _MOUNT_OPTIONS}
     report = tables.as_json(document(plan, rows, done, options))
@@ -128,7 +128,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     return int(any(row.cost.verdict == "differs" for row in rows if row.step != IDLE.name))
 
 
-def _work(
+def _send_requests(
     directory: Path, plan: CalibrationPlan, source: Procfs, counting: Exact | None, clock: SystemClock
 ) -> list[CountedMinute]:
     """Send the requests of every step from a new directory, and leave nothing behind."""

@@ -55,7 +55,7 @@ def discover(flags: DiscoverFlags) -> int:
     found: list[DiscoveredMountTarget] = []
     failures: list[str] = []
     for session in sessions:
-        part, wrong = _ask(session, settings)
+        part, wrong = _list_region(session, settings)
         found += part
         failures += wrong
     for failure in dict.fromkeys(failures):
@@ -73,7 +73,7 @@ def discover(flags: DiscoverFlags) -> int:
     return 1 if failures else 0
 
 
-def _ask(session: Session, settings: Settings) -> tuple[list[DiscoveredMountTarget], list[str]]:
+def _list_region(session: Session, settings: Settings) -> tuple[list[DiscoveredMountTarget], list[str]]:
     """Return the resources of one region, and the failed listings."""
     failures: dict[str, str] = {}
 

@@ -26,7 +26,7 @@ def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFac
         return [], [found("credentials.unusable", error=error)]
     subscriptions = ask_subscriptions(sessions)
     facts = [
-        _ask(settings, session, subscriptions, wait_seconds)
+        _probe_region(settings, session, subscriptions, wait_seconds)
         for session in sessions
         if session.region in regions and (subscriptions.found is None or subscriptions.of(session.region))
     ]
@@ -35,7 +35,9 @@ def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFac
     return facts, [signed, *check_subscriptions(subscriptions, regions), *of_regions]
 
 
-def _ask(settings: Settings, session: Session, subscriptions: Subscriptions, wait_seconds: float) -> RegionFacts:
+def _probe_region(
+    settings: Settings, session: Session, subscriptions: Subscriptions, wait_seconds: float
+) -> RegionFacts:
     tried = subscriptions.tried.get(session.region)
     tried_before = {} if tried is None else {LIST_SUBSCRIPTIONS: tried}
     if tried is not None and tried.outcome is CallOutcome.SILENT:

@@ -41,7 +41,7 @@ def store(service: str, kind: str, capacity_gb: float, name: str = "one") -> Ser
 
 
 def wanted(*stores: ServiceResource) -> dict[str, pack.Alarm]:
-    return {alarm.key: alarm for alarm in desired(PACK, SCOPE, Estate(stores=stores))}
+    return {alarm.key: alarm for alarm in desired(PACK, SCOPE, Estate(service_resources=stores))}
 
 
 def named(alarm: pack.Alarm) -> set[str]:
@@ -146,7 +146,10 @@ class TestInARegion:
         ).service_resources.values()
         service = Alarms(session, "config_file")
         apply(
-            plan(desired(PACK, SCOPE, Estate(stores=tuple(stores))), *survey(service, TENANCY.id, "fss-other")), service
+            plan(
+                desired(PACK, SCOPE, Estate(service_resources=tuple(stores))), *survey(service, TENANCY.id, "fss-other")
+            ),
+            service,
         )
 
         clock.pass_minutes(45)

@@ -88,7 +88,7 @@ class AlarmFlags(AccountFlags):
         return replace(
             self.planned_estate(settings),
             targets=tuple(_target(target, settings) for target in found.mount_targets.values()),
-            stores=tuple(found.service_resources.values()),
+            service_resources=tuple(found.service_resources.values()),
             replications={
                 one.id: one.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS
                 for one in found.replications.values()

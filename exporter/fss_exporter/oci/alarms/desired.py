@@ -49,7 +49,7 @@ class Estate:
     # the mount targets that exist; none: the standard shape's alarms, for whatever comes
     targets: Sequence[Target] = ()
     # file systems and volumes of other services; None if they were not listed: the alarms of the shipped files
-    stores: Sequence[ServiceResource] | None = None
+    service_resources: Sequence[ServiceResource] | None = None
     # interval in seconds of each replication by its OCID; none: the default interval's alarm
     replications: Mapping[str, float] = field(default_factory=dict)
     shape_limits: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of each shape, configuration included
@@ -74,7 +74,7 @@ def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
         if not estate.published:  # one incident, one alarm: those on utilization watch the same ceilings
             yield from _of_ceiling(template, estate)
     elif template.key in SERVICE_CEILING_ALARMS:
-        yield from _of_service_ceiling(template, estate.stores)
+        yield from _of_service_ceiling(template, estate.service_resources)
     elif template.key == REPLICATION:
         yield from _of_replications(template, estate.replications)
     elif template.body["namespace"] != PUBLISHED:
@@ -98,14 +98,14 @@ def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
         yield from _for_resources(template, key, ceiling.figures(shape, value), named)
 
 
-def _of_service_ceiling(template: Alarm, stores: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
+def _of_service_ceiling(template: Alarm, resources: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
     """Yield an alarm with OCIDs for each ceiling, because a future resource may be larger."""
     ceiling = SERVICE_CEILING_ALARMS[template.key]
-    if stores is None:
+    if resources is None:
         yield fill(template, {**ceiling.figures(ceiling.stated, ()), **figures.resources(())})
         return
     groups: dict[float, list[str]] = {}
-    for one in stores:
+    for one in resources:
         value = ceiling.of(one) if one.service == ceiling.service else None
         if value is not None:
             groups.setdefault(value, []).append(one.id)

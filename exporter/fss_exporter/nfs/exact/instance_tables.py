@@ -179,7 +179,7 @@ class TriggerSetUp(Generic[Session]):
 
     Attributes:
         session: the triggers in place. None without triggers.
-        rows: rows of a table at the next set-up.
+        refusal: reason of a failure in the last call of `ready`. None without a failure.
     """
 
     def __init__(
@@ -193,7 +193,8 @@ class TriggerSetUp(Generic[Session]):
         otherwise: str,
     ) -> None:
         self.session: Session | None = None
-        self.rows, self._most_rows = rows
+        self.refusal: Unavailable | None = None
+        self._rows, self._most_rows = rows
         self._make = make
         self._sources = sources
         self._clock = clock
@@ -211,38 +212,41 @@ class TriggerSetUp(Generic[Session]):
         """
         try:
             with signals_held():
-                self.session = self._make(find(self._sources.tracefs, self._sources.files), self.rows)
+                self.session = self._make(find(self._sources.tracefs, self._sources.files), self._rows)
         except Unavailable as reason:
             self._last_refusal = str(reason)
             raise
         self._last_refusal = ""
-        log.info("%s, in tables of %d rows", self._counted, self.rows)
+        log.info("%s, in tables of %d rows", self._counted, self._rows)
         if self._closed.is_set():  # by another thread in the meantime
             self.end()
 
-    def try_to_begin(self) -> Unavailable | None:
-        """Set missing triggers, a minute after the last try. Return the reason of a failure. The log has each reason once."""
-        if self.session is not None or self._closed.is_set() or self._clock() < self._next_try:
-            return None
-        known = self._last_refusal
-        try:
-            self.begin()
-        except Unavailable as reason:
-            self._next_try = self._clock() + RETRY_SECONDS
-            if str(reason) != known:
-                level = logging.INFO if isinstance(reason, NotYet) else logging.WARNING
-                log.log(level, "%s: %s", self._otherwise, reason)
-            return reason
-        return None
+    def ready(self, rows: int) -> Session | None:
+        """Return the triggers. Without triggers set them, a minute after the last try, with tables of at least `rows` rows.
 
-    def make_room(self, rows: int) -> None:
-        """Let the next tables have at least this number of rows, as far as tables may grow."""
-        while self.rows < min(rows, self._most_rows):
-            self.rows *= 2
+        0 rows set no trigger. The log has each reason of a failure once.
+        """
+        self.refusal = None
+        if rows and self.session is None and not self._closed.is_set() and self._clock() >= self._next_try:
+            self._make_room(rows)
+            known = self._last_refusal
+            try:
+                self.begin()
+            except Unavailable as reason:
+                self.refusal = reason
+                self._next_try = self._clock() + RETRY_SECONDS
+                if str(reason) != known:
+                    level = logging.INFO if isinstance(reason, NotYet) else logging.WARNING
+                    log.log(level, "%s: %s", self._otherwise, reason)
+        return self.session
 
     def double(self) -> None:
         """Let the next tables have twice the rows, as far as tables may grow."""
-        self.make_room(2 * self.rows)
+        self._make_room(2 * self._rows)
+
+    def _make_room(self, rows: int) -> None:
+        while self._rows < min(rows, self._most_rows):
+            self._rows *= 2
 
     def end(self) -> None:
         """Remove the triggers."""

@@ -163,8 +163,10 @@ class LatencyReader:
         Raises:
             Lost: the look fails.
         """
-        session = self._session_for(len(reading.superblocks))
+        session = self._triggers.ready(len(reading.superblocks) * _ROWS_OF_A_MOUNT)
         if session is None:
+            if self._triggers.refusal is not None and not isinstance(self._triggers.refusal, NotYet):
+                self.totals = self.totals.lost(REFUSED)
             return
         self._addresses.learn_all()
         look = session.tables.look()
@@ -184,15 +186,6 @@ class LatencyReader:
         )
         if self._triggers.session is None:  # closed in the meantime
             self._end()
-
-    def _session_for(self, mounts: int) -> LatencySession | None:
-        """Return the triggers, set now if need be. None without mounts, or if the triggers cannot be set."""
-        if mounts and self._triggers.session is None:
-            self._triggers.make_room(mounts * _ROWS_OF_A_MOUNT)
-            reason = self._triggers.try_to_begin()
-            if reason is not None and not isinstance(reason, NotYet):
-                self.totals = self.totals.lost(REFUSED)
-        return self._triggers.session
 
     def _forget(self, reading: Reading) -> None:
         """Drop the totals of addresses without a mount for longer than the retention."""

@@ -111,7 +111,7 @@ class ExactReader:
                 self._lose(lost)
             else:
                 return
-        session = self._session_for(len(priced(self._reading)))
+        session = self._triggers.ready(len(priced(self._reading)) * _CLASSES)
         if session is not None:
             # Calls before the triggers are estimated. The next interval begins here, in mountstats and in the tables.
             self._reading = self._read()
@@ -131,13 +131,6 @@ class ExactReader:
             self._triggers.double()
         if lost.check != UNREADABLE:
             self._triggers.end()
-
-    def _session_for(self, mounts: int) -> SizeSession | None:
-        """Return the triggers, set now if need be. None without mounts, or if the triggers cannot be set."""
-        if mounts and self._triggers.session is None:
-            self._triggers.make_room(mounts * _CLASSES)
-            self._triggers.try_to_begin()
-        return self._triggers.session
 
     def _base(self, session: SizeSession, reading: Reading) -> None:
         """Take the first look for the next comparison."""

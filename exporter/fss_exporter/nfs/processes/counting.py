@@ -115,9 +115,7 @@ class ProcessCounting:
 
     def look(self, reading: Reading) -> list[ProcessLoad]:
         """Return the loads since the last look. Empty while the triggers cannot be set. `reading` names the mounts."""
-        if reading.superblocks:
-            self._try_to_open()
-        session = self._triggers.session
+        session = self._ready() if reading.superblocks else self._triggers.session
         if session is None:
             self.active = frozenset()
             return []
@@ -131,16 +129,17 @@ class ProcessCounting:
             if FULL in session.troubles.values():
                 self._triggers.double()
             self._triggers.end()
-            self._try_to_open()
+            self._ready()
         return [
             ProcessLoad(place.address, seen[thread], self._amount(place, load))
             for (place, thread), load in loads.items()
         ]
 
-    def _try_to_open(self) -> None:
-        reason = self._triggers.try_to_begin()
-        if reason is not None:
-            self.failures[INSTANCE, WAITS if isinstance(reason, NotYet) else REFUSED] += 1
+    def _ready(self) -> ProcessSession | None:
+        session, refusal = self._triggers.ready(_FEWEST_ROWS), self._triggers.refusal
+        if refusal is not None:
+            self.failures[INSTANCE, WAITS if isinstance(refusal, NotYet) else REFUSED] += 1
+        return session
 
     def _note(self, session: ProcessSession) -> None:
         """Keep what failed at this look."""

@@ -76,8 +76,7 @@ class WebConfigReload:
             ConfigError: the file is wrong. The present configuration stays.
         """
         with self._lock:
-            self._in_force = self._read(self._in_force)
-            self._mistake = None
+            self._read_again()
 
     def refresh(self) -> None:
         """Read the file again if the file or a certificate has changed and then stayed unchanged for one round of `loop`.
@@ -93,16 +92,22 @@ class WebConfigReload:
                     raise self._mistake
                 return
             try:
-                self._in_force = self._read(self._in_force)
+                self._read_again()
             except ConfigError as wrong:
-                self._mistake = wrong
                 _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
                 raise
-            except Exception:
-                self._seen = ()  # the file is not in force yet: the next round reads it again
-                raise
-            self._mistake = None
             _LOG.info("web configuration or certificate changed and was read again")
+
+    def _read_again(self) -> None:
+        try:
+            self._in_force = self._read(self._in_force)
+        except ConfigError as wrong:
+            self._mistake = wrong  # the loop is no success until the file is right
+            raise
+        except Exception:
+            self._seen = ()  # the file is not in force yet: the next round reads it again
+            raise
+        self._mistake = None
 
     def _read(self, before: _InForce | None) -> _InForce:
         # Looked at before it is read: what changes in between is seen the next time. Whatever a wrong file names is

@@ -46,11 +46,7 @@ class OperationTotals:
         self.estimated = cost if self.estimated is None else self.estimated.plus(cost)
 
     def add(self, before: OperationCounters, now: OperationCounters) -> int:
-        """Add the growth between two readings of the kernel's counters.
-
-        Returns:
-            operations completed between the readings. A counter that falls adds nothing.
-        """
+        """Add the growth between two readings. Return the completed operations. A counter that falls adds nothing."""
         operations = now.operations - before.operations
         operations = max(0, operations)  # cheaper than max(), and every changed counter passes here
         self.operations += operations

@@ -31,11 +31,7 @@ class ClientAddresses:
         self._births: dict[Key, int] = {}
 
     def learn(self, births: Mapping[Key, HistRow]) -> Mapping[str, frozenset[str]]:
-        """Read the table of new RPC clients, with keys (number, address).
-
-        Returns:
-            the clients born since the last call, each with every address of the number.
-        """
+        """Read the table of new RPC clients, by number and address. Return the addresses of the clients born since the last call."""
         born: dict[str, set[str]] = defaultdict(set)
         for key, row in births.items():
             if len(key) == 2 and row.hits != self._births.get(key, 0):

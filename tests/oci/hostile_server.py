@@ -23,8 +23,8 @@ def drip_headers(connection: socket.socket) -> None:
 
 
 def gzip_bomb(connection: socket.socket) -> None:
-    """100 MB of blanks in about 100 kB."""
-    body = gzip.compress(b"[" + b" " * 100_000_000 + b"]", compresslevel=6)
+    """100 MB of blanks in less than 1 MB."""
+    body = gzip.compress(b"[" + b" " * 100_000_000 + b"]", compresslevel=1)
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
     connection.sendall(head.encode() + body)
 

@@ -19,10 +19,7 @@ _PAGE_BYTES: Final = 4096
 class RequestCounts:
     """Requests of the superblock of a directory since the first look.
 
-    Args:
-        directory: directory on the mount.
-        read: reads mountstats once.
-        counted: returns the counts of exact mode since the last look. None without exact mode.
+    `read` reads mountstats once. `counted` returns the counts of exact mode since the last look, if exact mode is on.
 
     Attributes:
         superblock: superblock at the last look.

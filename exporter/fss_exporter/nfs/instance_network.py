@@ -11,13 +11,9 @@ _DEADLINE_S = 5.0
 
 
 class InstanceNetwork:
-    """The network bandwidth of this instance, from the metadata service.
+    """The network bandwidth of this instance, stated in bytes per second or from the metadata service at a URL, if any.
 
     A thread asks the metadata service once, because the answer never changes while an instance runs. A scrape never waits.
-
-    Args:
-        url: URL of the metadata. Empty for no request.
-        stated: bytes per second as the operator states. None takes the answer of the metadata service.
     """
 
     def __init__(self, url: str, stated: float | None = None) -> None:

@@ -63,13 +63,10 @@ def attributed(
     born: Mapping[str, frozenset[str]],
     alive: frozenset[str] | None,
 ) -> Attributed:
-    """Assign the requests of an interval to owners.
+    """Assign the requests of an interval to owners. `owners` are of the last look and of this look.
 
-    Args:
-        requests: requests of the interval.
-        owners: owners at the last look and at this look.
-        born: addresses of the clients born in the interval, by number.
-        alive: numbers of the clients that lived at the last look. None if unknown.
+    `born` has the addresses of the clients born in the interval by number. `alive` are the numbers of the clients that lived at the
+    last look. None is unknown.
     """
     result = Attributed()
     found: dict[str, tuple[Owner | None, frozenset[str]]] = {}

@@ -29,15 +29,9 @@ _ROWS_OF_A_MOUNT: Final = 160
 
 
 class LatencyReader:
-    """Count the durations of requests, in a separate loop.
+    """Count the durations of requests, in a separate loop. `read` reads mountstats once, and raises SourceError.
 
-    Args:
-        read: reads mountstats once. Raises SourceError.
-        sources: places of the kernel's files.
-        address_map: mount-target address by TLS forwarder address.
-        rtt: whether round-trip times are counted too.
-        retention_s: seconds that the totals of an address are kept after the last umount.
-        clock, cpu_clock: monotonic seconds, and CPU seconds of the calling thread.
+    `rtt` says whether round-trip times are counted too. `retention_s` is how long the totals of an address stay after the last umount.
     """
 
     def __init__(

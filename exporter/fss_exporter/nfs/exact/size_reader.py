@@ -24,7 +24,7 @@ _CLASSES = 34
 
 
 class ExactReader:
-    """Read mountstats, and add the counts since the last reading.
+    """Read mountstats, and add the counts since the last reading. `read` reads mountstats once, and raises SourceError.
 
     If the tables are unreadable, a later look is compared with the last good look. No count is lost, because the tables are
     cumulative. If the tables were replaced or full, the calls since the last look are lost, and the reader sets new triggers.
@@ -33,12 +33,6 @@ class ExactReader:
         counts: counts of the tables between the last two readings.
         interval_s: returns the seconds between two readings.
         loop: guard and heartbeat of the looks. The looks run in the loop that reads mountstats.
-
-    Args:
-        read: reads mountstats once. Raises SourceError.
-        sources: places of the kernel's files.
-        address_map: mount-target address by TLS forwarder address.
-        clock: a monotonic clock, seconds.
     """
 
     def __init__(

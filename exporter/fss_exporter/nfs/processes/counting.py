@@ -37,15 +37,7 @@ class ProcessLoad(NamedTuple):
 
 
 class ProcessCounting:
-    """Counts by thread from the first look until the end.
-
-    Args:
-        names: names of this program in tracefs.
-        writers: whether delayed write-back is given back to the writer.
-        sources: places of the kernel's files.
-        address_map: mount-target address by TLS forwarder address.
-        overrides: measured costs in place of the white paper's table.
-        clock: monotonic seconds.
+    """Counts by thread from the first look until the end. `writers` says whether delayed write-back is given back to the writer.
 
     Attributes:
         parts: parts that can fail separately.

@@ -87,7 +87,7 @@ def tried(
     """Run one incident with the groups in an order; with `all_rules`, also rules that can have no result."""
     world = incident.build()
     groups = order(trial.groups_in_order())
-    firing = trial.firing(world, promtool, groups, eval_minutes=world.step, all_rules=all_rules)
+    firing = trial.firing(world, promtool, groups, all_rules=all_rules)
     critical = tuple(m for m, alerts in firing.items() if any(("severity", "critical") in alert for alert in alerts))
     return Verdict(incident, tuple(notifications(firing)), slack, critical)
 

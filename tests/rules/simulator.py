@@ -39,6 +39,7 @@ class World:
         minutes: how many minutes there are.
         step: minutes between two samples; more than one for tests of weeks.
         seconds: between two samples, where `step` is 1.
+        evaluated: seconds between two evaluations of the rules, where `step` is 1.
         stale: whether Prometheus marks a series that ends, as it does when a scrape fails. Without, Prometheus itself was away.
     """
 
@@ -46,6 +47,7 @@ class World:
     step: int = 1
     stale: bool = True
     seconds: int = 60
+    evaluated: int = 60
     series: dict[str, list[float | None]] = field(default_factory=dict)
 
     def add(self, name: str, labels: Mapping[str, object], value: Value) -> None:

@@ -1,6 +1,31 @@
 """The whole table of incidents: importing this module imports all modules that enter some."""
 
-from tests.rules import ceilings, fleets, hosts, lateness, recoveries, seasons, variants
+from tests.rules import (
+    budgets,
+    ceilings,
+    fleets,
+    hosts,
+    lateness,
+    mounts,
+    recoveries,
+    seasons,
+    stores,
+    upgrades,
+    variants,
+)
 from tests.rules.incidents import INCIDENTS
 
-__all__ = ["INCIDENTS", "ceilings", "fleets", "hosts", "lateness", "recoveries", "seasons", "variants"]
+__all__ = [
+    "INCIDENTS",
+    "budgets",
+    "ceilings",
+    "fleets",
+    "hosts",
+    "lateness",
+    "mounts",
+    "recoveries",
+    "seasons",
+    "stores",
+    "upgrades",
+    "variants",
+]

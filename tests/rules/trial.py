@@ -51,7 +51,6 @@ def firing(
     world: World,
     promtool: str,
     groups: Sequence[Group] | None = None,
-    eval_minutes: int = 1,
     *,
     all_rules: bool = False,
 ) -> dict[int, frozenset[Labels]]:
@@ -59,19 +58,17 @@ def firing(
     chosen = groups or groups_in_order()
     if not all_rules:
         chosen = read_by_alerts(with_results(chosen, frozenset(name.partition("{")[0] for name in world.series)))
-    said = _asked(world, promtool, 'ALERTS{alertstate="firing"}', chosen, eval_minutes)
+    said = _asked(world, promtool, 'ALERTS{alertstate="firing"}', chosen)
     return {minute: frozenset(map(_labels, got)) for minute, got in said.items()}
 
 
 def values(world: World, promtool: str, expression: str, groups: Sequence[Group]) -> list[float]:
     """Every value that an expression has in any minute."""
-    said = _asked(world, promtool, expression, groups, 1)
+    said = _asked(world, promtool, expression, groups)
     return [float(text.rsplit(" ", 1)[1]) for got in said.values() for text in got]
 
 
-def _asked(
-    world: World, promtool: str, expression: str, groups: Sequence[Group], eval_minutes: int
-) -> dict[int, list[str]]:
+def _asked(world: World, promtool: str, expression: str, groups: Sequence[Group]) -> dict[int, list[str]]:
     """The samples of an expression by minute, as promtool prints them. It prints them because another answer is expected."""
     wrong = [{"labels": "none", "value": -1}]
     asked = [
@@ -82,7 +79,7 @@ def _asked(
         rules, test = Path(folder) / "rules.yml", Path(folder) / "test.yml"
         document = {
             "rule_files": [str(rules)],
-            "evaluation_interval": f"{eval_minutes}m",
+            "evaluation_interval": f"{world.step * world.evaluated}s",
             "group_eval_order": [group["name"] for group in groups],
             "tests": [
                 {

@@ -47,7 +47,7 @@ def test_every_alert_fires_in_an_incident_with_each_of_its_severities() -> None:
     path = trial.promtool_of("2")
     worlds = [one.build() for one in INCIDENTS]
     with ThreadPoolExecutor(4) as pool:
-        runs = list(pool.map(lambda world: trial.firing(world, path, eval_minutes=world.step, all_rules=True), worlds))
+        runs = list(pool.map(lambda world: trial.firing(world, path, all_rules=True), worlds))
     firing = {alert for run in runs for alerts in run.values() for alert in alerts}
     seen = {(dict(alert)["alertname"], dict(alert)["severity"]) for alert in firing}
     wanted = {(rule.name, rule.labels["severity"]) for path in RULE_FILES for rule in rules_of(path) if rule.is_alert}

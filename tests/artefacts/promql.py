@@ -15,6 +15,8 @@ from tests.rules.pack import RULES, parsed
 from fss_exporter.catalogue import CATALOGUE
 
 TARGET_LABELS = frozenset({"job", "instance"})
+ADDED_LABELS = frozenset({"cluster"})
+"""What a scrape configuration often adds to every series. A rule may keep these labels."""
 ANNOUNCED = {
     "fss_oci_clock_skew_seconds": frozenset({"region"}),
     "fss_client_latency_objective_seconds": frozenset({"address", "class"}),
@@ -170,7 +172,7 @@ class Names:
         named = frozenset(node.modifier.labels) if node.modifier else frozenset()
         without = node.modifier is not None and node.modifier.type == promql_parser.AggModifierType.Without
         if not without:
-            assert named <= inner.labels, (
+            assert named - ADDED_LABELS <= inner.labels, (
                 f"by ({', '.join(sorted(named - inner.labels))}): {node.expr.prettify()} has no such label"
             )
         kept = inner.labels - named if without else named
@@ -187,7 +189,7 @@ class Names:
         on = matching is not None and modifier.matching.type == promql_parser.LabelModifierType.Include
         if on and matching is not None:
             for side, series in (("left", left), ("right", right)):
-                assert matching <= series.labels, (
+                assert matching - ADDED_LABELS <= series.labels, (
                     f"on ({', '.join(sorted(matching - series.labels))}): not on the {side} side"
                 )
         scalar = isinstance(node.rhs, promql_parser.NumberLiteral) or isinstance(node.lhs, promql_parser.NumberLiteral)

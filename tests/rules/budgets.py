@@ -145,9 +145,24 @@ def _() -> World:
     return region({"connections": in_turn(81_000, 79_000, 3, 200)}, minutes=START + 120)
 
 
-@incident("more", "latency goes over the objective for four minutes of each twelve", page_by=60)
+@incident("more", "latency goes over the objective for four minutes of each twelve: one page", page_by=60)
 def _() -> World:
     return region({"latency": lambda m: 0.03 if m >= START and (m - START) % 12 < 4 else 0.004}, minutes=START + 120)
+
+
+@incident("more", "latency goes over the objective for eight minutes of each twenty: one page", page_by=60)
+def _() -> World:
+    return region({"latency": lambda m: 0.05 if m >= START and (m - START) % 20 < 8 else 0.004}, minutes=START + 180)
+
+
+@incident("more", "latency goes over the objective for four minutes of each thirteen: one page", page_by=90)
+def _() -> World:
+    return region({"latency": lambda m: 0.03 if m >= START and (m - START) % 13 < 4 else 0.004}, minutes=START + 180)
+
+
+@incident("more", "a tenth of the requests fails for two minutes of each twelve", ticket_by=90)
+def _() -> World:
+    return region({"success": lambda m: 0.9 if m >= START and (m - START) % 12 < 2 else 1.0}, minutes=START + 180)
 
 
 @incident("more", "a new file system is filled at the write bandwidth with good latency", ticket_by=8, tickets=1)

@@ -23,6 +23,9 @@ ANNOUNCED = {
 }
 """Series that rules use where they exist."""
 
+BEFORE = {"slo:fss_page:bad_minutes1h": frozenset({"region", "mount_target_id", "address", "slo"})}
+"""Series whose rule reads its own result of the evaluation before."""
+
 _CLIENT = frozenset({"job", "instance", "address"})
 _CLASS = frozenset({"address", "class"})
 BY_CLIENTS = {
@@ -116,8 +119,8 @@ class Names:
         for name, labels in ANNOUNCED.items():
             known.setdefault(name, Series(labels | TARGET_LABELS, dimension_of_unit("seconds")))
         names = cls(known)
-        for name, labels in BY_CLIENTS.items():
-            known[name] = Series(labels | {"agent"})
+        known |= {name: Series(labels | {"agent"}) for name, labels in BY_CLIENTS.items()}
+        known |= {name: Series(labels) for name, labels in BEFORE.items()}
         dimensions: dict[str, Dimension] = {}
         for rule in recording_rules():
             series, name = names.series(promql_parser.parse(rule["expr"])), rule["record"]

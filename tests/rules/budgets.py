@@ -229,7 +229,11 @@ def _() -> World:
 
 @incident("more", "the IOPS and both bandwidths are full, with good latency", ticket_by=8, tickets=3)
 def _() -> World:
-    full = {"iops": after(49_500, 10_000), "read_bytes": after(9.9e8, 1e8), "write_bytes": after(9.9e8, 1e8)}
+    full: dict[str, object] = {
+        "iops": after(49_500, 10_000),
+        "read_bytes": after(9.9e8, 1e8),
+        "write_bytes": after(9.9e8, 1e8),
+    }
     return region(full, minutes=START + 60)
 
 

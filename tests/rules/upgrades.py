@@ -6,7 +6,7 @@ Importing this module adds them to `INCIDENTS`.
 from tests.rules.fleets import born, relabelled, stall
 from tests.rules.incidents import MT, clients, dead, hanging, incident, region
 from tests.rules.lateness import late
-from tests.rules.simulator import START, Client, MountTarget, Poller, World, after
+from tests.rules.simulator import START, Client, MountTarget, OfMinute, Poller, World, after
 from tests.rules.stores import estimated
 
 EVERYTHING = (
@@ -245,7 +245,7 @@ def _() -> World:
 
 @incident("noise", "OCI loses a region: four mount targets hang, and Monitoring answers nothing: one page", page_by=6)
 def _() -> World:
-    mount_targets = ({"name": f"mt-{n}", "address": f"10.0.1.{n}"} for n in range(4))
+    mount_targets: list[dict[str, object]] = [{"name": f"mt-{n}", "address": f"10.0.1.{n}"} for n in range(4)]
     world = region(
         *mount_targets,
         failing=lambda m: EVERYTHING if m >= START else (),
@@ -282,15 +282,8 @@ def _() -> World:
 
 @incident("false", "the clients of a mount target leave, and an hour later OCI publishes nothing about it")
 def _() -> World:
-    left = lambda value: lambda m: value if m < START else 0 if m < START + 60 else None  # noqa: E731  # one expression
-    load = {
-        name: left(value)
-        for name, value in (
-            ("iops", 5_000),
-            ("requests", 300),
-            ("connections", 200),
-            ("read_bytes", 1e8),
-            ("write_bytes", 1e8),
-        )
-    }
-    return region({}, {"name": "mt-b", "address": "10.0.0.2", **load}, minutes=START + 100)
+    def left(value: float) -> OfMinute:
+        return lambda m: value if m < START else 0 if m < START + 60 else None
+
+    load = {"iops": left(5_000), "requests": left(300), "connections": left(200), "read_bytes": left(1e8)}
+    return region({}, {"name": "mt-b", "address": "10.0.0.2", **load, "write_bytes": left(1e8)}, minutes=START + 100)

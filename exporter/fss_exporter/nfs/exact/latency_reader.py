@@ -31,7 +31,8 @@ _ROWS_OF_A_MOUNT: Final = 160
 class LatencyReader:
     """Count the durations of requests, in a separate loop. `read` reads mountstats once, and raises SourceError.
 
-    `rtt` says whether round-trip times are counted too. `retention_s` is how long the totals of an address stay after the last umount.
+    `rtt` says whether round-trip times are counted too. `retention_s` are the seconds that the totals of an address stay after the
+    last umount.
     """
 
     def __init__(

@@ -18,8 +18,8 @@ LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
 class ProcessReader:
     """Counts in a loop of its own. A failure costs a look and nothing else of the agent.
 
-    `most` is the number of processes of each address with separate series. `reading` returns the last reading of mountstats, if any.
-    A new process shows zeros in `zero_answers` answers, as many as servers scrape this agent.
+    `most` is the number of processes of each address with separate series. `reading` returns the last reading of mountstats, if
+    any. A new process shows zeros in `zero_answers` answers, as many as servers scrape this agent.
     """
 
     def __init__(

@@ -81,8 +81,7 @@ def _limit(context: ssl.SSLContext, server: TlsServer) -> None:
 
 
 def _load_certificate(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
-    pems = (_pem(source, server, name) for name in ("cert", "key"))
-    with _in_memory(next(pems)) as certificate, _in_memory(next(pems)) as key:
+    with _pem(source, server, "cert") as certificate, _pem(source, server, "key") as key:
         try:
             context.load_cert_chain(certificate, key, password=_no_password)
         except (ssl.SSLError, OSError) as failure:
@@ -98,7 +97,7 @@ def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> 
     if not server.has_client_ca:
         context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
         return
-    with _in_memory(_pem(source, server, "client_ca")) as authorities:
+    with _pem(source, server, "client_ca") as authorities:
         try:
             context.load_verify_locations(cafile=authorities)
         except (ssl.SSLError, OSError) as failure:
@@ -106,17 +105,25 @@ def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> 
             raise ConfigError(source, (f"tls_server_config: {where} cannot be used: {_reason(failure)}",)) from failure
 
 
-def _pem(source: str, server: TlsServer, name: str) -> bytes:
-    """Return the content of `cert_file`, or of `cert`. `ssl` names no file in an error, and would wait for a pipe."""
+@contextmanager
+def _pem(source: str, server: TlsServer, name: str) -> Iterator[str]:
+    """Return the path of `cert_file`, or of a file in memory with `cert`, because `ssl` reads certificates from files only.
+
+    The file is read here first. `ssl` names no file in an error, and would wait for a pipe.
+    """
     path = getattr(server, f"{name}_file")
-    if not path:
-        return str(getattr(server, name)).encode()
-    try:
-        return read_regular(path)
-    except OSError as failure:
-        raise ConfigError(
-            source, (f"tls_server_config.{name}_file: cannot read {path}: {failure.strerror}",)
-        ) from failure
+    if path:
+        try:
+            read_regular(path)
+        except OSError as failure:
+            raise ConfigError(
+                source, (f"tls_server_config.{name}_file: cannot read {path}: {failure.strerror}",)
+            ) from failure
+        yield path
+        return
+    with os.fdopen(os.memfd_create("pem"), "wb", buffering=0) as file:
+        file.write(str(getattr(server, name)).encode())
+        yield f"/proc/self/fd/{file.fileno()}"
 
 
 def _no_password() -> str:
@@ -127,11 +134,3 @@ def _no_password() -> str:
 def _reason(failure: OSError) -> str:
     reason = getattr(failure, "reason", None)
     return str(reason).replace("_", " ").lower() if reason else failure.strerror or str(failure)
-
-
-@contextmanager
-def _in_memory(pem: bytes) -> Iterator[str]:
-    """Return a path for `ssl`, which reads certificates from files only."""
-    with open(os.memfd_create("pem"), "wb", buffering=0) as file:  # noqa: PTH123  # a descriptor
-        file.write(pem)
-        yield f"/proc/self/fd/{file.fileno()}"

@@ -6,18 +6,18 @@ ARG BASE=docker.io/library/python:3.13-slim-bookworm
 
 # Dependencies are a layer of their own, so that a change of the exporter's code does not install them again.
 FROM ${BASE} AS agent-dependencies
-ENV PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 SHELL ["/bin/sh", "-eu", "-c"]
 RUN python3 -m venv /build && python3 -m venv --without-pip /opt/fss-exporter
 WORKDIR /src
 COPY requirements/agent.txt requirements/
-RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --require-hashes --requirement requirements/agent.txt \
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-compile --require-hashes --requirement requirements/agent.txt \
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
 FROM agent-dependencies AS poller-dependencies
 COPY requirements/poller.txt requirements/
 COPY tools/prune_sdk.py tools/
-RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --require-hashes --requirement requirements/poller.txt \
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-compile --require-hashes --requirement requirements/poller.txt \
  && /opt/fss-exporter/bin/python tools/prune_sdk.py \
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
@@ -27,12 +27,12 @@ RUN /build/bin/pip wheel --quiet --no-deps --wheel-dir /wheel .
 
 FROM agent-dependencies AS agent-build
 COPY --from=wheel /wheel /wheel
-RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-deps /wheel/*.whl \
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-compile --no-deps /wheel/*.whl \
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
 FROM poller-dependencies AS poller-build
 COPY --from=wheel /wheel /wheel
-RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-deps /wheel/*.whl \
+RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-compile --no-deps /wheel/*.whl \
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
 FROM ${BASE} AS runtime

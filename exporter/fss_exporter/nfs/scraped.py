@@ -126,7 +126,7 @@ def read_scrape(source: str, text: str) -> Scraped:
             has_client_metrics = has_client_metrics or family.name.startswith("fss_client_")
             for sample in family.samples:
                 found.take(sample)
-    except (ValueError, KeyError, OverflowError) as error:
+    except (ValueError, LookupError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not has_client_metrics:
         raise SourceError(f"{source}: no fss_client_ metrics. Give the URL of an agent, with its path")

@@ -60,6 +60,9 @@ def hostile_server(respond: Respond) -> Iterator[str]:
             with connection, suppress(OSError):
                 connection.recv(65536)
                 respond(connection)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(65536):  # a close with unread bytes of the request resets the connection
+                    pass
 
         def accept() -> None:
             with suppress(OSError):

@@ -17,13 +17,15 @@ from fss_exporter.errors import UsageError
 WORK = """
 import signal
 import sys
+import time
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with SIGINT ignored
 from fss_exporter.calibrate.own_directory import own_directory
 with own_directory(Path(sys.argv[1])) as own:
     (own / "file").write_text("x")
     print(own, flush=True)
-    sys.stdin.read()
+    while True:
+        time.sleep(0.05)  # Python would see a signal just before a long wait only after the wait
 """
 
 
@@ -31,7 +33,7 @@ with own_directory(Path(sys.argv[1])) as own:
 def working(parent: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A process that works in a directory of its own."""
     arguments = [sys.executable, "-c", WORK, str(parent)]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
             yield process, Path(process.stdout.readline().strip())

@@ -118,24 +118,23 @@ def _() -> World:
     return clients(clients(world, 3, iops=load), 3, 3, address="fd00:c1::5", iops=load)
 
 
-@incident("silent", "hosts mount NFSv3 and NFSv4.1, and the NFSv4.1 server hangs for all: one page", page_by=6)
-def _() -> World:
-    world = clients(region(), 5)
-    for number in range(5):
+def _with_hanging_server(world: World, hosts: int) -> World:
+    """Let an NFSv4.1 server hang that the hosts of a world mount as well."""
+    for number in range(hosts):
         own = World()
         Client(own, f"web-{number}", address="10.9.9.9", service="", operations=after(0, 50), unanswered=waiting).add()
         world.series = own.series | world.series
     return world
+
+
+@incident("silent", "hosts mount NFSv3 and NFSv4.1, and the NFSv4.1 server hangs for all: one page", page_by=6)
+def _() -> World:
+    return _with_hanging_server(clients(region(), 5), 5)
 
 
 @incident("noise", "a mount target and an NFSv4.1 server hang at the same hosts: two pages", page_by=6, pages=2)
 def _() -> World:
-    world = hanging(region(), 4)
-    for number in range(4):
-        own = World()
-        Client(own, f"web-{number}", address="10.9.9.9", service="", operations=after(0, 50), unanswered=waiting).add()
-        world.series = own.series | world.series
-    return world
+    return _with_hanging_server(hanging(region(), 4), 4)
 
 
 # Stale handles, idle and soft mounts.

@@ -40,18 +40,35 @@ def _quoted(value: str) -> str:
 
 
 class _NeverWaits(logging.StreamHandler[TextIO]):
-    """Drops the rest of a line while a full pipe, of which no program reads the other end, would block the thread."""
+    """Drops a line while a full pipe, of which no program reads the other end, would block the thread.
+
+    The next line that fits comes after a line with the number of dropped lines.
+    """
+
+    _dropped = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            line = self.format(record) + self.terminator
-            for start in range(0, len(line), select.PIPE_BUF):
-                if not _is_writable(self.stream):
-                    return
-                self.stream.write(line[start : start + select.PIPE_BUF])
-                self.flush()
+            if self._dropped and _is_writable(self.stream):
+                dropped, self._dropped = self._dropped, 0
+                self._write(_about_dropped(dropped))
+            self._write(record)
         except Exception:  # noqa: BLE001  # a line of log costs nothing else
             self.handleError(record)
+
+    def _write(self, record: logging.LogRecord) -> None:
+        line = self.format(record) + self.terminator
+        for start in range(0, len(line), select.PIPE_BUF):
+            if not _is_writable(self.stream):
+                self._dropped += 1
+                return
+            self.stream.write(line[start : start + select.PIPE_BUF])
+            self.flush()
+
+
+def _about_dropped(lines: int) -> logging.LogRecord:
+    message = "%d line(s) of log were dropped or cut, because no program read them"
+    return logging.LogRecord(__name__, logging.WARNING, __file__, 0, message, (lines,), None)
 
 
 def _is_writable(stream: TextIO) -> bool:

@@ -25,16 +25,15 @@ def drip_headers(connection: socket.socket) -> None:
 def gzip_bomb(connection: socket.socket) -> None:
     """100 MB of blanks in less than 1 MB."""
     body = gzip.compress(b"[" + b" " * 100_000_000 + b"]", compresslevel=1)
-    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
-    connection.sendall(head.encode() + body)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
+    connection.sendall(f"{head}Connection: close\r\n\r\n".encode() + body)
 
 
 def cut_gzip(connection: socket.socket) -> None:
     """Compressed JSON without its end."""
     body = gzip.compress(b"[" + b"1," * 5000 + b"1]")[:-30]
-    connection.sendall(
-        f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-    )
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
+    connection.sendall(f"{head}Connection: close\r\n\r\n".encode() + body)
 
 
 def same_page(connection: socket.socket) -> None:
@@ -53,7 +52,10 @@ def _drip(connection: socket.socket, byte: bytes) -> None:
 
 @contextmanager
 def hostile_server(respond: Respond) -> Iterator[str]:
-    """Run it; its URL. Every connection is answered once, in a thread of its own."""
+    """Run it; its URL. Every connection is answered once, in a thread of its own.
+
+    A whole answer says `Connection: close`. Else the client sends its next try on the same connection, which ends.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer(connection: socket.socket) -> None:

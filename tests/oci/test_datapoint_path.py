@@ -20,6 +20,11 @@ GENERATED = {"__hash__", "__eq__"}
 """Methods that a dataclass writes, for keys of dictionaries."""
 
 
+def module(name: str) -> str:
+    """Return the file of a module of the package, as the page names it."""
+    return name.removeprefix("fss_exporter.").replace(".", "/") + ".py"
+
+
 class Profile:
     """Modules of the package whose functions are called or return, from the first answer on.
 
@@ -34,7 +39,7 @@ class Profile:
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_globals.get("__name__", "")
         if event in {"call", "return"} and name.startswith("fss_exporter.") and frame.f_code.co_name not in GENERATED:
-            self.modules.add(name.removeprefix("fss_exporter.").replace(".", "/") + ".py")
+            self.modules.add(module(name))
 
     def begin(self, streams: list[Stream | None]) -> list[Stream | None]:
         if self.begins:
@@ -64,6 +69,5 @@ def test_a_datapoint_passes_the_modules_of_the_architecture_page() -> None:
         sys.setprofile(None)
     assert b"fss_mount_target_read_bytes_total{" in page
     listed = PAGE[PAGE.index("From the decoded answer") : PAGE.index("A test compares the list")]
-    assert sorted(re.findall(r"`((?:oci|catalogue)/\w+\.py)`", listed)) == sorted(
-        profile.modules | {"oci/snapshot_collector.py"}
-    )
+    collecting = {module(OciCollector.__module__), module(type(read[0]).__module__)}
+    assert sorted(re.findall(r"`((?:oci|catalogue)/\w+\.py)`", listed)) == sorted(profile.modules | collecting)

@@ -6,8 +6,11 @@ status page and `doctor`.
 """
 
 import logging
+import os
+import select
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,6 +27,9 @@ SHORTEST_STALL_SECONDS = 10.0
 
 LONGEST_BACK_OFF_SECONDS = 60.0
 """Longest extra pause after failed rounds."""
+
+_BLIND_PAUSE_SECONDS = 0.1  # where a wait itself fails
+_LONGEST_POLL_MILLISECONDS = (1 << 31) - 1  # poll(2) takes an int
 
 _log = logging.getLogger(__name__)
 
@@ -70,6 +76,38 @@ class EndLoop(Exception):
     """Raise in a round to end the loop without an error."""
 
 
+class Event:
+    """A `threading.Event` whose `wait` ignores the wall clock.
+
+    Before glibc 2.30 (Oracle Linux 8) Python waits for locks by the wall clock. A clock set back by a day would stop a loop
+    for a day.
+    """
+
+    def __init__(self) -> None:
+        descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        weakref.finalize(self, os.close, descriptor)
+        self._descriptor = descriptor
+
+    def set(self) -> None:
+        """End all waits until `clear`."""
+        os.eventfd_write(self._descriptor, 1)
+
+    def clear(self) -> None:
+        """Let the next `wait` wait."""
+        with suppress(BlockingIOError):  # the event is not set
+            os.eventfd_read(self._descriptor)
+
+    def is_set(self) -> bool:
+        """Whether `wait` returns at once."""
+        return self.wait(0.0)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the event is set, at most 24 days. Return whether the event is set."""
+        poll = select.poll()  # threads that wait at once need one each
+        poll.register(self._descriptor, select.POLLIN)
+        return bool(poll.poll(min(seconds * 1000, _LONGEST_POLL_MILLISECONDS)))
+
+
 class Worker:
     """Run rounds of work in a new thread, one round each interval.
 
@@ -77,7 +115,6 @@ class Worker:
         collector: name of the loop, the `collector` label of the metrics.
         run_round: one round. An `FssError` means a failed source, already logged. Any other exception is unexpected.
         interval: returns the seconds from the start of one round to the start of the next.
-        stopping: event that ends the loop.
         clock: monotonic seconds.
         wall_clock: Unix seconds.
     """
@@ -88,15 +125,14 @@ class Worker:
         run_round: Callable[[], None],
         *,
         interval: Callable[[], float],
-        stopping: threading.Event | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.collector = collector
         self._run_round = run_round
         self._interval = interval
-        self._stopping = stopping or threading.Event()
-        self._woken = threading.Event()
+        self._is_stopping = False
+        self._woken = Event()
         self._clock = clock
         self._wall_clock = wall_clock
         self._log_once = LogOnce(_log, clock=clock)
@@ -127,7 +163,7 @@ class Worker:
 
     def stop(self, timeout_seconds: float = 0.8) -> None:
         """End the loop. Return when the thread has ended, or after `timeout_seconds`."""
-        self._stopping.set()
+        self._is_stopping = True
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join(timeout_seconds)
@@ -160,8 +196,8 @@ class Worker:
     def _break_off(self, error: BaseException) -> None:
         self._broken_rounds += 1
         before = self._heartbeat
-        self._heartbeat = replace(before, success=False, errors=before.errors + 1)
-        with suppress(Exception):  # without memory there is no line either
+        with suppress(Exception):  # without memory there is neither a record nor a line
+            self._heartbeat = replace(before, success=False, errors=before.errors + 1)
             self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
 
     def _record(self, *, success: bool) -> None:
@@ -185,7 +221,7 @@ class Worker:
     def _loop(self) -> None:
         if self._pause_first:
             self._pause(self._interval())
-        while not self._stopping.is_set():
+        while not self._is_stopping:
             began = self._clock()
             try:
                 self.run_once()
@@ -198,5 +234,8 @@ class Worker:
             self._pause(pause)
 
     def _pause(self, seconds: float) -> None:
-        self._woken.wait(min(seconds, threading.TIMEOUT_MAX))
-        self._woken.clear()
+        try:
+            self._woken.wait(seconds)
+            self._woken.clear()
+        except Exception:  # noqa: BLE001  # without memory too the thread goes on
+            time.sleep(_BLIND_PAUSE_SECONDS)

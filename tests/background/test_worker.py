@@ -1,12 +1,14 @@
 import logging
 import threading
+import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tests.clock import Clock
 from tests.processes import PATIENCE_S, wait_for
 
-from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Worker, stalled_loops
+from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Event, Worker, stalled_loops
 from fss_exporter.errors import SourceError, UsageError
 
 
@@ -203,6 +205,65 @@ def test_a_system_without_a_thread_for_a_loop_is_named(monkeypatch: pytest.Monke
 
     with pytest.raises(UsageError, match=r"nfs: can't start new thread\. Raise the limit of threads"):
         worker.start()
+
+
+def test_a_wall_clock_that_is_set_back_by_a_day_delays_no_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before glibc 2.30 the timeouts of locks follow the wall clock, so a step back makes each wait a day longer."""
+    timed = threading.Condition.wait
+
+    def wait_a_day_longer(self: Any, timeout: float | None = None) -> bool:
+        return timed(self, None if timeout is None else timeout + 86_400)
+
+    run_round = Round()
+    worker = Worker("nfs", run_round, interval=lambda: 0.001)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Condition, "wait", wait_a_day_longer)
+        worker.start()
+        deadline = time.monotonic() + PATIENCE_S
+        while run_round.runs < 3 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        worker.stop()
+
+    assert run_round.runs >= 3
+
+
+def test_a_pause_without_memory_costs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_round = Round()
+    worker = Worker("nfs", run_round, interval=lambda: 0.001)
+    waited = iter((MemoryError, RuntimeError))
+    wait = worker._woken.wait
+
+    def wait_without_memory(seconds: float) -> bool:
+        for error in waited:
+            raise error
+        return wait(seconds)
+
+    monkeypatch.setattr(worker._woken, "wait", wait_without_memory)
+    worker.start()
+    try:
+        wait_for(lambda: run_round.runs >= 4, "the rounds after the broken pauses")
+    finally:
+        worker.stop()
+
+
+def test_an_event_can_be_set_before_and_during_a_wait() -> None:
+    event = Event()
+    assert not event.wait(0)
+
+    event.set()
+    event.set()
+    assert event.wait(3600)
+    assert event.is_set()
+    event.clear()
+    assert not event.is_set()
+
+    waiting = [threading.Thread(target=event.wait, args=(3600,)) for _ in range(3)]
+    for thread in waiting:
+        thread.start()
+    event.set()
+    for thread in waiting:
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
 
 
 def test_a_thread_that_died_leaves_a_heartbeat_that_stalls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,12 @@
 
 import ctypes
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Final
 
-from fss_exporter.background import EndLoop, Worker
+from fss_exporter.background import EndLoop, Event, Worker
 from fss_exporter.cli.account import regions_of
 from fss_exporter.cli.runtime import Part
 from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
@@ -76,7 +75,7 @@ class Polling:
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[float], bool | None] | None = None,
     ) -> None:
-        self.stopping = threading.Event()
+        self.stopping = Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
         self.board = SnapshotBoard()
         self.account = Account(partial(read_credentials, settings.oci), self._connect, self._renew)

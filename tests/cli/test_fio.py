@@ -161,6 +161,16 @@ class TestSeveralReports:
         assert [group["name"] for group in groups] == ["/mnt/fss", "/mnt/b"]
         assert groups[0]["share"] == groups[1]["share"] == judged(other)[0]["share"]
 
+    def test_the_network_of_a_directory_is_that_of_its_own_clients(self, tmp_path: Path) -> None:
+        other = tmp_path / "other.json"
+        other.write_text((REPORTS / "group.json").read_text().replace("/mnt/fss", "/mnt/b"))
+        flags = ("--client-bandwidth", "10Gbit/s")
+        (alone,) = judged(other, *flags)
+        both = judged(REPORTS / "group.json", other, *flags, "--by-directory")
+        assert [group["clients"] for group in both] == [alone["clients"]] * 2
+        (together,) = judged(REPORTS / "group.json", other, *flags)
+        assert together["clients"] == pytest.approx(alone["clients"])
+
     def test_hosts_of_client_server_mode_are_clients(self) -> None:
         flags = (REPORTS / "normal-client.txt", "--service", "apsara-nas", "--type", "capacity")
         assert ask("fio", *flags, "--output", "json").document["clients"] == 1

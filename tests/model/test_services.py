@@ -7,9 +7,6 @@ from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.model.purchase import (
     Flow,
-    in_flight_for,
-    network_bytes_per_second,
-    server_bytes_per_second,
 )
 from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling, Ceilings, recognised
 
@@ -132,17 +129,6 @@ def test_what_one_client_of_apsara_nas_was_seen_to_reach() -> None:
     assert capacity.write_latency == {4096: 0.010, 8192: 0.015, 1024**2: 0.100}
 
 
-@given(
-    st.floats(min_value=1, max_value=1e4),
-    st.floats(min_value=1e-5, max_value=10),
-    st.floats(min_value=1, max_value=1e7),
-)
-def test_littles_law_holds_both_ways(in_flight: float, latency: float, size: float) -> None:
-    flow = Flow(in_flight, latency, size)
-
-    assert in_flight_for(flow.bytes_per_second, latency, size) == pytest.approx(in_flight)
-
-
 def test_128_requests_in_flight_at_the_stated_latency_make_the_stated_iops() -> None:
     flow = Flow(128, 0.010, 4096)
 
@@ -154,14 +140,3 @@ def test_128_requests_in_flight_at_the_stated_latency_make_the_stated_iops() -> 
 def test_a_flow_of_nothing_is_refused(in_flight: float, latency: float, size: float) -> None:
     with pytest.raises(ValueError, match="requests"):
         Flow(in_flight, latency, size)
-
-
-def test_a_self_managed_lustre_server_passes_on_what_its_card_or_its_volumes_allow() -> None:
-    each = SERVICES["block-volume"].ceilings("vpu-10", 800 * GB).bytes_per_second
-    assert each == 384e6
-
-    assert network_bytes_per_second(1) == 125e6
-    assert server_bytes_per_second([each] * 16, 25) == 3.125e9
-    assert server_bytes_per_second([each] * 4, 25) == 4 * 384e6
-    # The document's two servers gave more than 5 GiB/s: below what two cards carry.
-    assert 2 * server_bytes_per_second([each] * 16, 25) > 5 * GIB

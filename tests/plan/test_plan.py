@@ -146,6 +146,7 @@ def test_what_if_shows_only_what_changes() -> None:
 
 def test_what_if_without_an_effect_says_so() -> None:
     assert "nothing changes. Give --clients" in ask("plan", "--reads", "5", "--what-if", "nconnect=16").out
+    assert ask("plan", "--reads", "5", "--what-if", "target=0.9").out.rstrip().endswith("nothing changes")
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,14 @@ def test_an_unpublished_ceiling_is_named_and_not_judged() -> None:
     out = ask("plan", "--reads", "1000", "--shape", "hpmt-40").out
     assert "of every ceiling that is known: 1" in out
     assert "not judged, because no document states a ceiling: IOPS, write bandwidth" in out
+
+
+def test_a_load_whose_cost_is_not_known_is_not_judged_by_every_ceiling() -> None:
+    folder = RECORDINGS / "n_v4.1"
+    flags = ("--mountstats", folder / "before.txt", folder / "after.txt", "--address", "10.80.3.30")
+    found = planned(*flags)
+    assert "mount targets for at most 80.0 % of every ceiling that is known: 1" in found["sentences"]
+    assert "not judged, because the cost of the load is not known: IOPS" in found["sentences"]
 
 
 def test_a_shape_without_ceilings_has_a_cost_and_no_verdict() -> None:
@@ -259,6 +268,14 @@ class TestBothDirections:
 
 
 class TestConnections:
+    def test_both_directions_get_no_sentence_where_each_mount_target_has_room(self) -> None:
+        flags = ("--read-bandwidth", "700MB/s", "--write-bandwidth", "400MB/s", "--mount-targets")
+        found = planned(*flags, "4")
+        assert found["both_directions"]["ratio"] == pytest.approx(0.275)
+        assert not any("together" in line for line in found["sentences"])
+        one = ask("plan", *flags, "1").out
+        assert "If both directions share the bandwidth, 2 mount targets are needed" in " ".join(one.split())
+
     def test_encrypted_connections_have_a_ceiling_of_their_own(self) -> None:
         found = planned("--reads", "5", "--clients", "512", "--nconnect", "16", "--tls")
         assert ratios(found)["encrypted connections"] == pytest.approx(2.0)
@@ -327,6 +344,39 @@ class TestJobs:
         answer = ask("plan", "--service", "apsara-nas", "--type", "capacity", *flags, "--output", "json").document
         assert answer["job_seconds"] == pytest.approx(seconds)
         assert answer["operations"] / answer["job_seconds"] == pytest.approx(iops, rel=0.001)
+
+    def test_a_job_needs_no_number_of_mount_targets_and_says_the_time_if_both_directions_share_the_bandwidth(
+        self, tmp_path: Path
+    ) -> None:
+        no_iops_ceiling = tmp_path / "limits.yml"
+        no_iops_ceiling.write_text("limits: {shapes: {standard: {iops: null}}}\n")
+        flags = ("--bytes", "1TB", "--reads", "1", "--writes", "1", "--config.file", no_iops_ceiling)
+        found = planned(*flags)
+        assert found["mount_targets"] is found["mount_targets_at_upper_bound"] is found["scaling_out_costs"] is None
+        assert found["attainable"]["read_bytes_per_second"] == pytest.approx(1e9)
+        (said,) = (line for line in found["sentences"] if line.startswith("bandwidth, reads and writes together"))
+        assert said.endswith("If both directions share the bandwidth, the job takes 16.7 min")
+        shared = planned(*flags, "--mount-targets", "2")
+        assert any(line.endswith("the job takes 8.3 min") for line in shared["sentences"])
+        iops_binds = planned(
+            "--bytes", "1TB", "--reads", "1", "--read-size", "4k", "--writes", "1", "--write-size", "4k"
+        )
+        assert not any("together" in line for line in iops_binds["sentences"])
+
+    def test_an_idle_mount_target_beside_does_not_prevent_the_job_of_another(self) -> None:
+        folder = RECORDINGS / "n_v4.1"
+        flags = ("--mountstats", folder / "before.txt", folder / "after.txt", "--bytes", "1GiB")
+        assert planned(*flags, "--address", "10.80.3.30")["job_seconds"]
+        answer = ask("plan", *flags)
+        assert answer.code == 2
+        assert "--bytes: 10.80.1.10 reads and writes nothing. Name another mount target with --address" in answer.err
+
+    def test_a_what_if_that_makes_the_time_known_says_the_time(self) -> None:
+        flags = ("--bytes", "1TB", "--reads", "1")
+        out = ask("plan", *flags, "--shape", "none", "--what-if", "shape=standard").out
+        assert "time: unknown to 16.7 min, set by read bandwidth" in out
+        out = ask("plan", *flags, "--shape", "none", "--latency", "1ms", "--what-if", "concurrency=1").out
+        assert "time: unknown to 15.9 min, set by latency x concurrency" in out
 
     def test_without_any_bound_no_time_is_made_up(self) -> None:
         assert "time: not known" in ask("plan", "--bytes", "1GiB", "--read-size", "1m", "--shape", "none").out

@@ -177,6 +177,21 @@ def test_a_self_managed_servers_bound_is_told() -> None:
     )
 
 
+def test_the_network_of_a_self_managed_server_bounds_a_job() -> None:
+    flags = ("--service", "block-volume", "--type", "vpu-20", "--capacity", "800GB", "--bytes", "1TB", "--reads", "1")
+    server = ("--volumes", "16", "--server-network", "25Gbit/s")
+    answer = ask("plan", *flags, *server, "--output", "json").document
+    assert answer["job_seconds"] == pytest.approx(1e12 / 3.125e9)
+    assert answer["sentences"][0].startswith("time: 5.3 min for 953,674 requests, set by network of the server:")
+    assert not any("such server" in line for line in answer["sentences"])
+    (rate,) = (
+        line
+        for line in ask("plan", *flags[:6], "--reads", "1", *server, "--output", "json").document["sentences"]
+        if "self-managed" in line
+    )
+    assert rate.endswith("The load takes 1 such server")
+
+
 def test_a_report_is_read_against_the_ceiling_of_its_service() -> None:
     (group,) = ask("fio", REPORT, *VOLUME, "--output", "json").document["groups"]
 
@@ -277,6 +292,12 @@ class TestARecordedLoad:
         assert plan["in_flight"] == pytest.approx(waits)
         (offer,) = plan["offers"]
         assert offer["capacity_bytes"] == pytest.approx(payload / 0.8 / (150 << 20) * 1000 * 1024**3)
+
+    def test_without_reads_and_writes_has_nothing_to_buy_for(self) -> None:
+        folder = RECORDINGS / "i2_stat_storm"
+        out = ask("plan", "--service", "lustre", "--mountstats", folder / "before.txt", folder / "after.txt").out
+        assert "nothing to buy: the load has no reads and writes" in out
+        assert "capacity to buy" not in out
 
     def test_of_mount_targets_can_move_to_another_service(self) -> None:
         folder = RECORDINGS / "k_mixed"

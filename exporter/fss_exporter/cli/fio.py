@@ -2,8 +2,8 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -66,20 +66,20 @@ def fio(flags: FioFlags) -> None:
     service.
     """
     choice = _checked_choice(flags)
-    read = [read_report(source, _text(source)) for source in flags.reports]
+    jobs = [job for number, source in enumerate(flags.reports) for job in _jobs(source, number)]
     own = ceilings_of(flags.shape, flags.config_file)
     storage = Storage(
         limits=_limits(choice, flags.shape, own),
         mount_targets=flags.mount_targets or 1,
         transfer_size=flags.transfer_size,
         kind=choice.kind if choice else None,
-        clients=flags.clients or _hosts(read),
+        clients=flags.clients or _hosts(jobs),
         client_bandwidth=flags.client_bandwidth,
         overrides=own.mounts.overrides,
     )
     found = [
-        Judged(name, jobs, judge(jobs, storage))
-        for name, jobs in _groups([job for jobs in read for job in jobs], by_directory=flags.by_directory)
+        Judged(name, own_jobs, judge(own_jobs, replace(storage, clients=flags.clients or _hosts(own_jobs))))
+        for name, own_jobs in _groups(jobs, by_directory=flags.by_directory)
     ]
     source = ", ".join(flags.reports)
     if flags.output == "json":
@@ -114,9 +114,15 @@ def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | Ce
     return None if shape == NO_SHAPE else own.limits
 
 
-def _hosts(reports: Sequence[Sequence[Job]]) -> int:
-    """Return the clients of the reports: hosts of client/server mode, else a client for each report."""
-    return sum(max(1, len({job.host for job in jobs if job.host})) for jobs in reports)
+def _jobs(source: str, number: int) -> Iterator[Job]:
+    """Return the jobs of a report. Without client/server mode, the number of the report names the host."""
+    for job in read_report(source, _text(source)):
+        yield replace(job, host=f"{number} {job.host}")
+
+
+def _hosts(jobs: Iterable[Job]) -> int:
+    """Return the number of clients that ran the jobs."""
+    return len({job.host for job in jobs})
 
 
 def _groups(jobs: Sequence[Job], *, by_directory: bool) -> list[tuple[str, list[Job]]]:

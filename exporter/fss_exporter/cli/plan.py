@@ -120,18 +120,16 @@ def _loads(
 ) -> Mapping[str, Load]:
     """Return the workload by address or resource. A stated workload has none."""
     if inputs.mountstats is not None:
-        loads = _recorded(inputs.mountstats, inputs, mounts, service)
-    elif inputs.nfsiostat is not None:
-        loads = _of_nfsiostat(inputs.nfsiostat, mounts.overrides)
-    elif inputs.scrapes is not None:
+        return _recorded(inputs.mountstats, inputs, mounts, service)
+    if inputs.nfsiostat is not None:
+        return _of_nfsiostat(inputs.nfsiostat, mounts.overrides)
+    if inputs.scrapes is not None:
         before, after = inputs.scrapes
-        loads = between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
-    elif inputs.prometheus is not None:
+        return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
+    if inputs.prometheus is not None:
         base = check_url("--prometheus", inputs.prometheus).rstrip("/")
-        loads = from_prometheus(Prometheus(lambda path: get(f"{base}{path}", "application/json")))
-    else:
-        return {"": stated()}
-    return {name: as_job(load, inputs) for name, load in loads.items()} if inputs.is_job else loads
+        return from_prometheus(Prometheus(lambda path: get(f"{base}{path}", "application/json")))
+    return {"": stated()}
 
 
 def _recorded(
@@ -160,10 +158,11 @@ def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
 
 
 def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:
-    """Return the loads of `--address`; all without it."""
+    """Return the loads of `--address`, or all loads. With --files or --bytes as jobs."""
     if inputs.address is not None and inputs.address not in loads:
         raise UsageError(f"--address={inputs.address}: not in this load. It has {', '.join(sorted(loads)) or 'none'}")
-    return [(name, load) for name, load in loads.items() if inputs.address in {None, name}]
+    chosen = [(name, load) for name, load in loads.items() if inputs.address in {None, name}]
+    return [(name, as_job(name, load, inputs)) for name, load in chosen] if inputs.is_job else chosen
 
 
 def _is_given(flag: str) -> bool:

@@ -114,7 +114,7 @@ def capacity_answer(
     own = client_uses(traffic, clients)
     first = fullest(server)
     whole = first.ratio * shared if first and first.ratio else None
-    needed = mount_targets_for(whole, target)
+    needed = pieces_for(whole, target) if whole else None
     worst = fullest((*server, _worst_iops(scaled(traffic, 1 / shared), limits)))
     return CapacityAnswer(
         mount_target=server,
@@ -123,9 +123,9 @@ def capacity_answer(
         best=_best(traffic, whole),
         attainable=_best(traffic, _tightest(whole, fullest(own), mount_targets or needed)),
         mount_targets=needed,
-        mount_targets_at_worst=mount_targets_for(worst.ratio * shared if worst and worst.ratio else None, target),
+        mount_targets_at_worst=pieces_for(worst.ratio * shared, target) if worst and worst.ratio else None,
         target=target,
-        both_directions=_both_directions(traffic, limits),
+        both_directions=_both_directions(scaled(traffic, 1 / shared), limits),
     )
 
 
@@ -156,9 +156,9 @@ def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
     return tuple(found)
 
 
-def mount_targets_for(ratio: float | None, target: float) -> int | None:
-    """Return the mount targets that keep a load of `ratio` times one mount target at or below `target`, if known."""
-    return None if ratio is None else max(1, math.ceil(ratio / target - _ROUNDING))
+def pieces_for(ratio: float, target: float = 1.0) -> int:
+    """Return the mount targets, servers or clients that keep a load of `ratio` times one of them at or below `target`."""
+    return max(1, math.ceil(ratio / target - _ROUNDING))
 
 
 def _worst_iops(traffic: Traffic, limits: Limits) -> Use:

@@ -3,11 +3,9 @@
 Such a service counts each READ or WRITE once. Requests in flight follow from throughput and latency by Little's law.
 """
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fss_exporter.model.capacity import BOTH_DIRECTIONS
+from fss_exporter.model.capacity import BOTH_DIRECTIONS, pieces_for
 from fss_exporter.model.limits import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Limits, Use, uses
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import Ceilings, Service, ServiceType
@@ -39,24 +37,6 @@ class Flow:
     def bytes_per_second(self) -> float:
         """Payload per second."""
         return self.iops * self.size_bytes
-
-
-def in_flight_for(bytes_per_second: float, latency_seconds: float, size_bytes: float) -> float:
-    """Return the requests in flight that a throughput needs."""
-    return bytes_per_second / size_bytes * latency_seconds
-
-
-def network_bytes_per_second(gbps: float) -> float:
-    """Bandwidth of a network card from its Gbit/s: 1 Gbit/s is 125 MB/s."""
-    return gbps * 1e9 / 8
-
-
-def server_bytes_per_second(volumes: Iterable[float], gbps: float) -> float:
-    """Return the throughput of a self-managed storage server: the sum of the volumes, or the card towards the clients.
-
-    `gbps` is the card that carries the traffic of the clients. Another card carries the traffic of the volumes.
-    """
-    return min(sum(volumes), network_bytes_per_second(gbps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +145,7 @@ def in_flight(load: ServiceLoad, kind: ServiceType | None, latency_seconds: floa
     latency = latency_of(load, kind, latency_seconds)
     if latency is None:
         return None
-    needed = in_flight_for(load.payload, latency, size)
-    return InFlight(latency, size, needed, kind.in_flight if kind else None)
+    return InFlight(latency, size, load.operations * latency, kind.in_flight if kind else None)
 
 
 def latency_of(load: ServiceLoad, kind: ServiceType | None, latency_seconds: float | None) -> float | None:
@@ -179,7 +158,7 @@ def latency_of(load: ServiceLoad, kind: ServiceType | None, latency_seconds: flo
 def clients_needed(load: ServiceLoad, kind: ServiceType) -> int | None:
     """Return the clients that a load needs, by the documented throughput of one client. None without a document."""
     share = clients_share(load, kind)
-    return None if share is None else max(1, math.ceil(share))
+    return None if share is None else pieces_for(share)
 
 
 def clients_share(load: ServiceLoad, kind: ServiceType) -> float | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from fss_exporter import units
 from fss_exporter.model import capacity
+from fss_exporter.model.limits import IOPS
 from fss_exporter.plan.scenario import Scenario
 
 NO_CACHE = (
@@ -23,7 +24,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
         yield from _job(scenario)
     else:
         yield from _rate(scenario, answer)
-    yield from _both_directions(answer)
+    yield from _both_directions(scenario, answer)
     yield from _connections(answer, scenario.clients)
     yield from _latency(scenario, answer)
     locks = scenario.load.traffic.lock_iops
@@ -59,9 +60,11 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
     yield f"mount targets for at most {share} of every ceiling{'' if all_known else ' that is known'}: {needed}{more}"
     if given is not None:
         yield f"{given} given: {'enough' if given >= needed else f'{needed - given} too few'}"
-    if not all_known:
-        unknown = ", ".join(use.resource for use in answer.mount_target if use.limit is None)
-        yield f"not judged, because no document states a ceiling: {unknown}"
+    unpublished = ", ".join(use.resource for use in answer.mount_target if use.limit is None)
+    if unpublished:
+        yield f"not judged, because no document states a ceiling: {unpublished}"
+    elif not all_known:
+        yield f"not judged, because the cost of the load is not known: {IOPS}"
     count = max(needed, given or 1)
     if count > 1:
         yield f"scaling out costs: {NO_CACHE}"
@@ -72,15 +75,18 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
         )
 
 
-def _both_directions(answer: capacity.CapacityAnswer) -> Iterator[str]:
-    use = answer.both_directions
-    if use is None or use.ratio is None or use.ratio <= answer.target:
+def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
+    use, time = answer.both_directions, scenario.job_time()
+    share = use.ratio or 0.0 if use else 0.0
+    if use is None or share <= (time.seconds if time else answer.target):
         return
-    needed = capacity.mount_targets_for(use.ratio, answer.target)
+    needed = capacity.pieces_for(share * (scenario.mount_targets or 1), answer.target)
+    shares = f"{amount(use.demand, 'B/s')} are {units.percent(share)} of {amount(use.limit, 'B/s')}. "
+    then = f"the job takes {units.duration(share)}" if time else f"{needed} mount targets are needed"
     yield (
-        f"{capacity.BOTH_DIRECTIONS}: {amount(use.demand, 'B/s')} are {units.percent(use.ratio)} of {amount(use.limit, 'B/s')}. The"
+        f"{capacity.BOTH_DIRECTIONS}: {'' if time else shares}The"
         " white paper prints one bandwidth and measured one direction at a time. This project assumes the whole bandwidth for each"
-        f" direction. If both directions share the bandwidth, {needed} mount targets are needed"
+        f" direction. If both directions share the bandwidth, {then}"
     )
 
 
@@ -144,16 +150,21 @@ def differences(before: Scenario, after: Scenario) -> list[str]:
     else:
         lines += _changed_results(was, now)
     if not lines:
-        missing = "" if was.clients else ". Give --clients with --network-rtt or --latency to let it matter"
+        missing = (
+            ""
+            if was.clients or before.clients == after.clients
+            else ". Give --clients with --network-rtt or --latency to let it matter"
+        )
         return [f"nothing changes{missing}"]
     return lines
 
 
 def _time_difference(before: Scenario, after: Scenario) -> list[str]:
     was, now = before.job_time(), after.job_time()
-    if was is None or now is None or (was.seconds == now.seconds and was.binds.resource == now.binds.resource):
+    if now is None or (was is not None and (was.seconds, was.binds.resource) == (now.seconds, now.binds.resource)):
         return []
-    return [f"time: {units.duration(was.seconds)} to {units.duration(now.seconds)}, set by {now.binds.resource}"]
+    earlier = units.duration(was.seconds) if was else "unknown"
+    return [f"time: {earlier} to {units.duration(now.seconds)}, set by {now.binds.resource}"]
 
 
 def _changed_results(before: capacity.CapacityAnswer, after: capacity.CapacityAnswer) -> list[str]:
@@ -186,5 +197,7 @@ def best_text(best: capacity.Best) -> str:
 
 
 def _judged_by_all(answer: capacity.CapacityAnswer) -> bool:
-    """Whether every ceiling of the mount target is known."""
-    return all(use.limit is not None for use in answer.mount_target)
+    """Whether every ceiling of the mount target is known, and the cost of the load."""
+    return all(
+        use.limit is not None and (use.demand is not None or use.resource != IOPS) for use in answer.mount_target
+    )

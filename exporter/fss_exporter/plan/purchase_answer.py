@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 
 from fss_exporter import units
-from fss_exporter.model.capacity import LATENCY, distance_advice
-from fss_exporter.model.purchase import Offer, network_bytes_per_second, offers, server_bytes_per_second, service_uses
+from fss_exporter.model.capacity import LATENCY, distance_advice, pieces_for
+from fss_exporter.model.purchase import Offer, offers, service_uses
 from fss_exporter.plan.answer_sentences import PARALLEL_TOOLS, amount
 from fss_exporter.plan.service_case import ServiceCase, client_bounds, obstacles, overloaded
 from fss_exporter.tables import Column, Row, say, show as show_table
@@ -26,8 +26,9 @@ def show_service(out: Console, case: ServiceCase) -> None:
             Column("MB/s then"),
         )
         rows = [_row(case, offer) for offer in _offers(case)]
-        show_table(out, columns, rows, f"For this load: {case.choice.service.title}")
-        say(out, "")
+        if rows:
+            show_table(out, columns, rows, f"For this load: {case.choice.service.title}")
+            say(out, "")
     for line in sentences(case):
         say(out, line, hanging=2)
 
@@ -63,6 +64,8 @@ def sentences(case: ServiceCase) -> Iterator[str]:
     wanted, kind = case.wanted, case.choice.kind
     if case.load.is_job:
         yield from _job(case)
+    elif not wanted.operations:
+        yield f"nothing to buy: the load has no reads and writes, which are all that {case.choice.service.title} counts"
     else:
         yield (
             f"asked for: {units.number(wanted.operations)} reads and writes per second, {units.megabytes(wanted.payload)}"
@@ -121,13 +124,12 @@ def _server(case: ServiceCase) -> Iterator[str]:
     each = case.choice.ceilings.bytes_per_second
     if case.volumes is None or case.server_network is None or each is None:
         return
-    gbps = case.server_network / network_bytes_per_second(1)
-    bound = server_bytes_per_second([each] * case.volumes, gbps)
-    servers = -(-case.wanted.payload // (bound * case.target))
+    bound = min(each * case.volumes, case.server_network)
+    servers = pieces_for(case.wanted.payload / bound, case.target)
+    needed = "" if case.load.is_job else f". The load takes {servers} such server{'s' if servers > 1 else ''}"
     yield (
         f"a self-managed server passes on the lesser of {case.volumes} x {units.megabytes(each)} MB/s of volumes and"
-        f" {units.megabytes(case.server_network)} MB/s of network: {units.megabytes(bound)} MB/s. The load takes"
-        f" {servers:.0f} such servers"
+        f" {units.megabytes(case.server_network)} MB/s of network: {units.megabytes(bound)} MB/s{needed}"
     )
 
 

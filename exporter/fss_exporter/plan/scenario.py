@@ -27,8 +27,10 @@ class Scenario:
     mount_targets: int | None = None  # how many share the load evenly; None where the answer says how many it needs
 
     def answer(self) -> capacity.CapacityAnswer:
-        """Return the needs of the workload."""
-        return capacity.capacity_answer(self.load.traffic, self.limits, self.clients, self.target, self.mount_targets)
+        """Return the needs of the workload. A job needs no number of mount targets, because a job only takes longer."""
+        given = self.mount_targets or (1 if self.load.is_job else None)
+        found = capacity.capacity_answer(self.load.traffic, self.limits, self.clients, self.target, given)
+        return replace(found, mount_targets=None, mount_targets_at_worst=None) if self.load.is_job else found
 
     def job_time(self) -> capacity.JobTime | None:
         """Return the time of a job. None for a workload that is a rate, or without a known bound."""

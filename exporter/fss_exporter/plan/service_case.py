@@ -81,7 +81,9 @@ class ServiceCase:
         """How long a job takes. None for a rate, or where no bound is known."""
         if not self.load.is_job:
             return None
-        found = (*purchase.service_uses(self.wanted, self.ceilings), *client_uses(self.load.traffic, self.hosts))
+        server = Use("network of the server", "B/s", self.wanted.payload, self.server_network)
+        ceilings = purchase.service_uses(self.wanted, self.ceilings)
+        found = (*ceilings, server, *client_uses(self.load.traffic, self.hosts))
         return job_time(found, self.wanted.operations, self.hosts)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
-from fss_exporter.model.traffic import Traffic, Transfers, scaled, workload
+from fss_exporter.model.traffic import Transfers, scaled, workload
 from fss_exporter.plan.inputs import PlanInputs
 from fss_exporter.plan.load import Load
 
@@ -25,9 +25,7 @@ def stated_load(
         traffic = overrides.priced(workload(reads, writes, inputs.operations, cap_bytes))
     except ValueError as wrong:
         raise UsageError(f"--operation: {wrong}") from wrong
-    if inputs.is_job:
-        return as_job(Load("as stated", traffic), inputs)
-    if inputs.has_rates and not inputs.mix:
+    if inputs.is_job or (inputs.has_rates and not inputs.mix):
         return Load("as stated", traffic)
     highest = inputs.hosts.highest_rate
     if highest is None:
@@ -36,21 +34,18 @@ def stated_load(
     return Load("as stated", scaled(traffic, factor), follows_latency=True)
 
 
-def as_job(load: Load, inputs: PlanInputs) -> Load:
+def as_job(name: str, load: Load, inputs: PlanInputs) -> Load:
     """Return the load as the job of `--files` or `--bytes`, with all operations and bytes of the job as traffic.
 
     Raises:
-        UsageError: `--bytes` with a load that moves no bytes.
+        UsageError: `--bytes` with a load that moves no bytes. `name` is the address of a recorded load.
     """
-    factor = inputs.files or (inputs.total_bytes or 0) / _payload(load.traffic)
+    payload = load.traffic.read_bytes + load.traffic.written_bytes
+    if inputs.total_bytes is not None and not payload:
+        fix = "Name another mount target with --address" if name else "Give --read-size or --write-size"
+        raise UsageError(f"--bytes: {name or 'the load'} reads and writes nothing. {fix}")
+    factor = inputs.files or (inputs.total_bytes or 0) / payload
     return replace(load, traffic=scaled(load.traffic, factor), is_job=True)
-
-
-def _payload(traffic: Traffic) -> float:
-    payload = traffic.read_bytes + traffic.written_bytes
-    if not payload:
-        raise UsageError("--bytes: the load reads and writes nothing. Give --read-size or --write-size")
-    return payload
 
 
 def _transfers(inputs: PlanInputs) -> tuple[Transfers | None, Transfers | None]:

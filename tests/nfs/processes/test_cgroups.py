@@ -64,6 +64,8 @@ def test_outside_of_pods_the_first_unit_counts(path: str, unit: str) -> None:
     [
         f"/user.slice/user-1000.slice/user@1000.service/kubepods-pod{ESCAPED}.slice/x.scope",
         "/user.slice/user-1000.slice/user@1000.service/sshd.service",
+        f"/user.slice/user-1000.slice/user@1000.service/a\v0::/kubepods/pod{UID}",
+        f"/user.slice/user-1000.slice/user@1000.service/a\x850::/kubepods/pod{UID}",
     ],
 )
 def test_a_user_cannot_take_the_name_of_a_pod_or_of_a_service(path: str) -> None:

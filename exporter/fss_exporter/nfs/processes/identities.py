@@ -86,7 +86,8 @@ class Group(NamedTuple):
 
 def group_of(text: str) -> Group:
     """Return the group in a `/proc/PID/cgroup` file, of cgroup v1 or v2."""
-    parts = [line.split(":", 2) for line in text.splitlines()]  # `HIERARCHY:CONTROLLERS:PATH`
+    # `HIERARCHY:CONTROLLERS:PATH`. A path has no newline, but whatever else `splitlines` takes for the end of a line.
+    parts = [line.split(":", 2) for line in text.split("\n")]
     paths = {one[1]: one[2] for one in parts if len(one) == 3}
     for path in paths.values():
         pod = None if "/user.slice/" in path else _POD.search(path)
@@ -178,7 +179,7 @@ class Identities:
     def _resolved(self, number: str, stat: "_Stat") -> Seen:
         if stat.flags & _KERNEL_THREAD:
             return Seen(Identity(KERNEL.name), 0, stat.started)
-        status = dict(line.split(":", 1) for line in self._text(number, "status").splitlines() if ":" in line)
+        status = dict(line.split(":", 1) for line in self._text(number, "status").split("\n") if ":" in line)
         leader = self._stat(status.get("Tgid", number).strip())
         group = group_of(self._text(number, "cgroup"))
         pod = self._pods.of(group.pod_uid) if group.pod_uid else None

@@ -29,6 +29,9 @@ NAS_CAPACITY = Claim("apsara-nas", "capacity", 10_000 * 1024**3, server="*.nas.a
         ((Claim("none"), Claim("apsara-nas")), "10.0.0.3", "nfs", "none", "unknown", True),
         ((Claim("oci-fss", "standard"),), "10.0.0.3", "nfs4", "oci-fss", "unknown", True),
         ((Claim("apsara-nas", server="NAS-*"),), "nas-1", "nfs", "apsara-nas", "plain", True),
+        ((Claim("apsara-nas", server="nas[1]?*"),), "nas[1]?.lab", "nfs", "apsara-nas", "plain", True),
+        ((Claim("apsara-nas", server="nas-[12]"),), "nas-1", "nfs", "oci-fss", "weighted", False),
+        ((Claim("apsara-nas", server="nas-?"),), "nas-1", "nfs", "oci-fss", "weighted", False),
     ],
 )
 def test_what_an_operator_says_counts_more_than_a_name_and_a_name_more_than_a_guess(

@@ -53,11 +53,13 @@ class Claim:
 
     def fits(self, key: SeriesKey) -> bool:
         """Whether the claim matches a mount."""
-        return (
-            fnmatchcase(key.address, self.address or "*")
-            and fnmatchcase(key.server.lower(), self.server.lower() or "*")
-            and fnmatchcase(key.export, self.export or "*")
-        )
+        claimed = (self.address, self.server.lower(), self.export)
+        return all(map(_matches, (key.address, key.server.lower(), key.export), claimed))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a name matches a pattern, in which only `*` is special."""
+    return not pattern or fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,12 +47,24 @@ def test_a_process_the_user_named_is_read_or_nothing(tmp_path: Path) -> None:
 def test_a_file_that_may_not_be_read_is_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may read everything, so the refusal is the one the kernel gives an ordinary user."""
 
-    def refuse(path: Path) -> bytes:
+    procfs = Procfs(tree(tmp_path, "1"))
+
+    def refuse(path: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(SourceError, match="mountinfo: Permission denied; run the exporter as root"):
-        Procfs(tree(tmp_path, "1")).read()
+        procfs.read()
+
+
+@pytest.mark.parametrize("most", [None, 10])
+@pytest.mark.parametrize("name", ["mountinfo", "mountstats"])
+def test_a_file_that_fails_while_it_is_read_is_named(tmp_path: Path, name: str, most: int | None) -> None:
+    """A read of the memory of a process opens, and then fails at address 0."""
+    (tree(tmp_path, "1") / "1" / name).unlink()
+    (tmp_path / "1" / name).symlink_to("/proc/self/mem")
+    with pytest.raises(SourceError, match=f"cannot read {tmp_path}/1/{name}: Input/output error"):
+        Procfs(tmp_path, wanted=MountFilter(most=most)).read()
 
 
 @pytest.mark.parametrize("text", ["\0" * 100, "READ: 1 2 3\n", "<html>", "x" * 1_000_000])

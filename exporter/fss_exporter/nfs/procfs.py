@@ -1,6 +1,7 @@
 """Reads mountinfo and mountstats from procfs. No mount point is ever touched: a dead server would hang the reader."""
 
 import logging
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -97,39 +98,48 @@ class Procfs:
 
     def _read(self, pid: str) -> Reading:
         mountinfo, mountstats = self._root / pid / "mountinfo", self._root / pid / "mountstats"
-        mounts = mountinfo.read_bytes()
+        mounts = _read(mountinfo)
         self._see(mounts)
-        text = self._counters(mountstats)
+        text = decode(self._counters(mountstats))
         if text and not text.startswith(_FIRST_WORDS):  # even without NFS there is a record of the root file system
             raise SourceError(f"{mountstats} begins with no record of a mount. Check --path.procfs")
         counters = self._parser.parse(text, self._table.is_wanted)
         reading = self._table.join(counters)
         if UNMATCHED in reading.skipped:
             # A mount came between the two files.
-            mounts = mountinfo.read_bytes()
+            mounts = _read(mountinfo)
             self._see(mounts)
             reading = self._table.join(counters)
         if self._keep_texts:
             self.texts = RawTexts(decode(mounts), text)
         return reading
 
-    def _counters(self, path: Path) -> str:
-        """Return the text of mountstats. Of a huge text, return as many whole records as the supported mounts can need."""
+    def _counters(self, path: Path) -> bytes:
+        """Return mountstats. Of a huge file, return as many whole records as the supported mounts can need."""
         if self._wanted.most is None:
-            return decode(path.read_bytes())
+            return _read(path)
         limit = self._wanted.most * _RECORD_BYTES + _OTHER_MOUNTS_BYTES
-        with path.open("rb", buffering=0) as file:
-            pieces, size = [], 0
-            while size <= limit and (piece := file.read(_PIECE_BYTES)):
-                pieces.append(piece)
-                size += len(piece)
-        raw = b"".join(pieces)
-        return decode(raw if size <= limit else raw[: raw.rfind(b"\ndevice ") + 1])
+        raw = _read(path, limit)
+        return raw if len(raw) <= limit else raw[: raw.rfind(b"\ndevice ") + 1]
 
     def _see(self, mounts: bytes) -> None:
         if hash(mounts) != self._mounts_hash:
             self._table = MountTable(parse_mountinfo(decode(mounts), self._wanted), self._address_map, self._services)
             self._mounts_hash = hash(mounts)
+
+
+def _read(path: Path, limit: float = math.inf) -> bytes:
+    """Read a file to the end, or a little more than `limit` bytes."""
+    pieces, size = [], 0
+    try:
+        with path.open("rb", buffering=0) as file:
+            while size <= limit and (piece := file.read(_PIECE_BYTES)):
+                pieces.append(piece)
+                size += len(piece)
+    except OSError as error:
+        error.filename = str(path)  # a failed read has no name, unlike a failed open
+        raise
+    return b"".join(pieces)
 
 
 def _advice(error: OSError) -> str:

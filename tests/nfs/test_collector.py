@@ -105,6 +105,15 @@ def test_a_source_that_recovers_says_so(caplog: pytest.LogCaptureFixture) -> Non
     assert [record.message for record in caplog.records] == ["no NFS counters: gone", "NFS counters can be read again"]
 
 
+def test_a_record_with_more_operations_than_any_kernel_has_costs_itself_and_no_scrape() -> None:
+    odd = mountstats({}).replace(
+        "per-op statistics\n", "per-op statistics\n" + "".join(f"O{n}: 0 0 0 0 0 0 0 0 0\n" for n in range(200))
+    )
+    ticker = _ticked(join(parse_mountstats(odd), parse_mountinfo(mountinfo())))
+
+    assert families(NfsCollector(ticker))["fss_nfs_records_skipped"] == [({"reason": "truncated"}, 1)]
+
+
 def test_describing_does_no_work() -> None:
     assert list(NfsCollector(_ticked()).describe()) == []
 

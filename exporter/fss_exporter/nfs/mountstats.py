@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.records import NFS_TYPES, Mountstats, NfsRecord, OperationCounters, Transport, options
+from fss_exporter.nfs.records import (
+    MOST_OPERATIONS,
+    NFS_TYPES,
+    Mountstats,
+    NfsRecord,
+    OperationCounters,
+    Transport,
+    options,
+)
 
 _SENDS_FIELD = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
 # Place of `sends` among the numbers of an xprt line. `recvs` is the next number. `connect_count` stands three places before
@@ -32,7 +40,6 @@ _LONGEST_HEAD = 16_384
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _OPERATION_NAME = re.compile(r"[A-Z0-9_]{1,40}")
-_MOST_OPERATIONS = 256
 
 
 IsWanted = Callable[[str, str, str], bool]
@@ -121,7 +128,7 @@ def _body(device: str, text: str) -> _Body:
             transports.append(_transport(value.split()))
         else:
             fields.setdefault(name, value)
-    operations = _whole_table(table) or dict(islice(_operations(table), _MOST_OPERATIONS))
+    operations = _whole_table(table) or dict(islice(_operations(table), MOST_OPERATIONS))
     if not {READ, WRITE} <= operations.keys():
         raise RecordError("truncated", f"{device} has no per-op statistics of READ and WRITE")
     events = _numbers("events", fields.get("events", ""))
@@ -171,7 +178,7 @@ def _rows(numbers: list[int]) -> Iterator[OperationCounters]:
 def _names(words: tuple[str, ...]) -> tuple[str, ...]:
     """Return names of operations without their colons. Empty if a word is no name. The mounts of a host have few lists."""
     names = tuple(word[:-1] for word in words if word.endswith(":") and _OPERATION_NAME.fullmatch(word[:-1]))
-    return names if len(names) == len(words) <= _MOST_OPERATIONS else ()
+    return names if len(names) == len(words) <= MOST_OPERATIONS else ()
 
 
 def _odd_number(table: str, words: Iterable[str]) -> bool:

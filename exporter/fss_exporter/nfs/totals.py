@@ -12,11 +12,9 @@ from typing import Final, NamedTuple
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.operations import FIXED_COSTS, READ, WRITE
 from fss_exporter.model.service_table import CostRule
-from fss_exporter.nfs.records import NfsRecord, OperationCounters
+from fss_exporter.nfs.records import MOST_OPERATIONS, NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, Superblock
 
-MOST_OPERATIONS: Final = 128
-"""Most operations of one mount with totals. NFSv4 has 75. The limit keeps names from damaged records out of memory."""
 WINDOW_SECONDS: Final = 60.0  # Time that a peak is kept
 
 

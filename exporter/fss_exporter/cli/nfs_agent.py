@@ -7,7 +7,7 @@ from fss_exporter.cli.ceilings import NO_MOUNT_SETTINGS, MountSettings
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.collector import NfsCollector, no_requests
+from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
@@ -51,10 +51,8 @@ class NfsAgent:
             self.ticker,
             by_operation=flags.operations == "all",
             zero_answers=flags.scrapers,
-            about_host=self.network.families,
             latency_objectives=mounts.latency_objectives,
-            by_process=self._processes,
-            about_requests=self._latency.families if self._latency else no_requests,
+            further=[one.families for one in (self._latency, self.network, self._processes) if one is not None],
         )
 
     def _reader(self) -> Callable[[], Reading]:

@@ -32,8 +32,8 @@ class InstanceNetwork:
         if self._thread.is_alive():
             self._thread.join(seconds)
 
-    def families(self) -> Iterator[Family]:
-        """Return the metric. Empty if the bandwidth is unknown."""
+    def families(self, *_: object) -> Iterator[Family]:
+        """Return the metric, the same for each answer to a scrape. Empty if the bandwidth is unknown."""
         if self._bytes_per_second is not None:
             yield family("fss_client_network_bytes_per_second_limit", [((), self._bytes_per_second)])
 

@@ -4,7 +4,7 @@ The text of the counters is prepared once, with the totals behind each series.
 Lines of one operation or class are neighbours, because such text compresses well.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
@@ -86,10 +86,25 @@ _MOUNT_VALUES: Final[dict[str, Callable[[MountTotals], _Value]]] = {
 
 
 class MountSeries:
-    """The series of all mounts with the totals behind each series, in the order of the text."""
+    """The series of all mounts with the totals behind each series, in the order of the text. Made again only after a change."""
 
+    def __init__(self, *, by_operation: bool) -> None:
+        self._by_operation = by_operation
+        self._layout = _Layout({}, by_operation=by_operation)
+
+    def families(self, mounts: Mapping[SeriesKey, MountTotals], new: Collection[SeriesKey]) -> Iterator[Family]:
+        """Return the families of mounts, operations and classes with the present numbers. `new` mounts show zeros."""
+        if new:
+            shown = {key: mount.at_zero if key in new else mount for key, mount in mounts.items()}
+            return _Layout(shown, by_operation=self._by_operation).families()
+        if self._layout.shape != _shape_of(mounts):
+            self._layout = _Layout(mounts, by_operation=self._by_operation)
+        return self._layout.families()
+
+
+class _Layout:
     def __init__(self, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
-        self.shape = shape_of(mounts)
+        self.shape = _shape_of(mounts)
         self.classes = [_class_totals(mount, of_class) for of_class in OPERATION_CLASSES for mount in mounts.values()]
         labels = [(*key, of_class) for of_class in OPERATION_CLASSES for key in mounts]
         self.by_operation = by_operation
@@ -118,7 +133,7 @@ class MountSeries:
             yield _family(name, self.mount_series[name], [*map(value_of_mount, self.mounts)])
 
 
-def shape_of(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[SeriesKey, int]]:
+def _shape_of(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[SeriesKey, int]]:
     """Return the facts that determine the series: the mounts, and the number of operations of each mount."""
     return [(key, len(mount.operations)) for key, mount in mounts.items()]
 

@@ -8,6 +8,7 @@ from tests.nfs.exact.host import Mount
 from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.records import mountinfo, mountstats
 
+from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, Requests
 from fss_exporter.nfs.exact.tracefs import Sources
@@ -94,7 +95,7 @@ class LatencyHost:
         addresses = {mount.address for mount in self.mounts}
         return [
             sample.value
-            for family in self.reader.families(addresses)
+            for family in self.reader.families(Answer(addresses, (), is_for_server=True))
             for sample in family.samples
             if sample.name == name and labels.items() <= sample.labels.items()
         ]

@@ -9,7 +9,7 @@ from tests.nfs.exact.host import Mount
 from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.exact.latency_host import CALLS, HERE, Call, LatencyHost, ready
 
-from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.collector import Answer, NfsCollector
 from fss_exporter.nfs.exact.request_totals import EXPONENTS, edge_seconds
 from fss_exporter.nfs.exact.tracefs import OF_LATENCY
 from fss_exporter.nfs.ticker import Ticker
@@ -51,7 +51,7 @@ def test_an_address_shows_zeros_in_an_answer_that_asks_for_zeros(tmp_path: Path)
     counts = {
         at_zero: sum(
             sample.value
-            for family in host.reader.families({HERE}, {HERE} if at_zero else ())
+            for family in host.reader.families(Answer({HERE}, {HERE} if at_zero else (), is_for_server=True))
             for sample in family.samples
             if sample.name == f"{DURATION}_count"
         )
@@ -63,7 +63,7 @@ def test_an_address_shows_zeros_in_an_answer_that_asks_for_zeros(tmp_path: Path)
 
 def test_edges_are_powers_of_two_of_a_microsecond_as_a_server_reads_them(tmp_path: Path) -> None:
     host = ready(tmp_path)
-    (family,) = (one for one in host.reader.families({HERE}) if one.name == DURATION)
+    (family,) = (one for one in host.reader.families(Answer({HERE}, (), is_for_server=True)) if one.name == DURATION)
     edges = [
         sample.labels["le"]
         for sample in family.samples
@@ -382,7 +382,7 @@ def test_a_new_address_shows_zeros_in_the_first_answer_and_its_counts_in_the_sec
     host.tick()
     ticker = Ticker(host._read, 1.0, lambda: host.now)
     ticker.tick()
-    collector = NfsCollector(ticker, about_requests=host.reader.families)
+    collector = NfsCollector(ticker, further=[host.reader.families])
     counts = [
         sum(
             sample.value

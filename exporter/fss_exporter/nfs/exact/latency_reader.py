@@ -2,12 +2,13 @@
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
+from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.exact.clients import ClientAddresses, Owners, owners, superblock_clients
 from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, UNREADABLE, Lost, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.latency_interval import CallAgreement, attributed, requests_between
@@ -75,9 +76,9 @@ class LatencyReader:
         self._triggers.close()
         self._end()
 
-    def families(self, addresses: Collection[str], at_zero: Collection[str] = ()) -> Iterable[Family]:
-        """Return the metric families of the counts so far. Arguments as of `request_families`."""
-        return request_families(self.totals, addresses, at_zero)
+    def families(self, answer: Answer) -> Iterable[Family]:
+        """Return the metric families of the counts so far."""
+        return request_families(self.totals, answer.addresses, answer.at_zero)
 
     def _interval_s(self) -> float:
         return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)

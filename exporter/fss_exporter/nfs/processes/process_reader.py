@@ -7,6 +7,7 @@ from typing import Final
 
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
+from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.processes.counting import ProcessCounting, by_address
 from fss_exporter.nfs.processes.loads import Places
 from fss_exporter.nfs.processes.top import NO_AMOUNT, OTHER, TopProcesses
@@ -58,8 +59,8 @@ class ProcessReader:
         with self._lock:
             self._top.add(by_address(loads), Places(reading.superblocks).priced, self._clock())
 
-    def families(self, *, is_answer: bool) -> Iterator[Family]:
-        """Return the metric families. A new process shows zeros in its first answers to a server (`is_answer`)."""
+    def families(self, answer: Answer) -> Iterator[Family]:
+        """Return the metric families. A new process shows zeros in its first answers to a server."""
         operations, costs, carried = (
             family(f"fss_client_process_{name}_total") for name in ("operations", "io_operations", "bytes")
         )
@@ -68,8 +69,8 @@ class ProcessReader:
                 for who, row in (*one.rows.items(), (OTHER, None)):
                     total = one.other if row is None else row.total
                     if row is not None and row.answers < self._zero_answers:
-                        total = NO_AMOUNT if is_answer else total
-                        row.answers += is_answer
+                        total = NO_AMOUNT if answer.is_for_server else total
+                        row.answers += answer.is_for_server
                     operations.add_metric((address, *who), total.operations)
                     if one.priced:
                         costs.add_metric((address, *who), total.io_operations)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -146,6 +147,17 @@ def test_a_throttled_call_waits_longer_than_a_broken_one(make: Make, region: Reg
     assert throttled[0] > waits.pauses[0]
 
 
+def test_a_crash_inside_a_call_is_not_counted_as_an_answer(make: Make, region: Region, ledger: SelfMetrics) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    session = make()
+    session._clients["file_storage"] = SimpleNamespace(list_mount_targets=crash)
+    with pytest.raises(ZeroDivisionError):
+        listed(session, region)
+    assert outcomes(ledger) == {"error": 1}
+
+
 def test_the_budget_is_asked_before_every_attempt(make: Make, region: Region, waits: Waits) -> None:
     region.add_fault("500,times=2")
     listed(make(), region)
@@ -265,8 +277,15 @@ def test_a_stop_cuts_the_wait_for_the_budget_off(region: Region, tmp_path: Path)
             "[DEFAULT]\nkey_file=/nowhere\nsecurity_token_file=/nowhere\nregion=r\ntenancy=ocid1.tenancy.oc1..x\n",
             "nowhere",
         ),
+        ("[DEFAULT]\nsecurity_token_file=/dev/null\nregion=r\ntenancy=ocid1.tenancy.oc1..x\n", "key_file is missing"),
+        ("secret\n", "line 1"),
+        ("[DEFAULT]\nuser=secret\nuser=secret\n", "line 3"),
+        ("[DEFAULT]\nuser=x\nsecret\n", "line 3"),
     ],
-    ids=["an empty file", "no such profile", "half a profile", "a token that is not there"],
+    ids=[
+        *("an empty file", "no such profile", "half a profile", "a token that is not there", "a token without a key"),
+        *("no section", "an option that is there twice", "a line without a value"),
+    ],
 )
 def test_a_configuration_file_that_cannot_be_used_names_itself(tmp_path: Path, content: str, says: str) -> None:
     path = tmp_path / "config"
@@ -274,6 +293,7 @@ def test_a_configuration_file_that_cannot_be_used_names_itself(tmp_path: Path, c
     with pytest.raises(UsageError, match=says) as caught:
         read_credentials(Oci(config_file=path))
     assert str(path) in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_missing_configuration_file_and_a_key_that_is_none_are_told(region: Region, tmp_path: Path) -> None:

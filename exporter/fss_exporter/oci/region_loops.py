@@ -91,6 +91,7 @@ class Account:
                 raise
         else:
             self._held, self._must_read = fresh, False
+            self._log_once = LogOnce(log)  # the next failure is a new one
 
 
 _Region = TypeVar("_Region")

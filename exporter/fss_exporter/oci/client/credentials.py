@@ -1,5 +1,6 @@
 """Credentials for signing requests: an API key, a session token, or a principal of the platform."""
 
+import configparser
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,6 +67,9 @@ def _from_file(account: Oci) -> tuple[dict[str, Any], Any]:
             return config, _session_token(config)
         oci.config.validate_config(config)
         return config, _key(config)
+    except configparser.Error as error:  # whose text repeats lines of the file, perhaps with a secret
+        line = getattr(error, "lineno", None) or error.errors[0][0]  # type: ignore[attr-defined]  # of a ParsingError
+        raise UsageError(f"{place}: {type(error).__name__} in line {line}") from error
     except (ClientError, OSError, ValueError) as error:
         detail = " ".join(str(error).split())
         raise UsageError(f"{place}: {type(error).__name__}: {detail}") from error
@@ -76,7 +80,7 @@ def _files_of(account: Oci) -> list[Path]:
     files = [account.config_file.expanduser()]
     try:
         config = oci.config.from_file(str(account.config_file), account.profile)
-    except (ClientError, OSError, ValueError):  # reported by who reads it
+    except (ClientError, OSError, ValueError, configparser.Error):  # reported by `_from_file`
         return files
     named = (config.get("key_file"), config.get("security_token_file"))
     return files + [Path(name).expanduser() for name in named if name]
@@ -102,6 +106,8 @@ def _key(config: Mapping[str, Any]) -> Any:
 
 
 def _session_token(config: Mapping[str, Any]) -> Any:
+    if not config.get("key_file"):
+        raise ValueError("key_file is missing")
     token = Path(config["security_token_file"]).expanduser().read_text(encoding="utf-8").strip()
     key = oci.signer.load_private_key_from_file(config.get("key_file"), config.get("pass_phrase"))
     return oci.auth.signers.SecurityTokenSigner(token, key)

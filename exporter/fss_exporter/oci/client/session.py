@@ -130,7 +130,7 @@ class Session:
         self, method: Callable[..., Any], operation: str, arguments: tuple[object, ...], options: Mapping[str, object]
     ) -> Answer:
         name, began = api_name(operation), self.clock()
-        outcome = "ok"
+        outcome = CloudError.outcome
         try:
             response = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
             answer = Answer(response.data, response.headers)
@@ -147,6 +147,7 @@ class Session:
             if isinstance(answer.data, str):  # what the SDK gives where it finds no JSON
                 outcome = BrokenAnswer.outcome
                 raise broken("the answer is not JSON", name, self.region)
+            outcome = "ok"
             return answer
         finally:
             if outcome:  # the circuit breaker lets nothing leave

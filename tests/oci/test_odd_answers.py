@@ -21,6 +21,7 @@ from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.labels import RegionLabels
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.series_store import MinuteStamps
 from fss_exporter.oci.snapshot import InventoryState, PollState, RegionSnapshot, SeriesColumn, SharedSeries
 from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.settings import Oci, Settings
@@ -202,3 +203,44 @@ def test_a_region_without_a_refusal_does_not_hide_the_refusal_of_another() -> No
     for _ in range(2):
         with pytest.raises(SourceError, match="not all shares"):
             publisher.run_round()
+
+
+ODD_LISTINGS = [
+    pytest.param([], id="nothing"),
+    pytest.param(["AD-1"], id="texts"),
+    pytest.param([{"name": None}], id="a name that is no text"),
+    pytest.param([{"name": "AD-1"}, {}], id="one without a name"),
+]
+
+
+@pytest.mark.parametrize("rows", ODD_LISTINGS)
+def test_availability_domains_of_an_odd_form_are_a_broken_answer_and_no_empty_region(rows: list[Any]) -> None:
+    with pytest.raises(BrokenAnswer, match="ListAvailabilityDomains in eu-frankfurt-1: .* availability domain"):
+        client(list_availability_domains=rows).availability_domains()
+
+
+def test_a_compartment_of_an_odd_form_is_a_broken_answer_and_does_not_hide_its_resources() -> None:
+    rows = [{"id": "ocid1.compartment.oc1..a", "name": "a"}, {"id": None, "name": "b"}]
+    with pytest.raises(BrokenAnswer, match="ListCompartments in eu-frankfurt-1: 1 compartments are not as documented"):
+        client(list_compartments=rows).compartments()
+
+
+@pytest.mark.parametrize("row", ["text", None, 7, []])
+def test_a_row_that_is_no_object_counts_as_a_broken_resource(row: Any) -> None:
+    found = client(list_mount_targets=[ROW, row]).resources(MountTarget, "c")
+    assert (len(found.records), found.broken) == (1, 1)
+    assert client(list_limit_values=[row]).mount_target_limits() == {}
+    assert client(list_metrics=[row, {"name": "MountTargetIOPS"}]).metric_names(Scope("c"), "n") == ("MountTargetIOPS",)
+
+
+@pytest.mark.parametrize("ocid", ['ocid1.mounttarget.oc1..a"b', "a|b", "a*", "a\nb", "a b", ""])
+def test_a_resource_with_an_ocid_that_no_query_can_select_is_left_out(ocid: str) -> None:
+    found = client(list_mount_targets=[ROW, ROW | {"id": ocid}]).resources(MountTarget, "c")
+    assert [one.id for one in found.records] == [ROW["id"]]
+    assert found.broken == 1
+
+
+@pytest.mark.parametrize("stamp", ["2026-09-05T12:05:00", "2026-09-05", "20260905T1205", "9999-12-31T23:59:00"])
+def test_a_time_without_a_zone_is_no_minute_whatever_the_zone_of_the_host(stamp: str) -> None:
+    with pytest.raises(ValueError, match="not a minute"):
+        MinuteStamps().minute(stamp)

@@ -1,5 +1,6 @@
 """Convert rows of the listings, parsed JSON, to frozen records. A row of an undocumented form costs only the row."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -15,6 +16,8 @@ HYDRATING: Final = "HYDRATING"
 """State of a clone that still copies the data of the parent. OCI shows the state in a separate field."""
 
 _TOO_LARGE: Final = 1 << 63  # numbers of the API are signed, with 64 bits
+
+_OCID: Final = re.compile(r"[\w.:-]+", re.ASCII)  # what a query can select; a quote or `|` would change the query
 
 _NO_TAGS: Final[Mapping[str, str]] = {}
 
@@ -119,6 +122,8 @@ def volume(row: Row) -> records.ServiceResource:
 
 def _resource(row: Row) -> dict[str, Any]:
     identity = text_of(row["id"])
+    if not _OCID.fullmatch(identity):
+        raise ValueError(f"not an OCID: {identity!r}")
     return {
         "id": identity,
         "name": text_of(row.get("displayName") or identity),

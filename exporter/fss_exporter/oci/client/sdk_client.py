@@ -1,6 +1,6 @@
 """The poller's client on the OCI SDK: typed calls over a `Session`."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer
@@ -59,7 +59,11 @@ class SdkClient:
 
     def availability_domains(self) -> tuple[str, ...]:
         rows = self._rows("identity", "list_availability_domains", compartment_id=self.tenancy_id)
-        return listing(lambda row: text_of(row["name"]), rows).records
+        found = listing(lambda row: text_of(row["name"]), rows)
+        if found.broken or not found.records:  # without its domain a resource would be hidden
+            message = f"{found.broken} of {len(rows)} rows are no availability domain"
+            raise broken(message, "ListAvailabilityDomains", self.region)
+        return found.records
 
     def compartments(self) -> tuple[Compartment, ...]:
         rows = self._rows(
@@ -70,7 +74,10 @@ class SdkClient:
             lifecycle_state="ACTIVE",
             limit=_PAGE_ROWS,
         )
-        return listing(listed_records.compartment, rows).records
+        found = listing(listed_records.compartment, rows)
+        if found.broken:  # without its compartment a resource would be hidden
+            raise broken(f"{found.broken} compartments are not as documented", "ListCompartments", self.region)
+        return found.records
 
     def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
         operation, make = _LISTINGS[record]
@@ -103,8 +110,8 @@ class SdkClient:
             service_name="filesystem",
             limit=_PAGE_ROWS,
         )
-        wanted = mount_target_limit({str(row.get("name")) for row in rows})
-        named = (row for row in rows if row.get("name") == wanted)
+        wanted = mount_target_limit(_names(rows))
+        named = (row for row in rows if _names([row]) == [wanted])
         return dict(listing(listed_records.service_limit, named).records)
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
@@ -112,7 +119,7 @@ class SdkClient:
         rows = self._rows(
             "monitoring", "list_metrics", scope.compartment_id, wanted, compartment_id_in_subtree=scope.subtree
         )
-        return tuple(row["name"] for row in rows if isinstance(row.get("name"), str))
+        return tuple(_names(rows))
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
         options: dict[str, object] = {"compartment_id_in_subtree": True} if request.scope.subtree else {}
@@ -138,9 +145,14 @@ class SdkClient:
             raise broken("the answer is not as documented", "PostMetricData", self.region) from error
         return tuple(messages) + ("no reason given",) * (failed - len(messages))
 
-    def _rows(self, service: str, operation: str, *arguments: object, **options: object) -> list[dict[str, Any]]:
+    def _rows(self, service: str, operation: str, *arguments: object, **options: object) -> list[Any]:
         pages = self._session.pages(service, operation, *arguments, **options)
-        return [row for page in pages for row in page if isinstance(row, dict)]
+        return [row for page in pages for row in page]
+
+
+def _names(rows: Iterable[Any]) -> list[str]:
+    """Return the names in rows. A row of an undocumented form has none."""
+    return [row["name"] for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
 
 
 def _private_ip(row: Any) -> PrivateIp:

@@ -41,16 +41,20 @@ class FakeCloud:
         targets: mount targets of the tenancy.
         figure: value of a metric and mount target in a minute (its end); None for no point.
         refuse: the error of an API operation, None where it is answered.
+        refuse_scope: the error of ListMetrics in a scope, None where it is answered.
         spoil: changes the streams of an answer.
         calls: API operations in the order they were called.
+        asked: first minute of the last query, by scope.
     """
 
     targets: Sequence[MountTarget] = ()
     figure: Callable[[str, str, int], float | None] = lambda *_: 1.0
     refuse: Callable[[str], CloudError | None] = lambda _: None
+    refuse_scope: Callable[[Scope], CloudError | None] = lambda _: None
     spoil: Callable[[list[Stream | None]], list[Stream | None]] = lambda streams: streams
     names: Sequence[str] = ("MountTargetReadThroughput", "MountTargetConnections")
     calls: list[str] = field(default_factory=list)
+    asked: dict[Scope, int] = field(default_factory=dict)
     region: str = "eu-frankfurt-1"
     tenancy_id: str = TENANCY
     clock_skew_seconds: float | None = 0.0
@@ -105,11 +109,14 @@ class FakeCloud:
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
         self._call("ListMetrics")
-        del scope, namespace
+        if error := self.refuse_scope(scope):
+            raise error
+        del namespace
         return tuple(self.names)
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
         self._call("SummarizeMetricsData")
+        self.asked[request.scope] = request.start
         (metric,) = mql.metrics(mql.parse(request.query))
         streams: list[Stream | None] = []
         for target in self.targets:

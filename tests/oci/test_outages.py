@@ -2,21 +2,26 @@
 
 import logging
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from tests.oci.fake_cloud import FakeCloud, mount_target
 
 from fss_exporter.background import Worker
-from fss_exporter.errors import CloudError, FssError, NotAuthorized, Unreachable
+from fss_exporter.errors import CloudError, FssError, NotAuthorized, Unreachable, UsageError
 from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
+from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_settings import named_targets
+from fss_exporter.oci.query_extent import GAUGE_MOST_MINUTES
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.oci.series_store import newest_complete
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.settings import load
 
@@ -49,7 +54,9 @@ class Poll:
             report=self.failures.report,
             publish=lambda state: self.board.publish_inventory("eu", state),
         )
-        queries = MetricQueries(client, start=NOON, now=self.clock, self_metrics=SelfMetrics(), failures=self.failures)
+        queries = self.queries = MetricQueries(
+            client, start=NOON, now=self.clock, self_metrics=SelfMetrics(), failures=self.failures
+        )
         poller = RegionPoller(
             client,
             queries,
@@ -109,6 +116,51 @@ def test_a_stream_that_is_missing_after_an_outage_brings_its_backlog_later(missi
     poll.cloud.spoil = lambda streams: streams
     poll.minute()
     assert poll.counted()["a"] == poll.counted()["b"] == (63 + missing_polls) * 60.0
+
+
+def test_a_compartment_that_answers_for_the_first_time_after_hours_brings_no_backlog_of_hours() -> None:
+    poll = Poll()
+    poll.minute(2)
+    assert poll.polls.polled
+    queries = poll.queries
+    queries.query_all([Scope("ocid1.compartment.oc1..early")], lambda: False)
+    poll.now += 150 * 60.0
+    queries.query_all([Scope("ocid1.compartment.oc1..late")], lambda: False)
+    starts = {
+        scope.compartment_id: (newest_complete(poll.now) - start) // 60 for scope, start in poll.cloud.asked.items()
+    }
+    assert starts["ocid1.compartment.oc1..late"] < GAUGE_MOST_MINUTES
+
+
+def test_names_of_metrics_of_one_compartment_are_learned_though_another_refuses() -> None:
+    poll = Poll()
+    refused = Scope("ocid1.compartment.oc1..refused")
+    poll.cloud.names = ("MountTargetIOPS", "FileSystemReadRequestsBySize")
+    poll.cloud.refuse_scope = lambda scope: (
+        NotAuthorized("no", operation="ListMetrics", status=404) if scope == refused else None
+    )
+    scopes = [refused, Scope("ocid1.compartment.oc1..open")]
+    poll.queries.learn_names(scopes)
+    assert poll.queries.names_are_due, "listed again soon"
+    poll.queries.query_all(scopes[1:], lambda: False)
+    assert {"MountTargetIOPS", "FileSystemReadRequestsbySize", "MountTargetConnections"} <= poll.queries.states.keys()
+
+
+def test_credentials_that_fail_again_after_they_worked_are_a_new_line(caplog: pytest.LogCaptureFixture) -> None:
+    broken = [True]
+
+    def read() -> Any:
+        if broken[0]:
+            raise UsageError("oci.config_file: no such file")
+        return Held()
+
+    account = Account(read, lambda _: [], lambda _: None)
+    for is_broken in (True, True, False, True, True):
+        broken[0] = is_broken
+        account.read_credentials_again()
+        with suppress(UsageError):
+            account.regions()
+    assert caplog.text.count("cannot use the OCI credentials") == 2
 
 
 def test_one_bad_point_after_an_outage_costs_one_minute_until_it_is_mended() -> None:

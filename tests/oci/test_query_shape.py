@@ -127,7 +127,8 @@ def polled(inventory: Inventory, longest: int | None = None, status: int = 413) 
         failures=FailureLog("eu-frankfurt-1", logging.getLogger()),
     )
     queries.use(inventory)
-    assert queries.learn_names([ROOT])
+    queries.learn_names([ROOT])
+    assert not queries.names_are_due
     queries.query_all([ROOT], lambda: False)
     return queries, monitoring
 

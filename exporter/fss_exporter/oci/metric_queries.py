@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from itertools import count
 from typing import Final
 
-from fss_exporter.errors import BrokenAnswer, CloudError, MqlError, NotAuthorized, TooMuchData, Unreachable
+from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci import query_extent
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
@@ -72,20 +72,20 @@ class MetricQueries:
         for store in self.stores.values():
             store.relabel()
 
-    def learn_names(self, scopes: Sequence[Scope]) -> bool:
-        """List the names of the metrics. Return False if a scope did not answer: the known names stay in use."""
+    def learn_names(self, scopes: Sequence[Scope]) -> None:
+        """List the names of the metrics. If a scope does not answer, all known names stay in use, and names stay due."""
         found: list[str] = []
+        failed = False
         namespaces = {metric.namespace: metric.service for metric in self.metrics.values() if self._exists(metric)}
-        try:
-            for scope in scopes:
-                for namespace, service in namespaces.items():
+        for scope in scopes:
+            for namespace, service in namespaces.items():
+                try:
                     found += self._listed(scope, namespace, service)
-        except CloudError as error:
-            self.failures.failed("ListMetrics", error)
-            return False
-        self._names.learn(found)
-        self.names_are_due = False
-        return True
+                except CloudError as error:
+                    self.failures.failed("ListMetrics", error)
+                    failed = True
+        self._names.learn(found, is_whole=not failed)
+        self.names_are_due = failed
 
     def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> PointsByMetric:
         """Query every metric of the tenancy. If the time runs out, the next poll begins with the remaining metrics.
@@ -184,9 +184,8 @@ class MetricQueries:
         for request in requests:
             try:
                 streams = self.client.summarize(request)
-            except (CloudError, MqlError) as error:
-                was_refused = isinstance(error, CloudError) and error.status == 400
-                if isinstance(error, TooMuchData) or (len(requests) > 1 and was_refused):
+            except CloudError as error:
+                if isinstance(error, TooMuchData) or (len(requests) > 1 and error.status == 400):
                     raise
                 self.failures.failed(metric.name, error)
                 self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
@@ -213,14 +212,12 @@ class MetricQueries:
                 thorough=self._polls % _THOROUGH_EVERY == 0,
             )
             return query_extent.window(self.now(), overlap_minutes=minutes, answered=None)
-        oldest = min(self._answered_minutes(metric, scope))
+        oldest = min(self._answered_minutes(metric, scope), default=None)
         return query_extent.window(self.now(), overlap_minutes=query_extent.COUNTER_OVERLAP_MINUTES, answered=oldest)
 
     def _answered_minutes(self, metric: OciMetric, scope: Scope) -> deque[int]:
-        """Return newest complete minute at the time of each of the last answers."""
-        return self._answered.setdefault(
-            (metric.name, scope), deque([self.start], maxlen=query_extent.ANSWERS_REPEATED)
-        )
+        """Return newest complete minute at the time of each of the last answers. Empty before the first."""
+        return self._answered.setdefault((metric.name, scope), deque(maxlen=query_extent.ANSWERS_REPEATED))
 
 
 def _more_parts(shards: query_extent.QueryShards, parts: int, error: CloudError) -> bool:

@@ -209,33 +209,36 @@ class MetricNames:
 
     def __init__(self, metrics: Mapping[str, OciMetric] = METRICS) -> None:
         self._documented = {name.lower(): name for name in metrics}
-        self._found: dict[str, list[str]] | None = None
+        self._found: dict[str, list[str]] = {}
+        self._is_whole = False
 
-    def learn(self, listed: Iterable[str]) -> None:
-        """Take the names that ListMetrics gave. The spelling in use stays in use while ListMetrics has it."""
+    def learn(self, listed: Iterable[str], *, is_whole: bool = True) -> None:
+        """Take the names that ListMetrics gave. The spelling in use stays in use while ListMetrics has it.
+
+        After a listing that is not whole, the names of earlier listings stay.
+        """
+        kept = [] if is_whole else [spelling for spellings in self._found.values() for spelling in spellings]
         found: dict[str, list[str]] = {}
-        for spelling in sorted(set(listed)):
+        for spelling in sorted({*listed, *kept}):
             name = self._documented.get(spelling.lower())
             if name is not None:
                 found.setdefault(name, []).append(spelling)
-        for name, spellings in (self._found or {}).items():
-            known = found.get(name, [])
-            if spellings[0] in known:
-                found[name] = [spellings[0], *(spelling for spelling in known if spelling != spellings[0])]
-        self._found = found
+        for name, spellings in found.items():
+            first = self._found.get(name, [""])[0]
+            spellings.sort(key=lambda spelling: spelling != first)
+        self._found, self._is_whole = found, is_whole
 
     def spelling(self, metric: OciMetric) -> str | None:
         """Return the name to query, or None where the tenancy does not have the metric.
 
-        The documented name counts until ListMetrics has answered.
+        The documented name counts until ListMetrics has answered everywhere.
         """
-        if self._found is None:
-            return None if metric.discovered_only else metric.name
-        spellings = self._found.get(metric.name)
-        return spellings[0] if spellings else None
+        if spellings := self._found.get(metric.name):
+            return spellings[0]
+        return None if self._is_whole or metric.discovered_only else metric.name
 
     def fell_silent(self, metric: OciMetric) -> None:
         """Move to the next spelling of a metric, because the spelling in use brought no new minute."""
-        spellings = (self._found or {}).get(metric.name, [])
+        spellings = self._found.get(metric.name, [])
         if len(spellings) > 1:
             spellings.append(spellings.pop(0))

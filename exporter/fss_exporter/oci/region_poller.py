@@ -83,7 +83,8 @@ class RegionPoller:
     def _learn_names(self, state: InventoryState) -> None:
         since = self.clock() - self._names_learned
         least = _BETWEEN_LISTINGS_SECONDS if self.queries.names_are_due else self.names_interval
-        if since >= least and self.queries.learn_names(state.scopes):
+        if since >= least:
+            self.queries.learn_names(state.scopes)
             self._names_learned = self.clock()
 
     def _look_for_changes(self) -> None:

@@ -215,7 +215,7 @@ ODD_LISTINGS = [
 
 @pytest.mark.parametrize("rows", ODD_LISTINGS)
 def test_availability_domains_of_an_odd_form_are_a_broken_answer_and_no_empty_region(rows: list[Any]) -> None:
-    with pytest.raises(BrokenAnswer, match="ListAvailabilityDomains in eu-frankfurt-1: .* availability domain"):
+    with pytest.raises(BrokenAnswer, match=r"ListAvailabilityDomains in eu-frankfurt-1: .* availability domain"):
         client(list_availability_domains=rows).availability_domains()
 
 

@@ -1,6 +1,7 @@
 """What docs/ shows of the commands is what they print, and the fio jobs there are those of the white paper."""
 
 import configparser
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,11 @@ def test_a_page_shows_the_output_its_commands_have(page: Path) -> None:
 def test_a_page_shows_only_our_own_commands(page: Path) -> None:
     assert {command.split()[0] for command in commands(page.read_text())} == {"fss-exporter"}
     assert {command.split()[1] for command in commands(page.read_text())} <= set(COMMANDS)
+
+
+def test_the_first_page_lists_every_command() -> None:
+    page = (ROOT / "docs/commands/README.md").read_text()
+    assert [command for command in COMMANDS if not re.search(rf"^\| \[?`{command}\b", page, re.MULTILINE)] == []
 
 
 def job(path: Path) -> configparser.ConfigParser:

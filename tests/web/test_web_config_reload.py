@@ -1,5 +1,6 @@
 import asyncio
 import base64
+import errno
 import logging
 import os
 import threading
@@ -214,6 +215,54 @@ def test_a_certificate_that_comes_after_its_configuration_is_not_missed(tmp_path
     look_twice(web_config)
     assert web_config.tls() is not before
     assert first.certificate.exists()
+
+
+def test_a_file_that_could_not_be_read_is_read_when_the_disk_works_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The file is the same before and after: a full table of descriptors, a broken disk, a mode that chmod mends."""
+    caplog.set_level(logging.INFO)
+    path = write(tmp_path / "web.yml", "{}")
+    web_config = WebConfigReload(path)
+
+    def refuse(_: object) -> bytes:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("fss_exporter.yaml_lines.read_regular", refuse)
+        write(path, f"basic_auth_users: {{me: {HASH}}}")
+        assert ask(web_config, "/metrics").status == 200
+        assert not web_config.loop.heartbeat.success
+
+    assert ask(web_config, "/metrics").status == 401
+    assert web_config.loop.heartbeat.success
+    assert caplog.text.count("kept the old web configuration") == 1
+    assert caplog.text.count("was read again") == 1
+
+
+def test_a_second_mistake_in_the_file_is_logged_as_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path / "web.yml", "{}")
+    web_config = WebConfigReload(path)
+
+    for key in ("first", "second"):
+        write(path, f"{key}: 1")
+        for _ in range(3):
+            look_twice(web_config)
+
+    assert caplog.text.count("kept the old web configuration") == 2
+    assert "second" in caplog.messages[1]
+
+
+def test_a_file_of_equal_size_with_the_time_of_the_old_one_is_seen(tmp_path: Path) -> None:
+    path = write(tmp_path / "web.yml", f"basic_auth_users: {{me: {HASH}}}")
+    before = path.stat()
+    web_config = WebConfigReload(path)
+
+    path.write_text(f"basic_auth_users: {{us: {HASH}}}")  # in place, as rsync --inplace --times does
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    assert path.stat().st_size == before.st_size
+    assert ask(web_config, "/metrics", RIGHT).status == 401
 
 
 def test_a_change_behind_a_symbolic_link_is_seen(tmp_path: Path) -> None:

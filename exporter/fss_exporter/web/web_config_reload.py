@@ -81,20 +81,25 @@ class WebConfigReload:
     def refresh(self) -> None:
         """Read the file again if the file or a certificate has changed and then stayed unchanged for one round of `loop`.
 
+        A file with a mistake is read in each round.
+
         Raises:
             ConfigError: the file is wrong. The present configuration stays.
         """
         with self._lock:
             now, last = tuple(map(_state, self._watched)), self._last_look
             self._last_look = now
-            if now == self._seen or now != last:  # nothing new, or still being written
-                if self._mistake:
-                    raise self._mistake
+            mistake = self._mistake
+            is_in_force = now == self._seen and mistake is None
+            if is_in_force or now != last:  # nothing new, or still being written
+                if mistake:
+                    raise mistake
                 return
             try:
-                self._read_again()
+                self._read_again()  # with a mistake each round, because a broken disk or a full table of files may mend
             except ConfigError as wrong:
-                _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
+                if str(wrong) != str(mistake):
+                    _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
                 raise
             _LOG.info("web configuration or certificate changed and was read again")
 
@@ -145,12 +150,12 @@ _State = tuple[int, int, int] | None
 
 
 def _state(path: Path) -> _State:
-    """Return a value that changes with the file. A link to another place counts as a change."""
+    """Return a value that changes with content, owner and mode of the file. A link to another place counts as a change."""
     try:
         status = path.stat()
     except OSError:
         return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+    return status.st_ino, status.st_ctime_ns, status.st_size
 
 
 async def _refusal(request: Request, in_force: _InForce) -> Response | None:

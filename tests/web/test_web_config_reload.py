@@ -232,8 +232,9 @@ def test_a_file_that_could_not_be_read_is_read_when_the_disk_works_again(
         broken.setattr("fss_exporter.yaml_lines.read_regular", refuse)
         write(path, f"basic_auth_users: {{me: {HASH}}}")
         assert ask(web_config, "/metrics").status == 200
-        assert not web_config.loop.heartbeat.success
+        refused = web_config.loop.heartbeat
 
+    assert not refused.success
     assert ask(web_config, "/metrics").status == 401
     assert web_config.loop.heartbeat.success
     assert caplog.text.count("kept the old web configuration") == 1

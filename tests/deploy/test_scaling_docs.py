@@ -96,8 +96,8 @@ def test_the_series_of_a_client_are_counted_on_a_scrape(tmp_path: Path) -> None:
     of_agent = len(lines) - of_mount - of_address
 
     each = len(lines) + 5
-    parts = f"{of_mount} of the mount, {of_address} of the address, {of_agent} of the agent and 5 that Prometheus adds"
-    assert f"A client with one NFSv3 mount has {each} series: {parts}" in SCALING
+    parts = f"{of_mount} of the mount, {of_address} of the address, {of_agent} of the agent and 5 of Prometheus"
+    assert f"A client with one NFSv3 mount has {each} series. These are {parts}" in SCALING
     for count in (1_000, 10_000, 100_000):
         assert f"| {count:,} | {count * each:,} | {round(count * each / 60):,} |" in SCALING
     collecting = (ROOT / "docs/collecting.md").read_text()

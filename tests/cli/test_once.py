@@ -5,14 +5,27 @@ import os
 import subprocess
 import threading
 import urllib.request
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.prompt import ask
 from tests.nfs.records import Names, mountinfo, mountstats
 from tests.processes import require, wait_for
 from tools.bench import free_port
+
+from fss_exporter.catalogue.text import plain
+from fss_exporter.nfs import kept_state
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.procfs import RawTexts
+from fss_exporter.nfs.superblocks import NO_READING, join
+from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.web.collecting import Collectors
 
 AGES = count(1000, 1000)
 # Each look is older than the last by more than a test takes, however busy the machine is.
@@ -147,16 +160,82 @@ def test_after_a_reboot_the_counters_go_on_and_nothing_of_the_new_life_is_lost(t
     assert write(host(root, removes=50, age=5), output) == {"/a": 54}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 7}', '{"version": 3, "totals": [["a"]]}', "[" * 100_000])
-def test_a_damaged_state_is_said_and_counters_begin_again(text: str, tmp_path: Path) -> None:
+DAMAGED = (None, -1, 4.5, 1e400, 10**400, True, "", "5", "\ud800", [], [1], [None], ["a", 1], {}, {"a": 1}, {"a": {}})
+"""Values of which at most one type fits each place of a state file."""
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Container and key of everything below a JSON value. A text of the kernel counts as one value."""
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+        yield value, key
+        if isinstance(part, dict | list):
+            yield from _places(part)
+
+
+def _damaged(state: str) -> Iterator[str]:
+    """The state with one part replaced by each of `DAMAGED`, then left out."""
+    document = json.loads(state)
+    yield from map(json.dumps, DAMAGED)
+    for container, key in [*_places(document)]:
+        good = container[key]
+        for container[key] in DAMAGED:
+            yield json.dumps(document)
+        container[key] = good
+        if isinstance(container, dict):
+            rest = {name: container.pop(name) for name in [*container]}
+            container.update({name: part for name, part in rest.items() if name != key})
+            yield json.dumps(document)
+            container.update(rest)
+
+
+def test_a_state_with_a_damaged_part_is_refused_or_gives_counters() -> None:
+    """Every part has one value of each wrong type in its place."""
+    accounts = Accounts()
+    texts = RawTexts(mountinfo(), mountstats({"REMOVE": 5, "READ": 5}, age=9, read_bytes=5))
+    reading = join(parse_mountstats(texts.mountstats), parse_mountinfo(texts.mountinfo))
+    accounts.apply(NO_READING, 0.0)
+    accounts.apply(reading, 10.0)
+    totals = accounts.mounts, accounts.addresses, accounts.network
+    refused = 0
+    states = [*_damaged(kept_state.dump(kept_state.LastRun("boot", 10.0, texts, *totals)))]
+    for text in states:
+        fresh = Accounts()
+        try:
+            last = kept_state.load(text)
+        except ValueError:
+            refused += 1
+            continue
+        kept_state.restore(fresh, last, reading, same_boot=True)
+        fresh.apply(reading, 20.0)
+        ticker = Ticker(lambda: reading, 1.0, lambda: 30.0, accounts=fresh)
+        ticker.tick()
+        assert ticker.loop.heartbeat.success, text
+        text_of_metrics = b"".join(plain(Collectors({"nfs": NfsCollector(ticker, by_operation=True)}, ()))).decode()
+        values = [float(line.rpartition(" ")[2]) for line in text_of_metrics.splitlines() if line[:1] not in ("#", "")]
+        assert all(0 <= value < 1e300 for value in values), text
+    assert refused > len(states) / 2
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 7}', '{"version": 3, "totals": 5}', "[" * 100_000])
+def test_a_damaged_state_is_one_line_and_counters_begin_again(text: str, tmp_path: Path) -> None:
     root, output = tmp_path / "proc", tmp_path / "fss.prom"
     write(host(root), output)
-    output.with_name("fss.prom.state").write_text(text)
+    state = output.with_name("fss.prom.state")
+    state.write_text(text)
 
     answer = ask("once", "--path.procfs", host(root, removes=104), "--output", output)
-    assert answer.code == 0
-    assert ("counters begin at zero" in answer.err) == bool(text)
+    assert (answer.code, answer.out) == (0, "")
+    problem = "damaged, or of another version. The counters begin at 0, and this run replaces the file"
+    assert answer.err == f"fss-exporter once: {state}: {problem}\n"
     assert removes(output.read_text()) == {"/a": 0}
+    assert write(host(root, removes=109), output) == {"/a": 5}
+
+
+def test_an_empty_state_is_a_first_run(tmp_path: Path) -> None:
+    root, output = tmp_path / "proc", tmp_path / "fss.prom"
+    output.with_name("fss.prom.state").touch()
+
+    assert write(host(root), output) == {"/a": 0}
 
 
 def test_runs_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from fss_exporter.catalogue.text import plain
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
+from fss_exporter.cli.terminal import complain
 from fss_exporter.errors import FssError, SourceError, UsageError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs import kept_state
@@ -28,6 +29,7 @@ from fss_exporter.nfs.superblocks import NO_READING, Reading, join
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.web.collecting import Collectors
 
+_DAMAGED = "damaged, or of another version. The counters begin at 0, and this run replaces the file"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -55,9 +57,10 @@ def once(flags: OnceFlags) -> None:
     if output is None:
         click.echo(run.since_mounts(), nl=False)
         return
-    _check_replaceable(output)
+    state = output.with_name(f"{output.name}.state")
+    for path in (output, state):
+        _check_replaceable(path)
     with _only_run(output):
-        state = output.with_name(f"{output.name}.state")
         text = run.since_last_run(state)
         _replace(state, run.state())
         _replace(output, text)
@@ -93,8 +96,8 @@ class _Run:
         if text := _text_or_empty(state):
             try:
                 last = kept_state.load(text)
-            except ValueError as error:
-                click.echo(f"fss-exporter once: {state}: {error}; counters begin at zero", err=True)
+            except ValueError:
+                complain("fss-exporter once", f"{state}: {_DAMAGED}")
             else:
                 same_boot = last.boot_id == self._boot_id
                 kept_state.restore(self._accounts, last, self._reading_of(last.texts), same_boot=same_boot)
@@ -145,10 +148,10 @@ def _only_run(output: Path) -> Iterator[None]:
         os.close(directory)
 
 
-def _check_replaceable(output: Path) -> None:
+def _check_replaceable(path: Path) -> None:
     """Refuse a device and a link. As root the command would put a file in the place of `/dev/null`."""
-    if os.path.lexists(output) and not stat.S_ISREG(output.lstat().st_mode):
-        raise UsageError(f"--output={output}: not a regular file. Omit --output for standard output")
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        raise UsageError(f"--output={path}: not a regular file. Omit --output for standard output")
 
 
 def _replace(path: Path, text: str) -> None:

@@ -4,8 +4,8 @@ A run continues at the end of the last run. After a reboot every mount is newer 
 """
 
 import json
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from dataclasses import asdict, fields
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.nfs.accounts import Accounts
@@ -14,6 +14,8 @@ from fss_exporter.nfs.superblocks import NO_READING, Reading, SeriesKey
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals
 
 _VERSION = 3
+_LARGEST: Final = 1e300  # far beyond every counter, and small enough to add up
+_T = TypeVar("_T", OperationTotals, MountTotals, AddressTotals, NetworkTotals)
 
 
 class LastRun(NamedTuple):
@@ -39,26 +41,56 @@ def load(text: str) -> LastRun:
     """Load a run from JSON.
 
     Raises:
-        ValueError: the file has another format or version.
+        ValueError: the text is not the state of this version, or a value has a wrong type or size.
     """
     try:
         document = json.loads(text)
         if document["version"] != _VERSION:
             raise ValueError(f"version {document['version']}")
-        totals = {SeriesKey(*key): _mount(mount) for *key, mount in document["totals"]}
-        addresses = {address: AddressTotals(**one) for address, one in document["addresses"].items()}
-        texts, network = RawTexts(*document["texts"]), NetworkTotals(**document["network"])
-        return LastRun(document["boot_id"], float(document["at"]), texts, totals, addresses, network)
+        return LastRun(
+            _text(document["boot_id"]),
+            _number(document["at"]),
+            RawTexts(*map(_text, document["texts"])),
+            {SeriesKey(*map(_text, key)): _mount(mount) for *key, mount in document["totals"]},
+            {_text(address): _totals(AddressTotals, one) for address, one in document["addresses"].items()},
+            _totals(NetworkTotals, document["network"]),
+        )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"not the state of this command: {error!r}") from error
+        raise ValueError(f"not the state of a run: {error!r}") from error
 
 
 def _mount(document: dict[str, Any]) -> MountTotals:
     operations = {}
     for name, one in document["operations"].items():
-        estimated = one["estimated"]
-        operations[name] = OperationTotals(**{**one, "estimated": None if estimated is None else Bounds(*estimated)})
-    return MountTotals(**{**document, "operations": operations})
+        bounds = one["estimated"]
+        estimated = None if bounds is None else Bounds(*map(_number, bounds))
+        operations[_text(name)] = _totals(OperationTotals, one, estimated=estimated)
+    return _totals(MountTotals, document, operations=operations)
+
+
+def _totals(kind: type[_T], document: dict[str, Any], **parts: object) -> _T:
+    """Return totals from a JSON object of numbers and booleans. `parts` replace all other values."""
+    values = document | parts
+    for one in fields(kind):
+        value, default = values[one.name], one.default
+        if isinstance(value, bool) is not isinstance(default, bool):
+            raise TypeError(one.name)
+        if one.name not in parts and not value is default is None:
+            _number(value)
+    return kind(**values)
+
+
+def _number(value: Any) -> float:
+    if not 0 <= value < _LARGEST:
+        raise ValueError("a number below 0 or beyond every counter")
+    return cast("float", value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    value.encode()  # raises a ValueError for half a character
+    return value
 
 
 def restore(accounts: Accounts, run: LastRun, last_reading: Reading, *, same_boot: bool) -> None:

@@ -38,6 +38,9 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("oci:\n  auth: password\n", "line 2: oci.auth: must be one of config_file"),
         ("oci:\n  regoins: [a]\n", "line 2: oci.regoins: unknown key. Did you mean regions?"),
         ("ocu: {}\n", "line 1: ocu: unknown key. Did you mean oci?"),
+        ("oci:\n", "line 1: oci: should be a mapping, as in {key: value}"),
+        ("oci:\n  config_file: 5\n", "line 2: oci.config_file: should be a path"),
+        ("oci:\n  profile: ''\n", "line 2: oci.profile: must not be empty"),
         ("zzz: {}\n", "line 1: zzz: unknown key. Known keys: address_map, addresses"),
         ("oci:\n  poll_interval: soon\n", "line 2: oci.poll_interval: 'soon' is not a length of time"),
         ("oci:\n  poll_interval: -5\n", "line 2: oci.poll_interval: should be greater than 0"),
@@ -219,6 +222,12 @@ def test_flags_win_over_the_file_and_absent_flags_do_not(path: Path) -> None:
     path.write_text("oci:\n  auth: instance_principal\n  profile: FILE\n")
     oci = load(path, {"oci.profile": "FLAG", "oci.auth": None, "oci.regions": ("eu-zurich-1",)}).oci
     assert (oci.auth, oci.profile, oci.regions) == ("instance_principal", "FLAG", ("eu-zurich-1",))
+
+
+def test_a_flag_hides_no_mistake_of_the_file(path: Path) -> None:
+    path.write_text("oci: 5\n")
+    with pytest.raises(ConfigError, match="line 1: oci: "):
+        load(path, {"oci.profile": "A"})
 
 
 def test_a_wrong_flag_is_told_without_a_line() -> None:

@@ -48,6 +48,12 @@ def test_durations_are_read_as_prometheus_and_go_write_them(text: str, seconds: 
     assert parse_duration(text) == pytest.approx(seconds)
 
 
+@pytest.mark.parametrize("text", ["521w6d", f"{10**400}s", "9999999999999d"])
+def test_a_duration_beyond_ten_years_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="longer than 10 years"):
+        parse_duration(text)
+
+
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_terms_add_up(minutes: int, seconds: int) -> None:
     assert parse_duration(f"{minutes}m{seconds}s") == minutes * 60 + seconds

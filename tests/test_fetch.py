@@ -1,10 +1,16 @@
 """One HTTP GET of a URL that an operator gives."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import pytest
+from tests.processes import PROMPT_S
+
+from fss_exporter import fetch
+from fss_exporter.errors import SourceError
 from fss_exporter.fetch import get
 
 
@@ -45,3 +51,30 @@ def test_a_password_does_not_follow_a_redirect() -> None:
     with server() as (other, seen), server(f"http://{other}/") as (host, _):
         get(f"http://user:secret@{host}/")
     assert seen == [None]
+
+
+def test_a_password_without_a_user_reaches_the_named_host() -> None:
+    with server() as (host, seen):
+        get(f"http://:secret@{host}/")
+    assert seen == ["Basic OnNlY3JldA=="]
+
+
+def test_an_error_status_whose_text_never_ends_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_TIMEOUT_S", 0.2)
+    is_over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"HTTP/1.1 500 Broken\r\nContent-Length: 100\r\n\r\nhalf")
+                is_over.wait(PROMPT_S)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        with pytest.raises(SourceError, match=f"{url}: HTTP 500 Broken"):
+            get(url)
+        is_over.set()
+        thread.join()

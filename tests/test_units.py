@@ -6,11 +6,28 @@ from hypothesis import given, strategies as st
 
 from fss_exporter import units
 
-READERS = (units.size, units.bandwidth, units.rate, units.latency, units.interval)
+READERS = (units.size, units.bandwidth, units.network, units.rate, units.latency, units.interval)
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "-1", "nan", "inf", "1e400", "k", "4 4", "4kk", "٣", "0x10", "1,000", "4parsecs"]
+    "text",
+    [
+        "",
+        " ",
+        "-1",
+        "nan",
+        "inf",
+        "1e400",
+        f"{10**400}s",
+        f"{10**400}",
+        "k",
+        "4 4",
+        "4kk",
+        "٣",
+        "0x10",
+        "1,000",
+        "4parsecs",
+    ],
 )
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
 def test_what_is_no_figure_is_refused(read: object, text: str) -> None:
@@ -96,3 +113,9 @@ def test_what_is_not_known_is_no_zero() -> None:
     for show in (units.megabytes, units.kibibytes, units.milliseconds, units.percent):
         assert show(None) == "-"
         assert show(0.0).startswith("0")
+
+
+def test_a_network_without_bandwidth_is_refused() -> None:
+    assert units.network("1Gbit/s") == 1.25e8
+    with pytest.raises(click.BadParameter, match="must be more than 0"):
+        units.network("0Gbit/s")

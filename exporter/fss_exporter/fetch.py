@@ -5,6 +5,7 @@ import http.client
 import urllib.error
 import urllib.parse
 import urllib.request
+from contextlib import suppress
 
 from fss_exporter import __version__
 from fss_exporter.errors import SourceError, UsageError
@@ -41,8 +42,7 @@ def get(url: str, accept: str = "*/*") -> str:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # ditto
             body: bytes = answer.read(_LARGEST_ANSWER + 1)
     except urllib.error.HTTPError as error:
-        detail = error.read(300).decode("utf-8", "replace").strip()
-        raise SourceError(f"{shown}: HTTP {error.code} {error.reason}{f': {detail}' if detail else ''}") from error
+        raise SourceError(f"{shown}: HTTP {error.code} {error.reason}{_detail(error)}") from error
     except urllib.error.URLError as error:
         raise SourceError(f"{shown}: no answer: {error.reason}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -55,10 +55,18 @@ def get(url: str, accept: str = "*/*") -> str:
         raise SourceError(f"{shown}: the answer is not text") from error
 
 
+def _detail(error: urllib.error.HTTPError) -> str:
+    """Return the beginning of the text of a refusal. Empty for a text that breaks off."""
+    with suppress(OSError, http.client.HTTPException):
+        text = error.read(300).decode("utf-8", "replace").strip()
+        return f": {text}" if text else ""
+    return ""
+
+
 def _split_password(url: str) -> tuple[str, str]:
     """Return the URL without user and password, and the value of the header with both. Empty without a user."""
     parts = urllib.parse.urlsplit(url)
-    if not parts.username:
+    if parts.username is None:
         return url, ""
     user, secret = urllib.parse.unquote(parts.username), urllib.parse.unquote(parts.password or "")
     basic = base64.b64encode(f"{user}:{secret}".encode()).decode()

@@ -252,5 +252,6 @@ def _with(content: Mapping[str, object], place: list[str], value: object) -> dic
     key, *rest = place
     if not rest:
         return {**content, key: value}
-    inner = content.get(key)
-    return {**content, key: _with(inner if isinstance(inner, Mapping) else {}, rest, value)}
+    inner = content.get(key, {})
+    # What is no mapping stays, so that the mistake is named.
+    return {**content, key: _with(inner, rest, value) if isinstance(inner, Mapping) else inner}

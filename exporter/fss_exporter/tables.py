@@ -17,6 +17,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from fss_exporter.errors import SourceError
 from fss_exporter.terminal_text import printable, printable_json
 
 _PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
@@ -123,8 +124,12 @@ def progress() -> Iterator[Progress]:
 
 
 def as_json(document: Any, *, one_line: bool = False) -> str:
-    """Return a JSON document, or raise ValueError for an infinite value."""
-    return printable_json(json.dumps(document, indent=None if one_line else 2, ensure_ascii=False, allow_nan=False))
+    """Return a JSON document, or raise SourceError for an infinite value."""
+    try:
+        text = json.dumps(document, indent=None if one_line else 2, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise SourceError("the figures are too large for JSON: a counter of the source is damaged") from error
+    return printable_json(text)
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) -> Table:

@@ -11,6 +11,7 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e\d+)?)\s*([A-Za-z]*)", re.ASCII)
 _BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _LARGEST = 1e18
+_DAY_SECONDS = 86400.0
 NOT_KNOWN = "-"
 
 
@@ -42,6 +43,13 @@ def bandwidth(text: str) -> float:
         raise click.BadParameter(f"{text!r} is not a bandwidth. Write it like 500MB/s or 10Gbit/s") from None
 
 
+def network(text: str) -> float:
+    """Bytes per second of a network in the notation of `bandwidth`, more than 0."""
+    if found := bandwidth(text):
+        return found
+    raise click.BadParameter(f"{text!r}: the bandwidth of a network must be more than 0")
+
+
 def rate(text: str) -> float:
     """A number per second: `5000`, `5k`, `5000/s`."""
     number, unit = _split(text.removesuffix("/s"), "a rate", "5000 or 5k")
@@ -51,10 +59,11 @@ def rate(text: str) -> float:
 
 
 def latency(text: str) -> float:
-    """Seconds of `2ms`, `500us`, `0.5ms` or `1s`."""
+    """Seconds of `2ms`, `500us`, `0.5ms` or `1s`, up to a day."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(us|µs|ms|s)", text)
-    if match and float(match[1]) > 0:
-        return float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[match[2]]
+    seconds = float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[match[2]] if match else 0.0
+    if 0 < seconds <= _DAY_SECONDS:
+        return seconds
     raise click.BadParameter(f"{text!r} is not a length of time. Write it like 2ms, 500us or 1s")
 
 
@@ -67,7 +76,7 @@ def interval(text: str) -> float:
             seconds = parse_duration(text)
         except ValueError:
             seconds = 0.0
-    if not 0 < seconds <= 86400:
+    if not 0 < seconds <= _DAY_SECONDS:
         raise click.BadParameter(f"{text!r} is not an interval. Give seconds up to a day, like 5, 0.5 or 1m")
     return seconds
 

@@ -18,7 +18,12 @@ _MOST_NODES = 30_000  # keys and values of a file
 _MOST_ALIASED = 10_000  # keys and values that aliases repeat; each `<<: *alias` copies what it names
 _DEEPEST = 40  # brackets within brackets
 
-_PLAIN = {"tuple_type": "should be a list, as in [a, b]"}  # for what YAML has no word for
+_PLAIN = {  # for words of Python in messages of pydantic
+    "tuple_type": "should be a list, as in [a, b]",
+    "model_type": "should be a mapping, as in {key: value}",
+    "path_type": "should be a path",
+    "string_too_short": "must not be empty",
+}
 
 KeyPath = tuple[str | int, ...]
 

@@ -42,7 +42,7 @@ class TestRender:
         (tmp_path / "file").write_text("")
         answer = ask("alarms", "render", "--output", tmp_path / "file" / "below")
         assert answer.code == 2
-        assert "--output: cannot write" in answer.err
+        assert ": cannot be written: " in answer.err
 
 
 class TestThePage:

@@ -1,9 +1,12 @@
 """`fss-exporter assets`: what a pip user loads into Prometheus, Grafana and OCI."""
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.processes import require
 
 from fss_exporter.cli.assets import assets, shipped, write
 from fss_exporter.errors import UsageError
@@ -68,8 +71,17 @@ def test_a_file_in_place_of_a_folder_is_a_clear_refusal(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_a_clear_refusal() -> None:
-    with pytest.raises(UsageError, match=r"DIR: cannot write /proc/pack: "):
+    with pytest.raises(UsageError, match=r"/proc/pack\S*: cannot be written: "):
         write(Path("/proc/pack"))
+
+
+def test_a_full_disk_names_the_file_and_is_no_mistake_of_the_operator(tmp_path: Path) -> None:
+    small = require("prlimit", "util-linux"), "--fsize=100"
+    command = [*small, require("fss-exporter", "this project")]
+    for arguments in (["assets", tmp_path / "a"], ["alarms", "render", "--output", tmp_path / "b"]):
+        done = subprocess.run([*command, *arguments], check=False, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 1
+        assert re.fullmatch(rf"fss-exporter: {tmp_path}/\S+: cannot be written: File too large\n", done.stderr)
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:

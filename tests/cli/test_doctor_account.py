@@ -198,6 +198,15 @@ def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
     assert not region.calls
 
 
+def test_findings_are_printed_although_the_disk_of_the_record_is_full(account_flags: Flags) -> None:
+    answer = ask("doctor", "--no-client", *account_flags, "--output", "json", "--record", "/dev/full")
+    assert (answer.code, answer.err) == (
+        1,
+        "fss-exporter: --record=/dev/full: cannot be written: No space left on device\n",
+    )
+    assert findings(answer)["credentials"][0]["severity"] == "ok"
+
+
 def test_an_account_larger_than_an_answer_is_judged_by_all_of_its_metrics(
     regions: Callable[..., Region], tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ import click
 from fss_exporter import tables
 from fss_exporter.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
 from fss_exporter.cli.flags import NEW_FILE, write_file
-from fss_exporter.cli.terminal import CommandGroup, echo
+from fss_exporter.cli.terminal import CommandGroup, echo, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.alarms import alarm_plan, render as rendering, show
@@ -232,10 +232,8 @@ def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -
     if output is None:
         echo(rendering.document(wanted, form), end=False)
         return
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
+    for name, text in texts.items():
+        with writing(output / name):
+            output.mkdir(parents=True, exist_ok=True)
             (output / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"--output: cannot write {error.filename}: {error.strerror}") from error
     click.echo(f"{output}: {len(texts)} files", err=True)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from fss_exporter import RUNBOOK
-from fss_exporter.cli.terminal import echo
+from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import UsageError
 
 
@@ -43,9 +43,10 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
 
     Raises:
         UsageError: a file was edited and `overwrite` is False, or the folder is not writable.
+        FssError: the disk is full.
     """
     files = {target / path: content for path, content in shipped(runbook_url).items()}
-    try:
+    with writing(target):
         blocked = {str(folder) for path in files for folder in path.parents if folder.is_file()}
         if blocked:
             raise UsageError(f"DIR: a file has the name of a needed folder: {', '.join(sorted(blocked))}")
@@ -53,14 +54,13 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
             path: content for path, content in files.items() if not path.is_file() or path.read_bytes() != content
         }
         edited = sorted(str(path) for path in outdated if path.exists())
-        if edited and not overwrite:
-            message = "These files differ from the shipped ones; --overwrite replaces them:"
-            raise UsageError(message, tuple(f"  {path}" for path in edited))
-        for path, content in outdated.items():
+    if edited and not overwrite:
+        message = "These files differ from the shipped ones; --overwrite replaces them:"
+        raise UsageError(message, tuple(f"  {path}" for path in edited))
+    for path, content in outdated.items():
+        with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-    except OSError as error:
-        raise UsageError(f"DIR: cannot write {error.filename}: {error.strerror}") from error
     return len(outdated)
 
 

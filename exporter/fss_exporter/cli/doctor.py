@@ -79,13 +79,13 @@ def doctor(flags: DoctorFlags) -> int:
     running = check_running(flags.exporter_url) if flags.client and flags.exporter_url else ()
     parts = {"client": about_client, "exporter": running, "account": about_account}
     findings = [(about, finding) for about, part in parts.items() for finding in part]
-    if flags.record is not None:
-        _write(flags.record, regions)
     code = exit_code(finding for _, finding in findings)
     if flags.output == "json":
         click.echo(tables.as_json(report.document(__version__, code, findings)))
     else:
         report.show(tables.console(), findings)
+    if flags.record is not None:
+        _write(flags.record, regions)
     return code
 
 

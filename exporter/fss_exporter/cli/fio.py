@@ -52,7 +52,7 @@ class FioFlags(ServiceFlags, ShapeFlags, OutputFlags):
         "--clients", "Hosts that ran the jobs.  [default: as the reports show]", type=click.IntRange(1, MOST_CLIENTS)
     )
     client_bandwidth: float | None = flag(
-        "--client-bandwidth", "Network of one host, e.g. 1Gbit/s.", type=units.bandwidth, metavar="RATE"
+        "--client-bandwidth", "Network of one host, e.g. 1Gbit/s.", type=units.network, metavar="RATE"
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from fss_exporter import AUTH_KINDS, units
+from fss_exporter.cli.terminal import writing
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import KernelFlags, flag
@@ -41,11 +42,9 @@ def check_new_file(flag_name: str, path: Path) -> None:
 
 
 def write_file(flag_name: str, path: Path, text: str) -> None:
-    """Write the file of a flag, or raise UsageError."""
-    try:
+    """Write the file of a flag."""
+    with writing(f"{flag_name}={path}"):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{flag_name}={path}: cannot be written: {error.strerror}") from error
 
 
 @dataclass(frozen=True, kw_only=True)

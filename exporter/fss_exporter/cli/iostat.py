@@ -68,7 +68,7 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     sort: str = flag("--sort", "", "iops", type=click.Choice(tuple(iostat_report.SORTS)))
     limit: int | None = flag("--limit", "Most lines for each mount target.", type=click.IntRange(min=1))
     client_bandwidth: float | None = flag(
-        "--client-bandwidth", "Network of the host, e.g. 10Gbit/s.", type=units.bandwidth, metavar="RATE"
+        "--client-bandwidth", "Network of the host, e.g. 10Gbit/s.", type=units.network, metavar="RATE"
     )
 
     def check(self) -> None:

@@ -17,8 +17,6 @@ from fss_exporter import __version__
 from fss_exporter.cli import terminal
 from fss_exporter.errors import INSTALL_OCI, FssError, UsageError
 
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-
 COMMANDS: Final = {
     "serve": "Serve metrics for Prometheus until stopped.",
     "once": "Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.",
@@ -125,7 +123,7 @@ def _refuse(wrong: click.ClickException) -> int:
 
 def _give_up_output(error: OSError) -> int:
     """The exit code where standard output takes nothing more; a reader that went away is no failure to talk about."""
-    if error.errno not in {*_FULL, errno.EBADF, errno.EPIPE}:
+    if error.errno not in {*terminal.FULL_DISK, errno.EBADF, errno.EPIPE}:
         raise error
     terminal.discard_output()
     if error.errno == errno.EBADF:

@@ -91,7 +91,7 @@ class NfsFlags(MountFlags, ExactFlags):
     network_bandwidth: float | None = flag(
         "--nfs.network-bandwidth",
         "Bandwidth of this host's network, e.g. 10Gbit/s, where no instance metadata answers.",
-        type=units.bandwidth,
+        type=units.network,
         metavar="RATE",
     )
     processes: int = flag(

@@ -16,8 +16,8 @@ from fss_exporter.catalogue.text import plain
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
-from fss_exporter.cli.terminal import complain
-from fss_exporter.errors import FssError, SourceError, UsageError
+from fss_exporter.cli.terminal import complain, writing
+from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
@@ -57,7 +57,7 @@ def once(flags: OnceFlags) -> None:
     if output is None:
         click.echo(run.since_mounts(), nl=False)
         return
-    state = output.with_name(f"{output.name}.state")
+    state = output.parent / f"{output.name}.state"
     for path in (output, state):
         _check_replaceable(path)
     with _only_run(output):
@@ -156,11 +156,8 @@ def _check_replaceable(path: Path) -> None:
 
 def _replace(path: Path, text: str) -> None:
     """Replace a file as a whole: a reader finds the old text or the new one. A full disk leaves no other file."""
-    try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-            temporary = Path(folder, path.name)
-            temporary.write_text(text, "utf-8")
-            temporary.chmod(0o644)
-            temporary.replace(path)
-    except OSError as error:
-        raise FssError(f"{path}: cannot be written: {error.strerror}") from error
+    with writing(path), tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        temporary = Path(folder, path.name)
+        temporary.write_text(text, "utf-8")
+        temporary.chmod(0o644)
+        temporary.replace(path)

@@ -1,17 +1,33 @@
 """The terminal of a command: help, output, complaints, signals and standard streams."""
 
+import errno
 import io
 import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
+from fss_exporter.errors import FssError, UsageError
 from fss_exporter.terminal_text import printable, printable_lines
+
+FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of writing that no other command line prevents."""
+
+
+@contextmanager
+def writing(what: object) -> Iterator[None]:
+    """Turn an OSError into a UsageError that names `what` is written, or for a full disk into an FssError."""
+    try:
+        yield
+    except OSError as error:
+        kind = FssError if error.errno in FULL_DISK else UsageError
+        raise kind(f"{what}: cannot be written: {error.strerror}") from error
 
 
 def echo(text: str = "", *, end: bool = True) -> None:

@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_written_is_a_clear_refusal() -> None:
 def test_a_full_disk_names_the_file_and_is_no_mistake_of_the_operator(tmp_path: Path) -> None:
     small = require("prlimit", "util-linux"), "--fsize=100"
     command = [*small, require("fss-exporter", "this project")]
-    for arguments in (["assets", tmp_path / "a"], ["alarms", "render", "--output", tmp_path / "b"]):
+    for arguments in (["assets", f"{tmp_path}/a"], ["alarms", "render", f"--output={tmp_path}/b"]):
         done = subprocess.run([*command, *arguments], check=False, capture_output=True, text=True, timeout=300)
         assert done.returncode == 1
         assert re.fullmatch(rf"fss-exporter: {tmp_path}/\S+: cannot be written: File too large\n", done.stderr)

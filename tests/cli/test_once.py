@@ -160,7 +160,24 @@ def test_after_a_reboot_the_counters_go_on_and_nothing_of_the_new_life_is_lost(t
     assert write(host(root, removes=50, age=5), output) == {"/a": 54}
 
 
-DAMAGED = (None, -1, 4.5, 1e400, 10**400, True, "", "5", "\ud800", [], [1], [None], ["a", 1], {}, {"a": 1}, {"a": {}})
+DAMAGED: tuple[Any, ...] = (
+    None,
+    -1,
+    4.5,
+    1e400,
+    10**400,
+    True,
+    "",
+    "5",
+    "\ud800",
+    [],
+    [1],
+    [None],
+    ["a", 1],
+    {},
+    {"a": 1},
+    {"a": {}},
+)
 """Values of which at most one type fits each place of a state file."""
 
 

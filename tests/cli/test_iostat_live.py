@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -25,6 +24,13 @@ from fss_exporter.nfs.superblocks import Reading
 FIRST, SECOND = (ROOT / "tests/fixtures/procfs" / name for name in ("first", "second"))
 
 
+def show(recorded: Path, procfs: Path) -> None:
+    """Let `procfs` be a recorded one from now on, at once: a reader sees no half-written file."""
+    fresh = procfs.with_name("fresh")
+    fresh.symlink_to(recorded)
+    fresh.replace(procfs)
+
+
 def test_the_local_kernel_is_read_from_procfs() -> None:
     answer = ask("iostat", "--path.procfs", FIRST, "--output", "json")
     assert answer.code == 0
@@ -36,11 +42,11 @@ def test_the_local_kernel_is_read_from_procfs() -> None:
 
 def test_intervals_count_what_each_of_them_adds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     procfs = tmp_path / "proc"
-    shutil.copytree(FIRST, procfs)
+    show(FIRST, procfs)
 
     def nap(seconds: float) -> None:
         assert seconds <= 1.0
-        shutil.copytree(SECOND, procfs, dirs_exist_ok=True)
+        show(SECOND, procfs)
 
     monkeypatch.setattr(time, "sleep", nap)
     monkeypatch.setattr(command, "_TICK_S", 0.01)
@@ -100,12 +106,12 @@ def test_a_reader_that_goes_away_ends_it_without_a_trace() -> None:
 
 def test_a_running_exporter_is_read_like_the_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     procfs = tmp_path / "proc"
-    shutil.copytree(FIRST, procfs)
+    show(FIRST, procfs)
     with processes.exporter(tmp_path / "run", f"--path.procfs={procfs}", "--nfs.tick=100ms") as url:
 
         def nap(_: float) -> None:
             monkeypatch.undo()
-            shutil.copytree(SECOND, procfs, dirs_exist_ok=True)
+            show(SECOND, procfs)
             counted = re.compile(r'(?m)^fss_client_operations_total\{.*operation="READ".*\} [1-9]')
             processes.wait_for(lambda: counted.search(processes.get(f"{url}/metrics")), "the next tick")
 

@@ -8,7 +8,8 @@ import pytest
 from tests.cli.prompt import RECORDINGS, ask
 from tests.rules.pack import RULES, groups_of, promtool
 
-from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, OCI_FSS, TB, Ceilings
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, OCI_FSS, TB
 from fss_exporter.model.traffic import Transfers, workload
 
 MIB = 1024**2
@@ -54,7 +55,7 @@ class TestOciFileStorage:
     """White paper 2.0: 50,000 IOPS and 1 GB/s each way; a RENAME is 8 of them, a READ of 1 MiB 33."""
 
     def test_ceiling(self) -> None:
-        assert OCI_FSS.ceilings("standard", None) == Ceilings(50_000, 1e9, 1e9)
+        assert OCI_FSS.ceilings("standard", None) == Limits(50_000, 1e9, 1e9)
 
     def test_estimate(self) -> None:
         cost = workload(Transfers(100, MIB), None, {"RENAME": 10}).iops
@@ -76,8 +77,8 @@ class TestApsaraNas:
     """Version 20210922: 150 MB/s (MiB) more with each 1,000 GiB of Capacity NAS, 600 of Performance NAS; IOPS are plain."""
 
     def test_ceiling(self) -> None:
-        assert APSARA_NAS.ceilings("capacity", 1000 * GIB) == Ceilings(bytes_per_second=150 << 20)
-        assert APSARA_NAS.ceilings("performance", 2000 * GIB) == Ceilings(bytes_per_second=1200 << 20)
+        assert APSARA_NAS.ceilings("capacity", 1000 * GIB) == Limits(bytes_per_second=150 << 20)
+        assert APSARA_NAS.ceilings("performance", 2000 * GIB) == Limits(bytes_per_second=1200 << 20)
 
     def test_estimate(self, tmp_path: Path) -> None:
         """READs and WRITEs of a recorded host, its mount renamed: one each, whatever their size, and nothing else."""
@@ -119,7 +120,7 @@ class TestLustre:
     """Managed Lustre: 125, 250, 500 or 1,000 MB/s per TB, 31.2 TiB at least. Self-managed: volumes or card, whichever is less."""
 
     def test_ceiling(self) -> None:
-        assert LUSTRE.ceilings("mbps-per-tb-125", 40 * TB) == Ceilings(bytes_per_second=5e9)
+        assert LUSTRE.ceilings("mbps-per-tb-125", 40 * TB) == Limits(bytes_per_second=5e9)
         assert LUSTRE.kinds["mbps-per-tb-125"].least_bytes == 31.2 * 1024 * GIB
 
     def test_estimate(self) -> None:
@@ -172,13 +173,13 @@ class TestBlockVolumes:
         ],
     )
     def test_documented_level(self, level: str, per_gb: float, most: float, kb_per_gb: float, most_mb: float) -> None:
-        assert BLOCK_VOLUME.ceilings(level, GB) == Ceilings(per_gb, bytes_per_second=kb_per_gb * 1e3)
-        assert BLOCK_VOLUME.ceilings(level, 32 * TB) == Ceilings(most, bytes_per_second=most_mb * 1e6)
+        assert BLOCK_VOLUME.ceilings(level, GB) == Limits(per_gb, bytes_per_second=kb_per_gb * 1e3)
+        assert BLOCK_VOLUME.ceilings(level, 32 * TB) == Limits(most, bytes_per_second=most_mb * 1e6)
 
     def test_ceiling(self) -> None:
-        assert BLOCK_VOLUME.ceilings("vpu-10", 100 * GB) == Ceilings(6_000, bytes_per_second=48e6)
-        assert BLOCK_VOLUME.ceilings("vpu-10", TB) == Ceilings(25_000, bytes_per_second=480e6)
-        assert BLOCK_VOLUME.ceilings("vpu-120", 10 * TB) == Ceilings(300_000, bytes_per_second=2_680e6)
+        assert BLOCK_VOLUME.ceilings("vpu-10", 100 * GB) == Limits(6_000, bytes_per_second=48e6)
+        assert BLOCK_VOLUME.ceilings("vpu-10", TB) == Limits(25_000, bytes_per_second=480e6)
+        assert BLOCK_VOLUME.ceilings("vpu-120", 10 * TB) == Limits(300_000, bytes_per_second=2_680e6)
 
     def test_estimate(self) -> None:
         assert (BLOCK_VOLUME.prices("READ"), BLOCK_VOLUME.prices("LOOKUP")) == (True, False)
@@ -203,5 +204,5 @@ class TestBlockVolumes:
 
 class TestNoService:
     def test_nothing_is_known_so_nothing_is_judged(self) -> None:
-        assert NONE.ceilings("", None) == Ceilings()
+        assert NONE.ceilings("", None) == Limits()
         assert not NONE.prices("READ")

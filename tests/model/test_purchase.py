@@ -3,15 +3,26 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.purchase import ServiceLoad, clients_needed, in_flight, offers, service_uses
-from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TB, Ceilings
+from fss_exporter.model.limits import Limits, known_uses
+from fss_exporter.model.purchase import clients_share, in_flight, offers
+from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TB
+from fss_exporter.model.traffic import OperationTraffic, Traffic, plain
 
 MIB = 1 << 20
-READS_300 = ServiceLoad(reads=300, read_bytes=300 * MIB)
 
 
-def bought(load: ServiceLoad, service: str, target: float = 1.0) -> dict[str, float | None]:
-    return {one.kind.name: one.capacity_bytes for one in offers(load, SERVICES[service], target)}
+def load(reads: float = 0.0, writes: float = 0.0, read_bytes: float = 0.0, written_bytes: float = 0.0) -> Traffic:
+    rates = {"READ": reads, "WRITE": writes}
+    return plain(
+        Traffic({name: OperationTraffic(rate) for name, rate in rates.items() if rate}, read_bytes, written_bytes)
+    )
+
+
+READS_300 = load(reads=300, read_bytes=300 * MIB)
+
+
+def bought(wanted: Traffic, service: str, target: float = 1.0) -> dict[str, float | None]:
+    return {one.kind.name: one.capacity_bytes for one in offers(wanted, SERVICES[service], target)}
 
 
 def test_what_to_buy_of_apsara_nas_for_300_mb_a_second() -> None:
@@ -20,9 +31,9 @@ def test_what_to_buy_of_apsara_nas_for_300_mb_a_second() -> None:
 
 
 def test_what_to_buy_of_lustre_is_never_less_than_the_smallest_there_is() -> None:
-    load = ServiceLoad(reads=10_000, read_bytes=10e9)
+    wanted = load(reads=10_000, read_bytes=10e9)
 
-    assert bought(load, "lustre") == {
+    assert bought(wanted, "lustre") == {
         "mbps-per-tb-125": pytest.approx(80 * TB),
         "mbps-per-tb-250": pytest.approx(40 * TB),
         "mbps-per-tb-500": 31.2 * 1024 * GIB,
@@ -31,7 +42,7 @@ def test_what_to_buy_of_lustre_is_never_less_than_the_smallest_there_is() -> Non
 
 
 def test_a_volume_that_cannot_bear_it_whatever_its_size_says_so() -> None:
-    found = bought(ServiceLoad(reads=30_000, read_bytes=30_000 * 4096), "block-volume")
+    found = bought(load(reads=30_000, read_bytes=30_000 * 4096), "block-volume")
 
     assert found["vpu-0"] is found["vpu-10"] is None
     assert found["vpu-20"] == pytest.approx(400 * GB)
@@ -50,14 +61,14 @@ def test_a_volume_that_cannot_bear_it_whatever_its_size_says_so() -> None:
     ],
 )
 def test_the_capacity_to_buy_for_a_bandwidth(service: str, kind: str, wanted: float, capacity: float | None) -> None:
-    assert bought(ServiceLoad(reads=1, read_bytes=wanted), service)[kind] == (
+    assert bought(load(reads=1, read_bytes=wanted), service)[kind] == (
         capacity if capacity is None else pytest.approx(capacity)
     )
 
 
 def test_nothing_is_offered_where_nothing_is_published() -> None:
     assert offers(READS_300, NONE, 0.8) == []
-    assert offers(ServiceLoad(), LUSTRE, 0.8) == []
+    assert offers(load(), LUSTRE, 0.8) == []
 
 
 @given(
@@ -69,48 +80,47 @@ def test_nothing_is_offered_where_nothing_is_published() -> None:
 def test_what_is_bought_bears_the_load_at_the_target(
     reads: float, read_bytes: float, target: float, service: str
 ) -> None:
-    load = ServiceLoad(reads=reads, read_bytes=read_bytes)
-    for offer in offers(load, SERVICES[service], target):
+    wanted = load(reads=reads, read_bytes=read_bytes)
+    for offer in offers(wanted, SERVICES[service], target):
         if offer.capacity_bytes:
-            for use in service_uses(load, offer.kind.ceilings(offer.capacity_bytes)):
+            for use in known_uses(wanted, offer.kind.ceilings(offer.capacity_bytes)):
                 assert use.ratio is not None
                 assert use.ratio <= target * 1.000001
 
 
 def test_shares_are_told_of_known_ceilings_only() -> None:
-    load = ServiceLoad(reads=100, writes=50, read_bytes=4e6, written_bytes=2e6)
+    wanted = load(reads=100, writes=50, read_bytes=4e6, written_bytes=2e6)
 
-    assert service_uses(load, Ceilings()) == ()
-    shares = {use.resource: use.ratio for use in service_uses(load, BLOCK_VOLUME.ceilings("vpu-10", 50 * GB))}
+    assert known_uses(wanted, Limits()) == ()
+    shares = {use.resource: use.ratio for use in known_uses(wanted, BLOCK_VOLUME.ceilings("vpu-10", 50 * GB))}
     assert shares == {"IOPS": 0.05, "bandwidth, reads and writes together": 0.25}
 
 
 def test_writes_to_apsara_nas_take_the_latency_its_document_states() -> None:
     capacity = APSARA_NAS.kinds["capacity"]
-    found = in_flight(ServiceLoad(writes=10_000, written_bytes=10_000 * 4096), capacity, None)
+    found = in_flight(load(writes=10_000, written_bytes=10_000 * 4096), capacity, None)
 
     assert found is not None
     assert (found.latency_seconds, found.most) == (0.010, 128)
     assert found.needed == pytest.approx(100)
-    assert found.reachable is not None
-    assert found.reachable.bytes_per_second == pytest.approx(12_800 * 4096)
-    large = in_flight(ServiceLoad(writes=100, written_bytes=100 * 512 * 1024), capacity, None)
+    assert found.completed(128) == pytest.approx(12_800)
+    large = in_flight(load(writes=100, written_bytes=100 * 512 * 1024), capacity, None)
     assert large is not None
     assert large.latency_seconds == 0.100
 
 
 def test_no_latency_no_in_flight() -> None:
     assert in_flight(READS_300, APSARA_NAS.kinds["capacity"], None) is None
-    assert in_flight(ServiceLoad(), None, 0.001) is None
+    assert in_flight(load(), None, 0.001) is None
     found = in_flight(READS_300, None, 0.01)
     assert found is not None
-    assert found.reachable is None
+    assert found.most is None
 
 
 def test_clients_needed_are_those_of_one_clients_figures() -> None:
     capacity, performance = APSARA_NAS.kinds["capacity"], APSARA_NAS.kinds["performance"]
 
-    assert clients_needed(READS_300, capacity) == 2
-    assert clients_needed(READS_300, performance) == 1
-    assert clients_needed(ServiceLoad(reads=28_000, read_bytes=28_000 * 4096), capacity) == 2
-    assert clients_needed(READS_300, LUSTRE.kinds["mbps-per-tb-125"]) is None
+    assert clients_share(READS_300, capacity) == pytest.approx(2)
+    assert clients_share(READS_300, performance) == pytest.approx(1)
+    assert clients_share(load(reads=28_000, read_bytes=28_000 * 4096), capacity) == pytest.approx(2)
+    assert clients_share(READS_300, LUSTRE.kinds["mbps-per-tb-125"]) is None

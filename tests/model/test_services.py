@@ -3,12 +3,10 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.operations import NFS3_OPERATIONS
-from fss_exporter.model.purchase import (
-    Flow,
-)
-from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling, Ceilings, recognised
+from fss_exporter.model.purchase import InFlight
+from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling, recognised
 
 MIB = 1 << 20
 KINDS = [(service.name, kind) for service in SERVICES.values() for kind in service.kinds.values()]
@@ -19,28 +17,26 @@ CAPACITIES = st.floats(min_value=GB, max_value=1e18)
 @pytest.mark.parametrize(
     ("service", "kind", "capacity", "expected"),
     [
-        ("apsara-nas", "capacity", 1000 * GIB, Ceilings(bytes_per_second=150 * MIB)),
-        ("apsara-nas", "capacity", 10_000 * GIB, Ceilings(bytes_per_second=1500 * MIB)),
-        ("apsara-nas", "performance", 1000 * GIB, Ceilings(bytes_per_second=600 * MIB)),
-        ("lustre", "mbps-per-tb-125", 40 * TB, Ceilings(bytes_per_second=5e9)),
-        ("lustre", "mbps-per-tb-1000", 40 * TB, Ceilings(bytes_per_second=40e9)),
-        ("block-volume", "vpu-10", 50 * GB, Ceilings(iops=3_000, bytes_per_second=24e6)),
-        ("block-volume", "vpu-10", 1000 * GB, Ceilings(iops=25_000, bytes_per_second=480e6)),
-        ("block-volume", "vpu-10", 5000 * GB, Ceilings(iops=25_000, bytes_per_second=480e6)),
-        ("block-volume", "vpu-20", 400 * GB, Ceilings(iops=30_000, bytes_per_second=240e6)),
-        ("block-volume", "vpu-120", 100 * GB, Ceilings(iops=22_500, bytes_per_second=180e6)),
-        ("block-volume", "vpu-120", 2000 * GB, Ceilings(iops=300_000, bytes_per_second=2_680e6)),
-        ("block-volume", "vpu-0", 100 * GB, Ceilings(200, bytes_per_second=24e6)),
-        ("oci-fss", "standard", None, Ceilings(50_000, 1e9, 1e9)),
-        ("oci-fss", "hpmt-20", None, Ceilings(read_bytes_per_second=2.5e9)),
-        ("lustre", "mbps-per-tb-125", None, Ceilings()),
-        ("lustre", "a tier of next year", 40 * TB, Ceilings()),
-        ("none", "", 40 * TB, Ceilings()),
+        ("apsara-nas", "capacity", 1000 * GIB, Limits(bytes_per_second=150 * MIB)),
+        ("apsara-nas", "capacity", 10_000 * GIB, Limits(bytes_per_second=1500 * MIB)),
+        ("apsara-nas", "performance", 1000 * GIB, Limits(bytes_per_second=600 * MIB)),
+        ("lustre", "mbps-per-tb-125", 40 * TB, Limits(bytes_per_second=5e9)),
+        ("lustre", "mbps-per-tb-1000", 40 * TB, Limits(bytes_per_second=40e9)),
+        ("block-volume", "vpu-10", 50 * GB, Limits(iops=3_000, bytes_per_second=24e6)),
+        ("block-volume", "vpu-10", 1000 * GB, Limits(iops=25_000, bytes_per_second=480e6)),
+        ("block-volume", "vpu-10", 5000 * GB, Limits(iops=25_000, bytes_per_second=480e6)),
+        ("block-volume", "vpu-20", 400 * GB, Limits(iops=30_000, bytes_per_second=240e6)),
+        ("block-volume", "vpu-120", 100 * GB, Limits(iops=22_500, bytes_per_second=180e6)),
+        ("block-volume", "vpu-120", 2000 * GB, Limits(iops=300_000, bytes_per_second=2_680e6)),
+        ("block-volume", "vpu-0", 100 * GB, Limits(200, bytes_per_second=24e6)),
+        ("oci-fss", "standard", None, Limits(50_000, 1e9, 1e9)),
+        ("oci-fss", "hpmt-20", None, Limits(read_bytes_per_second=2.5e9)),
+        ("lustre", "mbps-per-tb-125", None, Limits()),
+        ("lustre", "a tier of next year", 40 * TB, Limits()),
+        ("none", "", 40 * TB, Limits()),
     ],
 )
-def test_ceilings_are_those_of_the_documents(
-    service: str, kind: str, capacity: float | None, expected: Ceilings
-) -> None:
+def test_ceilings_are_those_of_the_documents(service: str, kind: str, capacity: float | None, expected: Limits) -> None:
     assert SERVICES[service].ceilings(kind, capacity) == expected
 
 
@@ -130,13 +126,8 @@ def test_what_one_client_of_apsara_nas_was_seen_to_reach() -> None:
 
 
 def test_128_requests_in_flight_at_the_stated_latency_make_the_stated_iops() -> None:
-    flow = Flow(128, 0.010, 4096)
+    found = InFlight(0.010, 4096, needed=128, most=128)
 
-    assert flow.iops == 12_800  # one client was seen to write 10,000
-    assert Flow(2, 0.010, 4096).iops == 200  # what a slot table of 2 leaves
-
-
-@pytest.mark.parametrize(("in_flight", "latency", "size"), [(0, 1, 1), (1, 0, 1), (1, 1, -1)])
-def test_a_flow_of_nothing_is_refused(in_flight: float, latency: float, size: float) -> None:
-    with pytest.raises(ValueError, match="requests"):
-        Flow(in_flight, latency, size)
+    assert found.completed(128) == pytest.approx(12_800)  # one client was seen to write 10,000
+    assert not found.exceeded
+    assert found.completed(2) == 200  # what a slot table of 2 leaves

@@ -3,7 +3,8 @@
 import pytest
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.model.service_table import TB, Ceilings
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.service_table import TB
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -45,9 +46,9 @@ def test_what_an_operator_says_counts_more_than_a_name_and_a_name_more_than_a_gu
 def test_ceilings_are_known_where_kind_and_capacity_are() -> None:
     key = SeriesKey("10.0.0.3", NAS, "/a")
 
-    assert Services([NAS_CAPACITY]).of(key, "nfs").ceilings == Ceilings(bytes_per_second=1500 << 20)
-    assert BY_NAME.of(key, "nfs").ceilings == Ceilings()
-    assert Services([Claim("lustre", "mbps-per-tb-125")]).of(key, "nfs").ceilings == Ceilings()
+    assert Services([NAS_CAPACITY]).of(key, "nfs").ceilings == Limits(bytes_per_second=1500 << 20)
+    assert BY_NAME.of(key, "nfs").ceilings == Limits()
+    assert Services([Claim("lustre", "mbps-per-tb-125")]).of(key, "nfs").ceilings == Limits()
     assert Services([Claim("lustre", "mbps-per-tb-125", 40 * TB)]).of(key, "nfs").ceilings.bytes_per_second == 5e9
 
 

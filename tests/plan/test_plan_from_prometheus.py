@@ -12,8 +12,6 @@ from tests.cli.prompt import Answer, ask
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverride
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.purchase import ServiceLoad, service_load
-from fss_exporter.model.service_table import Ceilings
 from fss_exporter.nfs.scraped import override_of
 from fss_exporter.plan import prometheus_api as prometheus
 from fss_exporter.plan.answer_tables import size_lines
@@ -177,21 +175,23 @@ def test_one_mount_target_of_the_week_can_be_chosen(week: processes.Prometheus) 
 def test_the_busiest_minutes_of_a_file_system_of_another_service_are_planned(
     week: processes.Prometheus, named: str | None
 ) -> None:
-    loads = of_service(prometheus.Prometheus(asked(week), NOW), "lustre", Ceilings(), named)
+    loads = of_service(prometheus.Prometheus(asked(week), NOW), "lustre", Limits(), named)
 
     assert set(loads) == {named or "render"}
-    assert service_load(loads[named or "render"].traffic) == ServiceLoad(700, 300, 3.2e9, 1.2e9)
+    traffic = loads[named or "render"].traffic
+    assert {name: rate.operations for name, rate in traffic.operations.items()} == {"READ": 700, "WRITE": 300}
+    assert (traffic.read_bytes, traffic.written_bytes) == (3.2e9, 1.2e9)
 
 
 def test_clients_of_another_service_are_planned_without_those_of_mount_targets(week: processes.Prometheus) -> None:
     api = prometheus.Prometheus(asked(week), NOW)
 
-    assert set(of_service(api, "apsara-nas", Ceilings(), None)) == {"10.0.0.2"}
+    assert set(of_service(api, "apsara-nas", Limits(), None)) == {"10.0.0.2"}
 
 
 def test_a_service_without_metrics_is_a_failure(week: processes.Prometheus) -> None:
     with pytest.raises(SourceError, match="nothing of block-volume called db of the last week"):
-        of_service(prometheus.Prometheus(asked(week), NOW), "block-volume", Ceilings(), "db")
+        of_service(prometheus.Prometheus(asked(week), NOW), "block-volume", Limits(), "db")
 
 
 def test_a_week_without_metrics_is_a_failure(week: processes.Prometheus) -> None:

@@ -1,15 +1,17 @@
 """The settings of a client's mounts, and the ceilings that a command compares with."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fss_exporter.cli.flags import NO_SHAPE
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.limits import SHAPES, Limits, Use, known_uses, uses
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
-from fss_exporter.model.service_table import OCI_FSS, Ceilings
+from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.model.traffic import Traffic
 from fss_exporter.nfs.superblocks import BY_NAME, Claim, SeriesKey, Services
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ def _objectives(settings: "Settings") -> dict[str, float]:
     return objectives
 
 
+Comparison = Callable[[Traffic], tuple[Use, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Ceilings by address."""
@@ -69,10 +74,12 @@ class Judge:
         """Return ceilings of the mount target at an address."""
         return self.by_address.get(address, self.limits)
 
-    def of(self, mount: SeriesKey) -> Limits | Ceilings:
-        """Return the ceilings of a mount. Ceilings of a mount target apply to OCI File Storage only."""
+    def of(self, mount: SeriesKey) -> Comparison:
+        """Return the comparison of traffic with the ceilings of a mount. Of another service, only known ceilings count."""
         known = self.mounts.services.of(mount, "nfs")
-        return self.at(mount.address) if known.service is OCI_FSS else known.ceilings
+        if known.service is OCI_FSS:
+            return partial(uses, limits=self.at(mount.address))
+        return partial(known_uses, limits=known.ceilings)
 
 
 def judge(shape: str, config_file: Path | None) -> Judge:

@@ -19,10 +19,10 @@ from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.model.benchmark import Job, Storage, judge
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
-from fss_exporter.model.service_table import Ceilings, ServiceChoice
+from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.nfs.procfs import decode
 from fss_exporter.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS
-from fss_exporter.plan.service_case import service_title
+from fss_exporter.plan.service_answer import service_title
 
 _STANDARD_INPUT = "-"
 SCHEMA = {"schema": "fio", "version": 1}  # First keys of the JSON output, described in docs/schemas/fio.json
@@ -72,7 +72,7 @@ def fio(flags: FioFlags) -> None:
         limits=_limits(choice, flags.shape, own),
         mount_targets=flags.mount_targets or 1,
         transfer_size=flags.transfer_size,
-        kind=choice.kind if choice else None,
+        choice=choice,
         clients=flags.clients or _hosts(jobs),
         client_bandwidth=flags.client_bandwidth,
         overrides=own.mounts.overrides,
@@ -107,7 +107,7 @@ def _text(source: str) -> str:
     return decode(sys.stdin.buffer.read()) if source == _STANDARD_INPUT else text_of(Path(source))
 
 
-def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | Ceilings | None:
+def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | None:
     """Return the ceilings of the flags. None for storage without ceilings."""
     if choice is not None:
         return choice.ceilings

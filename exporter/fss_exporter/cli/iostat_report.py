@@ -10,13 +10,11 @@ from rich.console import Console
 
 from fss_exporter import units
 from fss_exporter.cli import iostat_durations
-from fss_exporter.cli.ceilings import Judge
+from fss_exporter.cli.ceilings import Comparison, Judge
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.histograms import CallsByEdge
-from fss_exporter.model.limits import Limits, Use, fullest
+from fss_exporter.model.limits import Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
-from fss_exporter.model.purchase import uses_of
-from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
@@ -24,7 +22,6 @@ from fss_exporter.tables import Column, Row, colour, say, show as show_table
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
-NO_LIMITS = Limits()
 GROUPINGS = ("mount", "mount-target", "operation", "class")
 
 
@@ -72,7 +69,7 @@ class _ReportLine:
 
     name: str
     traffic: Traffic
-    limits: Limits | Ceilings = NO_LIMITS
+    compare: Comparison = lambda _: ()  # with the ceilings of the mount target
     key: SeriesKey | None = None  # of a mount
 
     @property
@@ -83,7 +80,7 @@ class _ReportLine:
     @property
     def first(self) -> Use | None:
         """The fullest ceiling. None without a known ceiling."""
-        return fullest(uses_of(self.traffic, self.limits))
+        return fullest(self.compare(self.traffic))
 
     @property
     def share(self) -> float | None:
@@ -201,7 +198,7 @@ def _parts(report: Report, target: _ReportLine, order: ReportOrder) -> list[_Rep
     if order.by == "mount":
         mounts = {key: traffic for key, traffic in report.traffic.items() if key.address == target.name}
         parts = [
-            _ReportLine(_mount_name(key, report.mount_points), traffic, target.limits, key)
+            _ReportLine(_mount_name(key, report.mount_points), traffic, target.compare, key)
             for key, traffic in mounts.items()
         ]
     else:
@@ -217,7 +214,7 @@ def _operations(target: _ReportLine, by: str) -> Iterator[_ReportLine]:
             operation = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(name, name)
             read = traffic.read_bytes if operation == READ else 0.0
             written = traffic.written_bytes if operation == WRITE else 0.0
-            yield _ReportLine(name, Traffic({operation: rate}, read, written), target.limits)
+            yield _ReportLine(name, Traffic({operation: rate}, read, written), target.compare)
 
 
 def mount_points(superblocks: Iterable[Superblock]) -> MountPoints:
@@ -275,5 +272,5 @@ def _figures(line: _ReportLine, *, with_share: bool = True) -> dict[str, Any]:
     found = {figure.key: figure.value(line) for figure in _FIGURES if figure.key}
     found["estimated_iops"] = line.traffic.iops._asdict() if line.traffic.iops else None
     if with_share:
-        found["share"] = {use.resource: use.ratio for use in uses_of(line.traffic, line.limits)}
+        found["share"] = {use.resource: use.ratio for use in line.compare(line.traffic)}
     return found

@@ -26,10 +26,9 @@ from fss_exporter.plan.history import of_mount_targets, of_service
 from fss_exporter.plan.inputs import PlanInputs, check_inputs
 from fss_exporter.plan.load import Load, loads_by_address
 from fss_exporter.plan.prometheus_api import Prometheus
-from fss_exporter.plan.purchase_answer import service_document, show_service
 from fss_exporter.plan.scenario import Case, Scenario, what_if
 from fss_exporter.plan.scrape_pair import between_scrapes
-from fss_exporter.plan.service_case import service_case, with_stated_latency
+from fss_exporter.plan.service_answer import service_case, service_document, show_service, with_stated_latency
 from fss_exporter.plan.stated import as_job, stated_load
 
 _FromPrometheus = Callable[[Prometheus], dict[str, Load]]

@@ -7,7 +7,6 @@ from typing import Final
 
 from fss_exporter.doctor.client_facts import ClientFacts
 from fss_exporter.doctor.findings import Finding, found
-from fss_exporter.model.purchase import Flow
 from fss_exporter.model.service_table import APSARA_NAS, NONE, OCI_FSS
 from fss_exporter.nfs.superblocks import Superblock
 
@@ -17,7 +16,6 @@ _NCONNECT: Final = 16
 _NCONNECT_KERNEL: Final = (5, 3)
 _ATTRIBUTE_CACHES: Final = ("acregmin", "acregmax", "acdirmin", "acdirmax")
 _NAS_SECONDS: Final = 0.010
-_PAGE_BYTES: Final = 4096
 _FIRST_SLOTS: Final = "sunrpc.tcp_slot_table_entries"
 _MOST_SLOTS: Final = "sunrpc.tcp_max_slot_table_entries"
 _SLOTS: Final = 128
@@ -129,7 +127,7 @@ def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator
         return
     of_table = {"first": first, "most": most, "wanted": _SLOTS, "setting": _FIRST_SLOTS}
     if superblock.known.service is APSARA_NAS:
-        now, then = (Flow(slots, _NAS_SECONDS, _PAGE_BYTES).iops for slots in (most, _SLOTS))
+        now, then = (slots / _NAS_SECONDS for slots in (most, _SLOTS))
         yield found("slot-table.nas", subject, now=now, then=then, **of_table)
         return
     operations = superblock.record.operations.values()

@@ -16,7 +16,7 @@ from fss_exporter.model.benchmark import (
     Job,
     Storage,
 )
-from fss_exporter.model.limits import Limits, Use
+from fss_exporter.model.limits import Use
 from fss_exporter.tables import Column, Row
 
 _TAILS = (50.0, 99.0, 99.9)
@@ -50,7 +50,7 @@ def counted_as(storage: Storage) -> str:
     """Return the storage's name for I/O operations. Empty for storage without a known ceiling."""
     if storage.limits is None:
         return ""
-    return "mount-target IOPS" if isinstance(storage.limits, Limits) else "IOPS of the service"
+    return "mount-target IOPS" if storage.choice is None else "IOPS of the service"
 
 
 def show_verdicts(out: Console, source: str, name: str, storage: Storage, found: Sequence[Judged]) -> None:

@@ -12,10 +12,10 @@ from enum import Enum
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, estimate_transfers
-from fss_exporter.model.limits import Limits, Use, fullest
+from fss_exporter.model.limits import Limits, Use, fullest, known_uses
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE
-from fss_exporter.model.purchase import clients_share, service_load, uses_of
-from fss_exporter.model.service_table import Ceilings, ServiceType
+from fss_exporter.model.purchase import clients_share
+from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.model.traffic import (
     OperationTraffic,
     Traffic,
@@ -132,20 +132,19 @@ class Storage:
     """The storage under a benchmark, and the clients that ran the benchmark."""
 
     # ceilings of one mount target, or of another service. None for storage without a known ceiling
-    limits: Limits | Ceilings | None
+    limits: Limits | None
     mount_targets: int = 1  # number of mount targets that share the load evenly
     transfer_size: int = LARGEST_TRANSFER_BYTES  # rsize and wsize of the mounts, bytes
-    # type of another service, for the figures about one client. None for OCI File Storage
-    kind: ServiceType | None = None
+    choice: ServiceChoice | None = None  # another service. None for OCI File Storage
     clients: int = 1  # hosts that ran the benchmark
     client_bandwidth: float | None = None  # bytes per second of the network of one host. None if unknown
     overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
 
     def traffic(self, job: Job) -> Traffic:
         """Return the traffic of a job, with the costs of OCI File Storage or with cost 1 for each read and write."""
-        if isinstance(self.limits, Limits):
-            return self.overrides.priced(job_traffic(job, self.transfer_size))
-        return plain_traffic(job)
+        if self.limits is None or self.choice is not None:
+            return plain_traffic(job)
+        return self.overrides.priced(job_traffic(job, self.transfer_size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +167,7 @@ def judge(jobs: Iterable[Job], storage: Storage) -> BenchmarkVerdict:
     """Compare jobs that ran together with the storage."""
     jobs = tuple(jobs)
     traffic = together(storage.traffic(job) for job in jobs)
-    found = () if storage.limits is None else uses_of(scaled(traffic, 1 / storage.mount_targets), storage.limits)
+    found = () if storage.limits is None else known_uses(scaled(traffic, 1 / storage.mount_targets), storage.limits)
     first = fullest(found)
     waiting = [job.in_flight for job in jobs if job.in_flight is not None]
     in_flight = sum(waiting) if len(waiting) == len(jobs) else None
@@ -197,10 +196,10 @@ def _client_uses(traffic: Traffic, in_flight: float | None, storage: Storage) ->
     if storage.client_bandwidth is not None:
         payload = max(traffic.read_bytes, traffic.written_bytes)
         yield Use(CLIENT_NETWORK, "B/s", payload, storage.clients * storage.client_bandwidth)
-    kind = storage.kind
+    kind = storage.choice.kind if storage.choice else None
     if kind is not None and kind.in_flight is not None and in_flight:
         yield Use(SERVICE_QUEUE, "requests", in_flight, kind.in_flight)
-    share = clients_share(service_load(traffic), kind) if kind is not None else None
+    share = clients_share(traffic, kind) if kind is not None else None
     if share is not None:
         yield Use(CLIENT_REACH, "clients", share, storage.clients)
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.limits import CONNECTIONS, IOPS, Limits, Use, fullest, uses
+from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, Limits, Use, fullest, uses
 from fss_exporter.model.traffic import Traffic, scaled
 
 LATENCY = "latency x concurrency"
 CLIENT_NETWORK = "client network"
 TCP_WINDOW = "TCP window / network RTT"
-BOTH_DIRECTIONS = "bandwidth, reads and writes together"
 ENCRYPTED_CONNECTIONS = "encrypted connections"
 CONNECTION_BOUNDS = frozenset((CONNECTIONS, ENCRYPTED_CONNECTIONS))
 
@@ -175,7 +174,7 @@ def _both_directions(traffic: Traffic, limits: Limits) -> Use | None:
         or ceiling != limits.write_bytes_per_second
     ):
         return None
-    return Use(BOTH_DIRECTIONS, "B/s", traffic.read_bytes + traffic.written_bytes, ceiling)
+    return Use(BOTH_DIRECTIONS, "B/s", traffic.payload, ceiling)
 
 
 def _tightest(whole: float | None, own: Use | None, mount_targets: int | None) -> float | None:

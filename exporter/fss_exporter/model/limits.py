@@ -24,13 +24,14 @@ NFS_PORT = 2049  # of every mount target
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Ceilings of one mount target. None if unpublished."""
+    """Ceilings of one mount target, or of a file system or volume of another service. None if unpublished or unknown."""
 
-    iops: float | None = None  # mount-target I/O operations per second
+    iops: float | None = None  # I/O operations per second, as the service counts
     read_bytes_per_second: float | None = None  # payload bytes read per second
     write_bytes_per_second: float | None = None  # payload bytes written per second
     connections: float | None = None  # client connections at a time
     encrypted_connections: float | None = None  # client connections with in-transit TLS encryption at a time
+    bytes_per_second: float | None = None  # payload bytes of both directions, in place of a ceiling for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def shape_of(observed_throughput_gbps: int | None) -> Shape:
 IOPS = "IOPS"
 READ_BANDWIDTH = "read bandwidth"
 WRITE_BANDWIDTH = "write bandwidth"
+BOTH_DIRECTIONS = "bandwidth, reads and writes together"
 CONNECTIONS = "connections"
 
 
@@ -100,7 +102,7 @@ class Use:
 
 
 def uses(traffic: Traffic, limits: Limits, connections: float | None = None) -> tuple[Use, ...]:
-    """Compare every ceiling of one mount target with `traffic`."""
+    """Compare every ceiling of one mount target with `traffic`, whether the ceiling is known or not."""
     iops = traffic.iops
     return (
         Use(IOPS, "IOPS", None if iops is None else iops.point, limits.iops),
@@ -108,6 +110,12 @@ def uses(traffic: Traffic, limits: Limits, connections: float | None = None) -> 
         Use(WRITE_BANDWIDTH, "B/s", traffic.written_bytes, limits.write_bytes_per_second),
         Use(CONNECTIONS, "connections", connections, limits.connections),
     )
+
+
+def known_uses(traffic: Traffic, limits: Limits) -> tuple[Use, ...]:
+    """Compare every known ceiling of a mount target or of another service with `traffic`."""
+    both = Use(BOTH_DIRECTIONS, "B/s", traffic.payload, limits.bytes_per_second)
+    return tuple(use for use in (*uses(traffic, limits), both) if use.limit is not None)
 
 
 def fullest(candidates: Iterable[Use]) -> Use | None:

@@ -55,22 +55,6 @@ class CapacityCeiling:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceilings:
-    """Ceilings of one file system, mount target or volume. None if unpublished or unknown."""
-
-    iops: float | None = None  # I/O operations per second, as the service counts
-    # read_bytes_per_second, write_bytes_per_second: payload bytes of each direction
-    read_bytes_per_second: float | None = None
-    write_bytes_per_second: float | None = None
-    bytes_per_second: float | None = None  # payload bytes of both directions together
-
-    def times(self, count: int) -> "Ceilings":
-        """Return the ceilings of `count` pieces together."""
-        every = (self.iops, self.read_bytes_per_second, self.write_bytes_per_second, self.bytes_per_second)
-        return Ceilings(*(None if one is None else one * count for one in every))
-
-
-@dataclass(frozen=True, slots=True)
 class OneClient:
     """Documented throughput of a single client, with operations of 4 KiB and transfers of 1 MiB. No ceiling."""
 
@@ -102,15 +86,19 @@ class ServiceType:
         stated = [seconds for size, seconds in sorted(self.write_latency.items()) if size >= size_bytes]
         return stated[0] if stated else None
 
-    def ceilings(self, capacity_bytes: float | None) -> Ceilings:
+    def ceilings(self, capacity_bytes: float | None) -> Limits:
         """Return the ceilings at a capacity. None means an unknown capacity."""
-        lines = (self.iops, self.read, self.write, self.both)
-        return Ceilings(*(None if line is None else line.at(capacity_bytes) for line in lines))
+        iops, read, write, both = (None if line is None else line.at(capacity_bytes) for line in self._lines)
+        return Limits(iops, read, write, bytes_per_second=both)
 
     @property
     def needs_capacity(self) -> bool:
         """Whether any ceiling depends on the capacity."""
-        return any(line and line.per_unit is not None for line in (self.iops, self.read, self.write, self.both))
+        return any(line and line.per_unit is not None for line in self._lines)
+
+    @property
+    def _lines(self) -> tuple[CapacityCeiling | None, ...]:
+        return self.iops, self.read, self.write, self.both
 
 
 CostRule = Literal["weighted", "plain", "unknown"]
@@ -132,10 +120,10 @@ class Service:
         """Whether the cost of an NFS operation is counted."""
         return operation in _PRICED[self.cost]
 
-    def ceilings(self, kind: str, capacity_bytes: float | None) -> Ceilings:
+    def ceilings(self, kind: str, capacity_bytes: float | None) -> Limits:
         """Return the ceilings of a type at a capacity. Empty for a type that is not in the table."""
         found = self.kinds.get(kind)
-        return Ceilings() if found is None else found.ceilings(capacity_bytes)
+        return Limits() if found is None else found.ceilings(capacity_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +135,9 @@ class ServiceChoice:
     capacity_bytes: float | None = None  # capacity. None if the operator names none
 
     @property
-    def ceilings(self) -> Ceilings:
+    def ceilings(self) -> Limits:
         """The ceilings, as far as type and capacity determine them."""
-        return Ceilings() if self.kind is None else self.kind.ceilings(self.capacity_bytes)
+        return Limits() if self.kind is None else self.kind.ceilings(self.capacity_bytes)
 
 
 _PRICED: Final[Mapping[CostRule, frozenset[str]]] = {

@@ -6,7 +6,7 @@ traffic of known rates and sizes.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from fss_exporter.model.estimate import Bounds
@@ -87,6 +87,11 @@ class Traffic:
         return self.all_operations.iops
 
     @property
+    def payload(self) -> float:
+        """Bytes read and written per second."""
+        return self.read_bytes + self.written_bytes
+
+    @property
     def mean_read_bytes(self) -> float | None:
         """Mean payload of a READ, bytes. None without READs."""
         return _ratio(self.read_bytes, self.operations.get(READ))
@@ -133,6 +138,13 @@ def scaled(traffic: Traffic, factor: float) -> Traffic:
         lock_iops=None if traffic.lock_iops is None else traffic.lock_iops * factor,
         classes=more(traffic.classes),
     )
+
+
+def plain(traffic: Traffic) -> Traffic:
+    """Return READs and WRITEs with cost 1 each, as other services than OCI File Storage count."""
+    transfers = {name: rate for name, rate in traffic.operations.items() if name in (READ, WRITE)}
+    counted = {name: replace(rate, iops=Bounds.exact(rate.operations)) for name, rate in transfers.items()}
+    return Traffic(counted, traffic.read_bytes, traffic.written_bytes)
 
 
 def _grouped(rates: Iterable[tuple[str, OperationTraffic]]) -> dict[str, OperationTraffic]:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import (
     FAIL_IN_ORDINARY_WORK,
     OPERATION_CLASSES,
@@ -18,7 +19,7 @@ from fss_exporter.model.operations import (
     WRITE_CLASS,
     class_of,
 )
-from fss_exporter.model.service_table import Ceilings, OneClient
+from fss_exporter.model.service_table import OneClient
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
@@ -192,7 +193,7 @@ def _labels(superblock: Superblock) -> Iterator[tuple[str, ...]]:
         )
 
 
-_LIMITS: dict[str, Callable[[Ceilings], float | None]] = {
+_LIMITS: dict[str, Callable[[Limits], float | None]] = {
     "fss_client_iops_limit": lambda ceilings: ceilings.iops,
     "fss_client_read_bytes_per_second_limit": lambda ceilings: ceilings.read_bytes_per_second,
     "fss_client_write_bytes_per_second_limit": lambda ceilings: ceilings.write_bytes_per_second,
@@ -212,7 +213,7 @@ def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
         return
     kinds = sorted({(*superblock.key, superblock.known.kind) for superblock in stated})
     yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds))
-    by_address: dict[str, set[Ceilings]] = {}
+    by_address: dict[str, set[Limits]] = {}
     for superblock in stated:
         by_address.setdefault(superblock.key.address, set()).add(superblock.known.ceilings)
     for name, value_of in _LIMITS.items():

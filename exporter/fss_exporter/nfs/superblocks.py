@@ -16,7 +16,8 @@ from fnmatch import fnmatchcase
 from ipaddress import ip_address, ip_network
 from typing import Final, NamedTuple
 
-from fss_exporter.model.service_table import NONE, OCI_FSS, SERVICES, Ceilings, CostRule, OneClient, Service, recognised
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.service_table import NONE, OCI_FSS, SERVICES, CostRule, OneClient, Service, recognised
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 
@@ -70,7 +71,7 @@ class Known:
     cost: CostRule  # way of counting operations
     stated: bool = False  # True if the configuration or the server's name decides. False for the default
     kind: str = ""  # type of the service. Empty if unknown
-    ceilings: Ceilings = field(default_factory=Ceilings)  # the known ceilings
+    ceilings: Limits = field(default_factory=Limits)  # the known ceilings
 
     @property
     def one_client(self) -> OneClient | None:

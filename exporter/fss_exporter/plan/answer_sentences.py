@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fss_exporter import units
 from fss_exporter.model import capacity
-from fss_exporter.model.limits import IOPS
+from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS
 from fss_exporter.plan.scenario import Scenario
 
 NO_CACHE = (
@@ -84,7 +84,7 @@ def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Ite
     shares = f"{amount(use.demand, 'B/s')} are {units.percent(share)} of {amount(use.limit, 'B/s')}. "
     then = f"the job takes {units.duration(share)}" if time else f"{needed} mount targets are needed"
     yield (
-        f"{capacity.BOTH_DIRECTIONS}: {'' if time else shares}The"
+        f"{BOTH_DIRECTIONS}: {'' if time else shares}The"
         " white paper prints one bandwidth and measured one direction at a time. This project assumes the whole bandwidth for each"
         f" direction. If both directions share the bandwidth, {then}"
     )

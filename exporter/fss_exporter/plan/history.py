@@ -13,7 +13,6 @@ from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.service_table import Ceilings
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.scraped import COST_MODEL, COUNTERS, override_of, traffic_of
 from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
@@ -22,7 +21,7 @@ from fss_exporter.plan.prometheus_api import Prometheus, selector
 EVERYTHING: Final = "all operations"  # Stands for what OCI does not split by operation
 
 LimitsOf = Callable[[str, str], Limits]
-"""Ceilings of the mount target at an address, with a shape. An empty shape is not known."""
+"""Limits of the mount target at an address, with a shape. An empty shape is not known."""
 
 _Identity = tuple[str, str]  # OCID and name
 
@@ -45,7 +44,7 @@ def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | No
     return loads
 
 
-def of_service(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
+def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
     """Return loads of file systems and volumes by name, from a poller, else loads of clients by address.
 
     Without ceilings, the limits that OCI publishes decide which moment is the busiest. `wanted` is a name, OCID or address.
@@ -73,9 +72,7 @@ _CLIENT_READ: Final = "fss_client_read_bytes_total"
 _CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
 
 
-def of_clients(
-    prometheus: Prometheus, limits: Callable[[str], Limits | Ceilings], address: str | None
-) -> dict[str, Load]:
+def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits], address: str | None) -> dict[str, Load]:
     """Return the busiest five minutes of the clients of each mount target, or of one, by address. `limits` are by address.
 
     Raises:
@@ -201,9 +198,9 @@ _SERVICE_RATES: Final = (
 _BY_RESOURCE: Final = "by (resource_id, resource)"
 
 
-def _polled_resources(prometheus: Prometheus, service: str, ceilings: Ceilings, wanted: str | None) -> dict[str, Load]:
+def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
     """Return the busiest five minutes of file systems and volumes of a poller, by the name in `wanted`, else by name or OCID."""
-    own = _published_limits(prometheus, service) if ceilings == Ceilings() else {}
+    own = _published_limits(prometheus, service) if ceilings == Limits() else {}
     of = selector("service", service)
     queries = {name: f"max {_BY_RESOURCE} (avg_over_time({name}{of}[5m]))" for name in _SERVICE_RATES}
     loads = {}
@@ -215,13 +212,13 @@ def _polled_resources(prometheus: Prometheus, service: str, ceilings: Ceilings, 
     return loads
 
 
-def _published_limits(prometheus: Prometheus, service: str) -> dict[_Identity, Ceilings]:
+def _published_limits(prometheus: Prometheus, service: str) -> dict[_Identity, Limits]:
     def newest(name: str) -> dict[_Identity, float]:
         query = f"max {_BY_RESOURCE} (last_over_time({name}{selector('service', service)}[7d]))"
         return {_resource(labels): value for labels, value in prometheus.at(query, prometheus.now)}
 
     iops, both = newest("fss_service_iops_limit"), newest("fss_service_bytes_per_second_limit")
-    return {one: Ceilings(iops=iops.get(one), bytes_per_second=both.get(one)) for one in iops | both}
+    return {one: Limits(iops=iops.get(one), bytes_per_second=both.get(one)) for one in iops | both}
 
 
 def _resource(labels: Mapping[str, str]) -> _Identity:

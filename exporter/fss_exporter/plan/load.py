@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from fss_exporter.model.histograms import in_classes
-from fss_exporter.model.limits import Limits, fullest
-from fss_exporter.model.purchase import uses_of
-from fss_exporter.model.service_table import Ceilings
+from fss_exporter.model.limits import Limits, fullest, known_uses
 from fss_exporter.model.traffic import Traffic, together
 
 
@@ -51,14 +49,14 @@ def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> di
     return {address: Load(source, together(found)) for address, found in mounts.items()}
 
 
-def busiest_moment(history: Mapping[float, Traffic], limits: Limits | Ceilings) -> float:
+def busiest_moment(history: Mapping[float, Traffic], limits: Limits) -> float:
     """Return the moment, epoch seconds, with the highest use of a ceiling. Without a ceiling, cost and payload decide."""
 
     def fullness(moment: float) -> tuple[float, float, float]:
         traffic = history[moment]
-        first = fullest(uses_of(traffic, limits))
+        first = fullest(known_uses(traffic, limits))
         cost = traffic.iops.point if traffic.iops else 0.0
-        return (first.ratio or 0.0) if first else 0.0, cost, traffic.read_bytes + traffic.written_bytes
+        return (first.ratio or 0.0) if first else 0.0, cost, traffic.payload
 
     return max(history, key=fullness)
 

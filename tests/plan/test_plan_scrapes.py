@@ -24,11 +24,16 @@ def saved(tmp_path: Path) -> tuple[Path, Path]:
     registry = CollectorRegistry()
     registry.register(NfsCollector(ticker))
     paths = tmp_path / "before.prom", tmp_path / "after.prom"
+
+    def save(path: Path) -> None:
+        ticked = f'fss_collector_last_success_timestamp_seconds{{collector="nfs"}} {host.now}\n'
+        path.write_text(generate_latest(registry).decode() + ticked)
+
     host.call(40, READ, 512 * KIB)
     ticker.tick()
     host.now += 1
     ticker.tick()
-    paths[0].write_bytes(generate_latest(registry))
+    save(paths[0])
     for second in range(SECONDS):
         host.call(40, READ, 64 * KIB)
         host.call(41, READ, 64 * KIB)
@@ -38,8 +43,18 @@ def saved(tmp_path: Path) -> tuple[Path, Path]:
         host.mounts[40].operations["GETATTR"] += 5 * (second >= 0)
         host.now += 1
         ticker.tick()
-    paths[1].write_bytes(generate_latest(registry))
+    save(paths[1])
     return paths
+
+
+def test_the_time_between_the_scrapes_needs_no_exact_mode(saved: tuple[Path, Path]) -> None:
+    for path in saved:
+        path.write_text(
+            "".join(line for line in path.read_text().splitlines(keepends=True) if "cost_seconds" not in line)
+        )
+    (plan,) = ask("plan", "--scrapes", *saved, "--output", "json").document["plans"]
+
+    assert plan["operations"]["GETATTR"]["per_second"] == 5
 
 
 def bare(path: Path) -> None:
@@ -73,9 +88,16 @@ def test_the_sizes_are_said(saved: tuple[Path, Path]) -> None:
     assert "READ sizes, counted: 67% up to 64 KiB, 33% up to 1,024 KiB" in ask("plan", "--scrapes", *saved).out
 
 
+def without_time(path: Path) -> Path:
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if "timestamp" not in line))
+    return path
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
+        (lambda before, after: (without_time(before), after), "give --seconds"),
+        (lambda before, after: (before, without_time(after)), "give --seconds"),
         (lambda before, after: (after, before), "Or is the later one given first"),
         (lambda before, _: (before, before), "give --seconds"),
         (lambda before, after: (before, after.parent / "none"), "cannot be read"),

@@ -63,20 +63,15 @@ class Scraped:
     # READs or WRITEs up to an edge in bytes, by address and operation, and by edge
     sizes: dict[tuple[str, str], dict[float, float]] = field(default_factory=lambda: defaultdict(dict))
     payload_bytes: dict[tuple[str, str], float] = field(default_factory=dict)  # of the sizes, by address and operation
+    ticked_at: float = (
+        0.0  # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
+    )
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
 
     @property
     def estimated_seconds(self) -> float:
         """Seconds with estimated sizes, of all mounts. Not a number if exact mode is off."""
         return sum(self.cost_seconds["estimated"].values()) if self.cost_seconds else math.nan
-
-    @property
-    def age_seconds(self) -> float:
-        """Seconds since the agent sees the oldest mount. 0 if exact mode is off."""
-        ages: Counter[tuple[str, ...]] = Counter()
-        for by_mount in self.cost_seconds.values():
-            ages.update(by_mount)
-        return max(ages.values(), default=0.0)
 
     def take(self, sample: Sample) -> None:
         """Take a sample of any metric.
@@ -88,10 +83,8 @@ class Scraped:
         labels, value = sample.labels, sample.value
         match sample.name:
             case name if name in COUNTERS:
-                if not math.isfinite(value):
-                    raise ValueError(f"{name} is {value}")
                 of_class = "" if name in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS) else labels["class"]
-                self.counters[_mount(labels)][name, of_class, labels.get("operation", "")] = value
+                self.counters[_mount(labels)][name, of_class, labels.get("operation", "")] = _finite(name, value)
             case "fss_client_mount_info":
                 key = _mount(labels)
                 self.mount_points[key] = (*self.mount_points.get(key, ()), labels["mount_point"])
@@ -106,8 +99,16 @@ class Scraped:
                 self.payload_bytes[labels["address"], labels["operation"]] = value
             case "fss_cost_model_info":
                 self.overrides = CostOverrides((*self.overrides.rows, override_of(labels)))
+            case "fss_collector_last_success_timestamp_seconds" if labels["collector"] == "nfs":
+                self.ticked_at = value
             case "fss_client_network_bytes_per_second_limit":
                 self.network_bytes_per_second = value
+
+
+def _finite(name: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"{name} is {value}")
+    return value
 
 
 def _mount(labels: Mapping[str, str]) -> SeriesKey:

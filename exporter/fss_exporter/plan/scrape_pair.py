@@ -27,8 +27,8 @@ def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: flo
         raise UsageError(str(error)) from error
     if went_back(old, new):
         raise UsageError(f"{names[0]}, {names[1]}: {RESTARTED}. Or is the later one given first?")
-    passed = seconds or new.age_seconds - old.age_seconds
-    if passed <= 0:
+    passed = seconds or (new.ticked_at - old.ticked_at if old.ticked_at else 0.0)
+    if not 0 < passed < math.inf:
         raise UsageError(f"{names[0]}, {names[1]}: the scrapes do not say how far apart they are: give --seconds")
     source = f"{names[0]} to {names[1]}, {passed:g} s"
     rates = traffic_between(old, new, passed)

@@ -23,6 +23,8 @@ STATISTICS: Final = frozenset(
 )
 COMPARISONS: Final = (">", ">=", "<", "<=", "==", "!=")
 RANGES: Final = ("in", "not in")
+LEVELS: Final = (("||",), ("&&",), (), ("+", "-"), ("*", "/", "%"))
+"""Binary operators, the loosest first. The empty level is that of comparisons. The reference defines no order."""
 
 _MINUTES: Final = {"m": 1, "h": 60, "d": 1440}
 _INTERVALS: Final = {"m": range(1, 61), "h": range(1, 25), "d": range(1, 2)}
@@ -179,7 +181,7 @@ class _Binary:
     right: "Expression"
 
     def __str__(self) -> str:
-        mine = precedence(self)  # type: ignore[arg-type]  # of one of the two classes below
+        mine = _level(self)  # type: ignore[arg-type]  # of one of the two classes below
         return f"{_within(self.left, mine)} {self.operator} {_within(self.right, mine + 1)}"
 
 
@@ -205,11 +207,11 @@ class Comparison:
     def __str__(self) -> str:
         bounds = ", ".join(map(number, self.bounds))
         shown = f"({bounds})" if self.operator in RANGES else bounds
-        return f"{_within(self.left, precedence(self) + 1)} {self.operator} {shown}"
+        return f"{_within(self.left, _level(self) + 1)} {self.operator} {shown}"
 
 
 class Join(_Binary):
-    """Two whole queries joined by `&&` or `||`. `&&` binds tighter. The reference defines no precedence."""
+    """Two whole queries joined by `&&` or `||`."""
 
     __slots__ = ()
 
@@ -217,25 +219,19 @@ class Join(_Binary):
 Expression: TypeAlias = Constant | Query | Arithmetic | Comparison | Join
 
 
-def precedence(node: Expression) -> int:
-    """Return the precedence of a node, from 1 for `||` to 6 for a node that needs no parentheses."""
+def _level(node: Expression) -> int:
+    """Return how tight a node binds: a position in `LEVELS`, or the end for a node that needs no parentheses."""
     match node:
-        case Join(operator="||"):
-            return 1
-        case Join():
-            return 2
+        case Join(operator=operator) | Arithmetic(operator=operator):
+            return next(level for level, operators in enumerate(LEVELS) if operator in operators)
         case Comparison():
-            return 3
-        case Arithmetic(operator="+" | "-"):
-            return 4
-        case Arithmetic():
-            return 5
+            return LEVELS.index(())
         case _:
-            return 6
+            return len(LEVELS)
 
 
 def _within(node: Expression, least: int) -> str:
-    return str(node) if precedence(node) >= least else f"({node})"
+    return str(node) if _level(node) >= least else f"({node})"
 
 
 def metrics(node: Expression) -> Iterator[QueriedMetric]:

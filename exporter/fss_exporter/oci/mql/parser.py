@@ -1,11 +1,11 @@
-"""Parse MQL text to a tree by recursive descent, with a method for each line of the grammar.
+"""Parse MQL text to a tree by recursive descent, with a method for each line of the grammar. `expression` reads all binary operators.
 
-    join        := conjunction ( "||" conjunction )*
+    expression  := conjunction ( "||" conjunction )*
     conjunction := comparison ( "&&" comparison )*
     comparison  := sum [ operator number | ["not"] "in" "(" number "," number ")" ]
     sum         := product ( ("+" | "-") product )*
     product     := operand ( ("*" | "/" | "%") operand )*
-    operand     := number | metric stages | "(" join ")" [ stages ]
+    operand     := number | metric stages | "(" expression ")" [ stages ]
     metric      := [ group "::" ] name "[" interval "]" [ "{" selector ( "," selector )* "}" ]
     stages      := ( "." [ grouping "." ] statistic )+
 
@@ -36,7 +36,7 @@ def parse(text: str) -> ast.Expression:
         MqlError: the text is invalid. `column` is the 1-based column of the first unreadable character.
     """
     reader = _Reader(text)
-    node = reader.join()
+    node = reader.expression()
     if reader.skip_space() < len(text):
         reader.fail("expected an operator (> >= < <= == != in, + - * / %, && ||) or the end")
     if next(ast.metrics(node), None) is None:
@@ -101,60 +101,42 @@ class _Reader:
 
     # -- rules
 
-    def join(self) -> ast.Expression:
-        left = self.conjunction()
-        while self.operator("||"):
-            left = ast.Join(left, "||", self.conjunction())
-        return left
+    def expression(self, level: int = 0) -> ast.Expression:
+        """Read the operators of a level of `ast.LEVELS` and of all tighter levels."""
+        if level == len(ast.LEVELS):
+            return self.operand()
+        left = self.expression(level + 1)
+        node = ast.Join if level < ast.LEVELS.index(()) else ast.Arithmetic
+        while sign := self.operator(*ast.LEVELS[level]):
+            left = node(left, sign, self.expression(level + 1))
+        return left if ast.LEVELS[level] else self.comparison(left)
 
-    def conjunction(self) -> ast.Expression:
-        left = self.comparison()
-        while self.operator("&&"):
-            left = ast.Join(left, "&&", self.comparison())
-        return left
-
-    def comparison(self) -> ast.Expression:
-        left = self.sum()
+    def comparison(self, left: ast.Expression) -> ast.Expression:
         if sign := self.take(*ast.COMPARISONS):
             return ast.Comparison(left, sign, (self.number(),))
         negated = self.take("not")
         if self.take("in"):
-            return ast.Comparison(left, "not in" if negated else "in", self.bounds())
+            self.need("(", "in")
+            low = self.number()
+            self.need(",", "the lower bound")
+            high = self.number()
+            self.need(")", "the upper bound")
+            return ast.Comparison(left, "not in" if negated else "in", (low, high))
         if negated:
             self.fail("expected in after not")
         return left
 
-    def bounds(self) -> tuple[float, float]:
-        self.need("(", "in")
-        low = self.number()
-        self.need(",", "the lower bound")
-        high = self.number()
-        self.need(")", "the upper bound")
-        return low, high
-
-    def sum(self) -> ast.Expression:
-        left = self.product()
-        while sign := self.operator("+", "-"):
-            left = ast.Arithmetic(left, sign, self.product())
-        return left
-
-    def product(self) -> ast.Expression:
-        left = self.operand()
-        while sign := self.operator("*", "/", "%"):
-            left = ast.Arithmetic(left, sign, self.operand())
-        return left
-
     def operand(self) -> ast.Expression:
         if self.operator("("):
-            inner = self.join()
+            inner = self.expression()
             self.need(")", "a nested query")
-            return self.stages(inner) if self.take(".") else inner
+            return ast.Query(inner, self.several(self.stage, ".")) if self.take(".") else inner
         if constant := _NUMBER.match(self.text, self.skip_space()):
             self.at = constant.end()
             return ast.Constant(float(constant.group()))
         metric = self.metric()
         self.need(".", f"{metric}, with a statistic as in .mean()")
-        return self.stages(metric)
+        return ast.Query(metric, self.several(self.stage, "."))
 
     def number(self) -> float:
         return float(self.match(_NUMBER, "a number").group())
@@ -180,14 +162,12 @@ class _Reader:
     def selectors(self) -> tuple[ast.Selector, ...]:
         if not self.take("{"):
             return ()
-        chosen = [self.selector()]
-        while self.take(","):
-            chosen.append(self.selector())
+        chosen = self.several(self.selector)
         self.need("}", "the selector")
-        return tuple(chosen)
+        return chosen
 
     def selector(self) -> ast.Selector:
-        dimension = self.match(ast.DIMENSION, "the name of a dimension").group()
+        dimension = self.dimension()
         sign = self.take("=~", "=")
         if sign is None:
             self.fail("expected = or =~ (dimensions have no other operator)")
@@ -195,29 +175,24 @@ class _Reader:
         value = self.match(_STRING, "a value in double quotes")[1]
         return self.build(start, lambda: ast.Selector(dimension, sign, value))
 
-    def stages(self, source: ast.QueriedMetric | ast.Expression) -> ast.Query:
-        """Read the statistics behind the first dot."""
-        stages = [self.stage()]
-        while self.take("."):
-            stages.append(self.stage())
-        return ast.Query(source, tuple(stages))
-
     def stage(self) -> ast.Stage:
-        group_by: tuple[str, ...]
-        if self.take("groupBy"):
-            self.need("(", "groupBy")
-            dimensions = [self.match(ast.DIMENSION, "the name of a dimension").group()]
-            while self.take(","):
-                dimensions.append(self.match(ast.DIMENSION, "the name of a dimension").group())
-            group_by = tuple(dimensions)
-        elif self.take("grouping"):
-            self.need("(", "grouping")
-            group_by = ()
-        else:
+        word = self.take("groupBy", "grouping")
+        if word is None:
             return ast.Stage(self.statistic())
+        self.need("(", word)
+        dimensions = self.several(self.dimension) if word == "groupBy" else ()
         self.need(")", "the grouping")
         self.need(".", "the grouping, with a statistic as in .max()")
-        return ast.Stage(self.statistic(), group_by)
+        return ast.Stage(self.statistic(), dimensions)
+
+    def dimension(self) -> str:
+        return self.match(ast.DIMENSION, "the name of a dimension").group()
+
+    def several(self, read: Callable[[], T], separator: str = ",") -> tuple[T, ...]:
+        found = [read()]
+        while self.take(separator):
+            found.append(read())
+        return tuple(found)
 
     def statistic(self) -> ast.Statistic:
         start = self.skip_space()

@@ -7,8 +7,8 @@ from typing import Any
 
 from fss_exporter.errors import CloudError
 from fss_exporter.oci import mql
-from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, Point, PrivateIp, Scope, Stream
-from fss_exporter.oci.oci_inventory import ExportSet, MountTarget, ServiceResource
+from fss_exporter.oci.cloud_client import Compartment, Listing, MetricRequest, Point, PrivateIp, Scope, Stream
+from fss_exporter.oci.oci_inventory import ExportSet, Listed, MountTarget, ServiceResource
 
 TENANCY = "ocid1.tenancy.oc1..t"
 DOMAIN = "AD-1"

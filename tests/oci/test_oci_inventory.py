@@ -10,7 +10,7 @@ from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.inventory_refresh import scopes_of
 from fss_exporter.oci.inventory_rows import inventory_rows, joined_addresses
 from fss_exporter.oci.mount_target_settings import limits_of
-from fss_exporter.oci.oci_inventory import Inventory, ListedResources, join
+from fss_exporter.oci.oci_inventory import Inventory, join
 from fss_exporter.oci.selection import ROOT, TagFilter, choose
 from fss_exporter.settings import Settings, load
 
@@ -46,7 +46,7 @@ def export(identity: str, mount_target: str, file_system: str, path: str = "/a")
 
 def built(tags: TagFilter | None = None, **listings: list[Any]) -> tuple[Inventory, int]:
     found = {kind: listed_records.listing(MAKERS[kind], rows) for kind, rows in listings.items()}
-    listed = ListedResources(**{kind: one.records for kind, one in found.items()})
+    listed = [record for one in found.values() for record in one.records]
     inventory = join(listed, tags or TagFilter(), compartments={"ocid1.compartment.oc1..a": "storage"})
     return inventory, sum(one.broken for one in found.values())
 
@@ -153,7 +153,8 @@ def test_what_is_not_told_is_no_series() -> None:
     inventory, _ = built(
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )
-    rows = {name: list(found) for name, found in inventory_rows("eu", inventory, {}, Settings())}
+    found = inventory_rows("eu", inventory, {}, Settings())
+    rows = {name: [one for one in named if one[1] is not None] for name, named in found}
     assert rows["fss_file_system_metered_bytes"] == []
     assert rows["fss_replication_interval_seconds"] == []
     assert rows["fss_mount_target_iops_limit"] == [], "unpublished for this shape"

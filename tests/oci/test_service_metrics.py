@@ -15,7 +15,7 @@ import oci
 from fss_exporter.oci.client import listed_records, read_credentials
 from fss_exporter.oci.client.service_clients import PlainClient
 from fss_exporter.oci.metric_table import BLOCK as BLOCK_METRICS, LUSTRE as LUSTRE_METRICS, SERVICE_METRICS, metrics_of
-from fss_exporter.oci.oci_inventory import ListedResources, join
+from fss_exporter.oci.oci_inventory import join
 from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Oci
 
@@ -333,7 +333,7 @@ def test_a_volume_is_of_the_level_it_is_tuned_to(vpus: dict[str, int]) -> None:
     }
     rows = (row | vpus, row | vpus | {"id": "b", "lifecycleState": "TERMINATED"})
     records = listed_records.listing(listed_records.volume, rows).records
-    inventory = join(ListedResources(service_resources=records), TagFilter(), compartments={})
+    inventory = join(records, TagFilter(), compartments={})
 
     assert [(one.kind, one.capacity_bytes) for one in inventory.service_resources.values()] == [("vpu-40", 100e9)]
 

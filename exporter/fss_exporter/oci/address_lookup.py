@@ -1,8 +1,9 @@
 """Look up address and host name of each mount target, each private IP and subnet once, because both never change."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from fss_exporter.errors import CloudError, NotAuthorized
 from fss_exporter.oci.cloud_client import CloudClient, PrivateIp
@@ -14,6 +15,8 @@ _WORTH_A_LISTING: Final = 8  # unknown addresses in one subnet from which one li
 
 Report = Callable[[str, Exception | None], None]
 """Receives the API operation and the error of every call. The error is None after an answer."""
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(eq=False, repr=False)
@@ -46,41 +49,26 @@ class AddressLookup:
             self._look_up_subnet(subnet_id, inside, progress)
 
     def _look_up_subnet(self, subnet_id: str, targets: list[MountTarget], progress: Callable[[], None]) -> None:
-        self._look_up_domain(subnet_id)
+        if subnet_id and subnet_id not in self._domains:
+            self._look_up("GetSubnet", self.client.subnet_domain, subnet_id, self._domains)
         wanted = frozenset(one.private_ip_id for one in targets) - self._private_ips.keys() - {""}
         if subnet_id and len(wanted) >= _WORTH_A_LISTING:
-            self._list_private_ips(subnet_id, wanted)
+            with suppress(CloudError):  # single look-ups follow
+                listed = self.client.private_ips(subnet_id)
+                self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
         allowed = True
         for target in targets:
             if target.private_ip_id and target.private_ip_id not in self._private_ips and allowed:
-                allowed = self._look_up_private_ip(target.private_ip_id)
+                allowed = self._look_up("GetPrivateIp", self.client.private_ip, target.private_ip_id, self._private_ips)
             self._looked_for.add(target.id)
             progress()
 
-    def _look_up_domain(self, subnet_id: str) -> None:
-        if not subnet_id or subnet_id in self._domains:
-            return
+    def _look_up(self, operation: str, call: Callable[[str], _Found], ocid: str, known: dict[str, _Found]) -> bool:
+        """Look up one OCID. Return whether further lookups in the subnet make sense."""
         try:
-            self._domains[subnet_id] = self.client.subnet_domain(subnet_id)
+            known[ocid] = call(ocid)
         except CloudError as error:
-            self.report("GetSubnet", error)
-        else:
-            self.report("GetSubnet", None)
-
-    def _list_private_ips(self, subnet_id: str, wanted: frozenset[str]) -> None:
-        """List the private IPs of a subnet for many mount targets. After a failure, single lookups follow."""
-        try:
-            listed = self.client.private_ips(subnet_id)
-        except CloudError:
-            return
-        self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
-
-    def _look_up_private_ip(self, ocid: str) -> bool:
-        """Look up one private IP. Return whether further lookups in the subnet make sense."""
-        try:
-            self._private_ips[ocid] = self.client.private_ip(ocid)
-        except CloudError as error:
-            self.report("GetPrivateIp", error)
+            self.report(operation, error)
             return not isinstance(error, NotAuthorized)
-        self.report("GetPrivateIp", None)
+        self.report(operation, None)
         return True

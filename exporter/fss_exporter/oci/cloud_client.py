@@ -8,13 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
 from msgspec import Struct, field
 
-from fss_exporter.oci.oci_inventory import Export, ExportSet, Resource, ServiceResource
-
-Listed = TypeVar("Listed", bound=Resource | Export | ExportSet)
+from fss_exporter.oci.oci_inventory import Listed, ServiceResource
 
 
 @dataclass(frozen=True, slots=True)

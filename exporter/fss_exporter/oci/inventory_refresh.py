@@ -16,20 +16,20 @@ from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci import oci_inventory as records
 from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup, Report
-from fss_exporter.oci.cloud_client import CloudClient, Listed, Listing, Scope
+from fss_exporter.oci.cloud_client import CloudClient, Listing, Scope
 from fss_exporter.oci.selection import InventorySelection, choose
 from fss_exporter.oci.snapshot import InventoryState
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 
-_IN_DOMAINS: Final[tuple[tuple[str, type, str], ...]] = (
-    ("mount_targets", records.MountTarget, "ListMountTargets"),
-    ("file_systems", records.FileSystem, "ListFileSystems"),
-    ("export_sets", records.ExportSet, "ListExportSets"),
-    ("replications", records.Replication, "ListReplications"),
-    ("connectors", records.Connector, "ListOutboundConnectors"),
-)
-"""Listings of one availability domain: field of `ListedResources`, record, API operation."""
+_IN_DOMAINS: Final[Mapping[str, type]] = {
+    "ListMountTargets": records.MountTarget,
+    "ListFileSystems": records.FileSystem,
+    "ListExportSets": records.ExportSet,
+    "ListReplications": records.Replication,
+    "ListOutboundConnectors": records.Connector,
+}
+"""Records by API operation, for the listings of one availability domain."""
 
 SERVICE_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "lustre": ("ListLustreFileSystems",),
@@ -112,40 +112,37 @@ class InventoryRefresh:
             for domain in domains:
                 found += self._resources(records.MountTarget, "ListMountTargets", compartment_id, domain).records
                 progress()
-        listed = records.ListedResources(mount_targets=tuple(found))
-        inventory = records.join(listed, self.selection.tags, compartments=names, availability_domains=domains)
+        inventory = records.join(found, self.selection.tags, compartments=names, availability_domains=domains)
         self._look_up_addresses(inventory, (), progress, None)
 
-    def _list_all(
-        self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]
-    ) -> records.ListedResources:
-        found: dict[str, list[Any]] = {}
+    def _list_all(self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]) -> list[Any]:
+        """Return the records of every listing."""
+        found: list[Any] = []
         broken = 0
-        for kind, listing in self._listings(domains, compartments):
-            found.setdefault(kind, []).extend(listing.records)
+        for listing in self._listings(domains, compartments):
+            found += listing.records
             broken += listing.broken
             progress()
         if broken:
             log.warning("%s: %d listed resources are not as documented and are left out", self.client.region, broken)
-        return records.ListedResources(**{kind: tuple(listed) for kind, listed in found.items()})
+        return found
 
-    def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[tuple[str, Listing[Any]]]:
-        """Yield every listing with the field of `ListedResources`."""
+    def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[Listing[Any]]:
         for compartment_id in compartments:
             for domain in domains:
-                for kind, record, operation in _IN_DOMAINS:
-                    yield kind, self._resources(record, operation, compartment_id, domain)
-            yield "exports", self._resources(records.Export, "ListExports", compartment_id)
+                for operation, record in _IN_DOMAINS.items():
+                    yield self._resources(record, operation, compartment_id, domain)
+            yield self._resources(records.Export, "ListExports", compartment_id)
             for service in self.selection.services:
                 for operation in SERVICE_OPERATIONS[service]:
-                    yield "service_resources", self._service_resources(service, operation, compartment_id)
+                    yield self._service_resources(service, operation, compartment_id)
 
     def _resources(
-        self, record: type[Listed], operation: str, compartment_id: str, domain: str = ""
-    ) -> Listing[Listed]:
+        self, record: type[records.Listed], operation: str, compartment_id: str, domain: str = ""
+    ) -> Listing[records.Listed]:
         key = (operation, compartment_id, domain)
         if key in self._used and key in self._last:  # listed in this inventory already
-            listing: Listing[Listed] = self._last[key][1]
+            listing: Listing[records.Listed] = self._last[key][1]
             return listing
         return self._asked(key, lambda: self.client.resources(record, compartment_id, domain), Listing(()))
 

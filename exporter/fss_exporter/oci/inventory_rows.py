@@ -1,4 +1,4 @@
-"""The inventory as rows of the catalogue: label values and a number each. Pure."""
+"""The inventory as rows of the catalogue. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,10 +10,9 @@ from fss_exporter.oci.mount_target_settings import latency_objectives_of, limits
 from fss_exporter.oci.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
 from fss_exporter.settings import Settings
 
-Row = tuple[tuple[str, ...], float]
-Rows = Iterable[Row]
+Rows = Iterable[tuple[tuple[str, ...], float | None]]
+"""Label values and a number each. A row without a number is left out."""
 
-_LIMITS: Final = tuple(Limits.__dataclass_fields__)
 _INFO: Final = 1.0
 
 
@@ -49,20 +48,19 @@ def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str])
 def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings) -> Iterator[tuple[str, Rows]]:
     targets = [((region, target.id, target.name), target) for target in inventory.mount_targets.values()]
     limits = [(labels, limits_of(target, settings)) for labels, target in targets]
-    for what in _LIMITS:
-        known = ((labels, getattr(one, what)) for labels, one in limits)
-        yield f"fss_mount_target_{what}_limit", [(labels, value) for labels, value in known if value is not None]
-    latencies = (
-        ((*labels, kind, size), seconds)
+    for what in Limits.__dataclass_fields__:
+        yield f"fss_mount_target_{what}_limit", [(labels, getattr(one, what)) for labels, one in limits]
+    latencies = [
+        ((*labels, *which), seconds)
         for labels, target in targets
-        for (kind, size), seconds in latency_objectives_of(target, settings).items()
-    )
+        for which, seconds in latency_objectives_of(target, settings).items()
+    ]
     yield "fss_mount_target_latency_objective_seconds", latencies
-    shares = (
+    shares = [
         ((*labels, slo), share)
         for labels, target in targets
         for slo, share in slo_objectives_of(target, settings).items()
-    )
+    ]
     yield "fss_mount_target_slo_objective_ratio", shares
 
 
@@ -109,17 +107,12 @@ def _figures(region: str, inventory: Inventory) -> Iterator[tuple[str, Rows]]:
         "outbound_connector": inventory.connectors,
     }
     yield "fss_oci_inventory_resources", [((region, kind), len(found)) for kind, found in kinds.items()]
-    systems = ((one, one.metered_bytes) for one in inventory.file_systems.values())
-    metered = [((region, one.id, one.name), size) for one, size in systems if size is not None]
-    yield "fss_file_system_metered_bytes", metered
+    systems = inventory.file_systems.values()
+    yield "fss_file_system_metered_bytes", [((region, one.id, one.name), one.metered_bytes) for one in systems]
     replications = [((region, one.id, one.name), one) for one in inventory.replications.values()]
-    intervals = ((labels, one.interval_seconds) for labels, one in replications)
-    points = ((labels, one.recovery_point) for labels, one in replications)
-    yield "fss_replication_interval_seconds", [(labels, value) for labels, value in intervals if value is not None]
-    yield (
-        "fss_replication_recovery_point_timestamp_seconds",
-        [(labels, value) for labels, value in points if value is not None],
-    )
+    yield "fss_replication_interval_seconds", [(labels, one.interval_seconds) for labels, one in replications]
+    points = [(labels, one.recovery_point) for labels, one in replications]
+    yield "fss_replication_recovery_point_timestamp_seconds", points
 
 
 def service_rows(
@@ -142,4 +135,4 @@ def service_rows(
         ("fss_service_bytes_per_second_limit", [(labels, found.bytes_per_second) for labels, found in ceilings]),
     ):
         said = measured.get(name, frozenset())
-        yield name, [(labels, value) for labels, value in values if value is not None and labels not in said]
+        yield name, [(labels, value) for labels, value in values if labels not in said]

@@ -122,58 +122,52 @@ class Inventory:
         return self.compartments.get(compartment_id, compartment_id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedResources:
-    """The records of all listings of one region, over all compartments and availability domains."""
-
-    mount_targets: tuple[MountTarget, ...] = ()
-    file_systems: tuple[FileSystem, ...] = ()
-    exports: tuple[Export, ...] = ()
-    export_sets: tuple[ExportSet, ...] = ()
-    replications: tuple[Replication, ...] = ()
-    connectors: tuple[Connector, ...] = ()
-    service_resources: tuple[ServiceResource, ...] = ()
-
-
+Listed = TypeVar("Listed", bound=Resource | Export | ExportSet)
 _Record = TypeVar("_Record", bound=Resource)
 
 
 def join(
-    listed: ListedResources,
+    listed: Sequence[Resource | Export | ExportSet],
     tags: TagFilter,
     *,
     compartments: Mapping[str, str],
     availability_domains: Sequence[str] = (),
     mount_target_limits: Mapping[str, float] = MappingProxyType({}),
 ) -> Inventory:
-    """Return the inventory of a region, with the names of compartments by OCID and limits by availability domain.
+    """Return the inventory of a region from the records of all listings, over all compartments and availability domains.
+
+    `compartments` has names by OCID, `mount_target_limits` the limits by availability domain.
 
     If tags select resources, file systems and exports follow their mount targets. Replications and connectors need the tags
     themselves.
     """
-    vcn_ids = {one.id: one.vcn_id for one in listed.export_sets}
+
+    def every(kind: type[Listed]) -> list[Listed]:
+        return [one for one in listed if isinstance(one, kind)]
+
+    vcn_ids = {one.id: one.vcn_id for one in every(ExportSet)}
+    alive = [one for one in every(MountTarget) if one.state not in GONE]
     targets = {
-        key: replace(one, vcn_id=vcn_ids.get(one.export_set_id, ""))
-        for key, one in _included(listed.mount_targets, tags).items()
+        key: replace(one, vcn_id=vcn_ids.get(one.export_set_id, "")) for key, one in _included(alive, tags).items()
     }
-    exports = _joined_exports(listed.exports, targets.values())
+    exports = _joined_exports(every(Export), targets.values())
     behind = {one.file_system_id for one in exports}
     systems = {
         one.id: one
-        for one in listed.file_systems
+        for one in every(FileSystem)
         if one.state not in GONE and (tags.includes(one.tags) or (one.id in behind and not tags.excludes(one.tags)))
     }
-    alive = [one.availability_domain for one in listed.mount_targets if one.state not in GONE]
+    counts = Counter(one.availability_domain for one in alive)
     return Inventory(
         mount_targets=MappingProxyType(targets),
         file_systems=MappingProxyType(systems),
         exports=tuple(one for one in exports if one.file_system_id in systems),
-        replications=_included(listed.replications, tags),
-        connectors=_included(listed.connectors, tags),
+        replications=_included(every(Replication), tags),
+        connectors=_included(every(Connector), tags),
         compartments=MappingProxyType(dict(compartments)),
-        service_resources=_included(listed.service_resources, tags),
+        service_resources=_included(every(ServiceResource), tags),
         availability_domains=tuple(availability_domains),
-        mount_target_counts=MappingProxyType({**dict.fromkeys(availability_domains, 0), **Counter(alive)}),
+        mount_target_counts=MappingProxyType({**dict.fromkeys(availability_domains, 0), **counts}),
         mount_target_limits=mount_target_limits,
     )
 

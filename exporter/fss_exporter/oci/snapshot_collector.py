@@ -52,6 +52,8 @@ class OciCollector:
         for name, rows in (*_region_rows(regions, settings, now), *self._poller_rows()):
             series, values = [], []
             for labels, value in rows:
+                if value is None:
+                    continue
                 key = name, labels
                 fresh[key] = one = self._series.get(key) or SharedSeries(CATALOGUE[name], labels)
                 series.append(one)
@@ -115,8 +117,7 @@ def _state_rows(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]
     yield "fss_oci_inventory_success", calls
     if state.listed_at is not None:
         yield "fss_oci_inventory_age_seconds", [((name,), now - state.listed_at)]
-    if state.succeeded_at is not None:
-        yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), state.succeeded_at)]
+    yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), state.succeeded_at)]
     if region.poll is not None:
         yield "fss_oci_poll_success", [((name,), float(region.success))]
         yield from _poll_rows(name, region.poll, now)
@@ -126,16 +127,11 @@ def _poll_rows(name: str, poll: PollState, now: float) -> Iterator[tuple[str, Ro
     metrics = poll.metrics.items()
     yield "fss_oci_poll_duration_seconds", [((name,), poll.duration_seconds)]
     yield "fss_oci_poll_timestamp_seconds", [((name,), poll.ended)]
-    if poll.succeeded_at is not None:
-        yield "fss_oci_poll_last_success_timestamp_seconds", [((name,), poll.succeeded_at)]
-    if poll.clock_skew_seconds is not None:
-        yield "fss_oci_clock_skew_seconds", [((name,), poll.clock_skew_seconds)]
+    yield "fss_oci_poll_last_success_timestamp_seconds", [((name,), poll.succeeded_at)]
+    yield "fss_oci_clock_skew_seconds", [((name,), poll.clock_skew_seconds)]
     yield "fss_oci_metric_success", [((name, metric), float(one.success)) for metric, one in metrics]
     yield "fss_oci_streams", [((name, metric), one.streams) for metric, one in metrics]
-    yield (
-        "fss_oci_query_length_bytes",
-        [((name, metric), one.query_bytes) for metric, one in metrics if one.query_bytes],
-    )
+    yield "fss_oci_query_length_bytes", [((name, metric), one.query_bytes or None) for metric, one in metrics]
     ages = [((name, metric), now - one.newest) for metric, one in metrics if one.newest is not None]
     yield "fss_oci_datapoint_age_seconds", ages
 

@@ -145,9 +145,14 @@ class Publisher:
         for start in range(0, len(fresh), MOST_POSTED_STREAMS):
             part = fresh[start : start + MOST_POSTED_STREAMS]
             try:
-                self._post(region.region, part)
+                refused = self.client(region.region).post_metric_data([metric_data(share) for share in part])
             except CloudError as error:
                 failures.failed("PostMetricData", error)
+                continue
+            if refused:  # perhaps a part only; the next round posts all of them again
+                number = f"{len(refused)} of {len(part)} streams were refused, the first: {refused[0]}"
+                message = f"PostMetricData in {region.region}: {number}"
+                failures.failed("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))
             else:
                 taken += len(part)
                 self._posted |= {share.key: share.minute for share in part}
@@ -157,12 +162,3 @@ class Publisher:
             self._incomplete.discard(region.region)
         failures.end_round()
         return taken
-
-    def _post(self, region: str, part: Sequence[Share]) -> None:
-        """Post some shares. A partly refused post is an error, and the next round posts the shares again."""
-        refused = self.client(region).post_metric_data([metric_data(share) for share in part])
-        if refused:
-            raise BrokenAnswer(
-                f"PostMetricData in {region}: {len(refused)} of {len(part)} streams were refused, the first: {refused[0]}",
-                operation="PostMetricData",
-            )

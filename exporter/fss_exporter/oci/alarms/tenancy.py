@@ -12,7 +12,7 @@ from fss_exporter.oci.cloud_client import Listing, RawCalls, Scope, dimensions_o
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Inventory, ListedResources, MountTarget, Replication, join
+from fss_exporter.oci.oci_inventory import Inventory, MountTarget, Replication, join
 from fss_exporter.oci.selection import TagFilter
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
@@ -27,26 +27,19 @@ def watched(
     compartments = [compartment_id, *((one.id for one in client.compartments()) if in_subtree else ())]
     domains = client.availability_domains()
     places = [(compartment, domain) for compartment in compartments for domain in domains]
-    targets = [client.resources(MountTarget, *place) for place in places]
-    replications = [client.resources(Replication, *place) for place in places]
-    others = [
+    every: list[Listing[Any]] = [
+        client.resources(kind, *place) for kind in (MountTarget, Replication) for place in places
+    ]
+    every += [
         client.service_resources(operation, one)
         for service in services
         for operation in SERVICE_OPERATIONS[service]
         for one in compartments
     ]
-    every: list[Listing[Any]] = [*targets, *replications, *others]
     broken = sum(listing.broken for listing in every)
     if broken:
         raise UsageError(f"{session.region}: {broken} listed resources are not as documented, so no plan is made")
-    listed = ListedResources(
-        mount_targets=_records(targets), replications=_records(replications), service_resources=_records(others)
-    )
-    return join(listed, tags, compartments={})
-
-
-def _records(listings: Iterable[Listing[Any]]) -> tuple[Any, ...]:
-    return tuple(record for listing in listings for record in listing.records)
+    return join([record for listing in every for record in listing.records], tags, compartments={})
 
 
 def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, str]:

@@ -11,7 +11,6 @@ import time
 import zlib
 from typing import Any, Final
 
-from oci._vendor.requests.adapters import HTTPAdapter
 from oci._vendor.requests.exceptions import ChunkedEncodingError, ConnectionError, ContentDecodingError  # noqa: A004
 from oci._vendor.requests.utils import get_environ_proxies
 from oci.base_client import OCIHTTPAdapter
@@ -89,18 +88,20 @@ def _use_deadlines(manager: Any) -> None:
     manager.pool_classes_by_scheme = pools
 
 
-class _Bounded:
-    """Mixin for an adapter of requests. The adapter reads the whole answer before the SDK."""
+class _BoundedAdapter(OCIHTTPAdapter):  # type: ignore[misc]
+    """An adapter of requests that reads the whole answer before the SDK. `answer_seconds` is the time for the answer."""
 
-    answer_seconds: float  # for a whole answer; set for each client
+    def __init__(self, answer_seconds: float) -> None:
+        super().__init__()
+        self._answer_seconds = answer_seconds
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        super().init_poolmanager(*arguments, **options)  # type: ignore[misc]  # of the class it is mixed into
-        _use_deadlines(self.poolmanager)  # type: ignore[attr-defined]
+        super().init_poolmanager(*arguments, **options)
+        _use_deadlines(self.poolmanager)
 
     def send(self, request: Any, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002  # its signature
-        _call.deadline = time.monotonic() + self.answer_seconds
-        response = super().send(request, stream=True, **options)  # type: ignore[misc]
+        _call.deadline = time.monotonic() + self._answer_seconds
+        response = super().send(request, stream=True, **options)
         try:
             response._content = _body(response.raw)  # noqa: SLF001  # as requests stores what it has read
         except BaseException:
@@ -110,23 +111,14 @@ class _Bounded:
         return response
 
 
-class _HttpAdapter(_Bounded, HTTPAdapter):  # type: ignore[misc]
-    """For http:// endpoints."""
-
-
-class _HttpsAdapter(_Bounded, OCIHTTPAdapter):  # type: ignore[misc]
-    """For https:// endpoints."""
-
-
 def limit_answers(client: Any, answer_seconds: float) -> None:
     """Give the SDK's base client a transport with both limits. `answer_seconds` is the time for a whole answer.
 
     The client follows no redirect. OCI sends none, and the answer of another host would count as OCI's.
     """
     client.session.max_redirects = 0
-    for scheme, adapter in (("http://", _HttpAdapter()), ("https://", _HttpsAdapter())):
-        adapter.answer_seconds = answer_seconds
-        client.session.mount(scheme, adapter)
+    for scheme in ("http://", "https://"):
+        client.session.mount(scheme, _BoundedAdapter(answer_seconds))
 
 
 def read_environment_once(client: Any) -> None:
@@ -146,14 +138,13 @@ def _body(raw: Any) -> bytes:
     if raw.headers.get("content-encoding", "").lower() in {"gzip", "x-gzip", "deflate"}:
         decoder = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:
-        body = _read(raw, decoder)
+        return _read(raw, decoder)
     except ReadTimeoutError as error:
         raise ConnectionError(error) from error
     except (DecodeError, zlib.error) as error:
         raise ContentDecodingError(error) from error
     except ProtocolError as error:
         raise ChunkedEncodingError(error) from error
-    return body
 
 
 def _read(raw: Any, decoder: Any) -> bytes:

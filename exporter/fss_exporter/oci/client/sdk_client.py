@@ -10,7 +10,7 @@ from fss_exporter.oci.client.failures import broken
 from fss_exporter.oci.client.listed_records import listing, text_of, whole
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.client.session import Session
-from fss_exporter.oci.cloud_client import Compartment, Listed, Listing, MetricRequest, PrivateIp, Scope, Stream
+from fss_exporter.oci.cloud_client import Compartment, Listing, MetricRequest, PrivateIp, Scope, Stream
 
 _PAGE_ROWS: Final = 1000
 
@@ -79,7 +79,9 @@ class SdkClient:
             raise broken(f"{found.broken} compartments are not as documented", "ListCompartments", self.region)
         return found.records
 
-    def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
+    def resources(
+        self, record: type[records.Listed], compartment_id: str, availability_domain: str = ""
+    ) -> Listing[records.Listed]:
         operation, make = _LISTINGS[record]
         where = {"availability_domain": availability_domain} if availability_domain else {}
         rows = self._rows("file_storage", operation, compartment_id=compartment_id, limit=_PAGE_ROWS, **where)

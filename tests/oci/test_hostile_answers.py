@@ -43,6 +43,20 @@ def test_an_answer_of_a_byte_now_and_then_ends_at_the_deadline(
         assert time.monotonic() - began < PROMPT_S
 
 
+def test_an_answer_through_a_proxy_ends_at_the_deadline(
+    account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with hostile_server(drip_body) as url:
+        monkeypatch.setenv("http_proxy", url)
+        calls = client("http://oci.invalid", account, tmp_path, read_timeout=1.0, answer_timeout=2.0)
+        began = time.monotonic()
+        with pytest.raises(Unreachable, match="no answer"):
+            calls.summarize(REQUEST)
+        assert time.monotonic() - began < PROMPT_S
+
+
 @pytest.mark.parametrize("respond", [gzip_bomb, cut_gzip])
 def test_an_answer_that_unpacks_without_measure_or_end_is_a_broken_answer(
     respond: Respond, account: Account, tmp_path: Path

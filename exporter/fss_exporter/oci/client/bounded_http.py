@@ -99,6 +99,13 @@ class _BoundedAdapter(OCIHTTPAdapter):  # type: ignore[misc]
         super().init_poolmanager(*arguments, **options)
         _use_deadlines(self.poolmanager)
 
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        is_known = proxy in self.proxy_manager
+        manager = super().proxy_manager_for(proxy, **options)
+        if not is_known:
+            _use_deadlines(manager)
+        return manager
+
     def send(self, request: Any, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002  # its signature
         _call.deadline = time.monotonic() + self._answer_seconds
         response = super().send(request, stream=True, **options)

@@ -20,6 +20,7 @@ from fss_exporter.oci.query_extent import QueryShards
 
 NOON = 1_795_003_200
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
+TOO_LARGE = TooMuchData("2,001 streams", operation="SummarizeMetricsData", status=400)
 READS = METRICS["FileSystemReadRequestsbySize"]
 
 
@@ -193,19 +194,19 @@ def test_parts_cover_everything_once_and_fit_into_an_answer(
         assert len(part) * weight * minutes <= MOST_POINTS or len(part) == 1
 
 
-def test_an_answer_that_answer_was_too_large_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
+def test_an_answer_that_was_too_large_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
     splits, inventory = QueryShards(READS), tenancy(10)
     assert splits.parts(inventory, 5) == [()]
-    assert splits.answer_was_too_large(1)
+    assert splits.refused(1, TOO_LARGE)
     assert len(splits.parts(inventory, 5)) == 2
-    assert splits.answer_was_too_large(2)
+    assert splits.refused(2, TOO_LARGE)
     assert len(splits.parts(inventory, 5)) == 4
-    splits.answered(120)
+    splits.answered(120, NOON)
     assert splits.parts(inventory, 5) == [()]
 
 
 def test_a_metric_that_cannot_be_split_says_so() -> None:
-    assert not QueryShards(METRICS["snapshotsGovernanceMode"]).answer_was_too_large(1)
+    assert not QueryShards(METRICS["snapshotsGovernanceMode"]).refused(1, TOO_LARGE)
 
 
 def test_every_query_parses() -> None:

@@ -5,8 +5,7 @@ that a counter loses no minute. A silent region is skipped until the next poll.
 """
 
 import logging
-from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from itertools import count
 from typing import Final
@@ -48,7 +47,6 @@ class MetricQueries:
     _not_watched: set[str] = field(default_factory=set, init=False)
     _inventory: Inventory = field(default_factory=Inventory, init=False)
     _shards: dict[tuple[str, Scope], query_extent.QueryShards] = field(default_factory=dict, init=False)
-    _answered: dict[tuple[str, Scope], deque[int]] = field(default_factory=dict, init=False)
     _unanswered: int = field(default=0, init=False)
     _first: int = field(default=0, init=False)
     _polls: int = field(default=0, init=False)
@@ -129,10 +127,7 @@ class MetricQueries:
         self.stores[metric.name].release_held_back()
         total = AnswerSummary()
         for scope in scopes:
-            answer = self._query_scope(metric, scope)
-            total = total.plus(answer)
-            if answer.success:
-                self._answered_minutes(metric, scope).append(newest_complete(self.now()))
+            total = total.plus(self._query_scope(metric, scope))
         for reason, number in total.skipped.items():
             self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), number)
         self._remember(metric, total)
@@ -153,16 +148,16 @@ class MetricQueries:
     def _query_scope(self, metric: OciMetric, scope: Scope) -> AnswerSummary:
         """Query one metric in one scope, in as many parts as the answer needs."""
         shards = self._shards.setdefault((metric.name, scope), query_extent.QueryShards(metric))
-        minutes = self._window(metric, scope)
+        minutes = self._window(metric, shards.answers)
         for doublings in count():
             parts = shards.parts(self._inventory, minutes.minutes)
             requests = [self._request(metric, scope, minutes, part) for part in parts]
             try:
                 answer = self._query_parts(metric, requests)
             except CloudError as error:
-                if doublings < _DOUBLINGS_AT_MOST and _more_parts(shards, len(parts), error):
+                if doublings < _DOUBLINGS_AT_MOST and shards.refused(len(parts), error):
                     continue
-                shards.length_was_not_the_reason()
+                shards.failed()
                 self.failures.failed(metric.name, error)
                 return AnswerSummary(success=False, query_bytes=max(len(one.query) for one in requests))
             if answer.success and answer.is_unreadable:
@@ -170,7 +165,7 @@ class MetricQueries:
                 self.failures.failed(metric.name, BrokenAnswer(message, operation="SummarizeMetricsData"))
                 return replace(answer, success=False)
             if answer.success:
-                shards.answered(answer.streams)
+                shards.answered(answer.streams, newest_complete(self.now()))
             if len(parts) > 1:
                 labels = (self.client.region, metric.name)
                 self.self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
@@ -202,7 +197,7 @@ class MetricQueries:
         assert spelling is not None  # noqa: S101  # only metrics that exist are queried
         return MetricRequest(scope, metric.namespace, metric.query(spelling, part), minutes.start, minutes.end)
 
-    def _window(self, metric: OciMetric, scope: Scope) -> query_extent.Window:
+    def _window(self, metric: OciMetric, answers: Iterable[int]) -> query_extent.Window:
         if metric.counter is None:
             known = self.states.get(metric.name)
             minutes = query_extent.gauge_minutes(
@@ -212,18 +207,5 @@ class MetricQueries:
                 thorough=self._polls % _THOROUGH_EVERY == 0,
             )
             return query_extent.window(self.now(), overlap_minutes=minutes, answered=None)
-        oldest = min(self._answered_minutes(metric, scope), default=None)
+        oldest = min(answers, default=None)
         return query_extent.window(self.now(), overlap_minutes=query_extent.COUNTER_OVERLAP_MINUTES, answered=oldest)
-
-    def _answered_minutes(self, metric: OciMetric, scope: Scope) -> deque[int]:
-        """Return newest complete minute at the time of each of the last answers. Empty before the first."""
-        return self._answered.setdefault((metric.name, scope), deque(maxlen=query_extent.ANSWERS_REPEATED))
-
-
-def _more_parts(shards: query_extent.QueryShards, parts: int, error: CloudError) -> bool:
-    """Return whether to query again in more parts, because the query or the answer is too long."""
-    said = str(error).lower()
-    is_about_size = (
-        isinstance(error, TooMuchData) and error.status != 413 and "length" not in said and "long" not in said
-    )
-    return shards.answer_was_too_large(parts) if parts < 2 or is_about_size else shards.query_was_too_long(parts)

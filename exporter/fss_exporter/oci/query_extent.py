@@ -6,10 +6,12 @@ parts.
 """
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.series_store import FURTHEST_MINUTES, MINUTE, newest_complete
@@ -80,9 +82,13 @@ _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
 
 
 class QueryShards:
-    """The parts of one metric's query in one scope."""
+    """The parts of one metric's query in one scope.
+
+    `answers` has the newest complete minute at the time of each of the last answers. Empty before the first.
+    """
 
     def __init__(self, metric: OciMetric) -> None:
+        self.answers: deque[int] = deque(maxlen=ANSWERS_REPEATED)
         self._metric = metric
         self._streams: int | None = None
         self._least_for_size = 1
@@ -101,27 +107,28 @@ class QueryShards:
         needed = min(needed, len(weights))
         return [()] if needed <= 1 else _balanced(weights, needed)
 
-    def answer_was_too_large(self, parts: int) -> bool:
-        """Note that OCI refused an answer for the size. Return whether more parts can help."""
+    def refused(self, parts: int, error: CloudError) -> bool:
+        """Note that OCI refused the query or the answer for length or size. Return whether more parts can help."""
+        said = str(error).lower()
+        is_about_size = (
+            isinstance(error, TooMuchData) and error.status != 413 and "length" not in said and "long" not in said
+        )
+        if parts > 1 and not is_about_size:
+            self._least_for_length = parts * 2
+            return True
         if not self._metric.split_by:
             return False
         self._least_for_size = max(2, parts * 2)
         self._streams = None
         return True
 
-    def query_was_too_long(self, parts: int) -> bool:
-        """Note that OCI refused a query, perhaps for the length. Return whether more parts can help."""
-        if parts < 2:
-            return False
-        self._least_for_length = parts * 2
-        return True
-
-    def length_was_not_the_reason(self) -> None:
-        """Note that OCI refused the shorter queries as well."""
+    def failed(self) -> None:
+        """Note that the shorter queries failed as well, so that the length was not the reason."""
         self._least_for_length = 1
 
-    def answered(self, streams: int) -> None:
-        """Note the number of streams in all parts together."""
+    def answered(self, streams: int, minute: int) -> None:
+        """Note the number of streams in all parts together, and the newest complete minute at that time."""
+        self.answers.append(minute)
         self._streams = streams
         if streams <= MOST_STREAMS * _FILL:
             self._least_for_size = 1

@@ -95,24 +95,22 @@ def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
         usual = ceiling.of(_limits_of(shape or STANDARD.name, estate.shape_limits))
         key = "-".join(filter(None, (template.key, shape, "" if value == usual else f"{value:.0f}")))
         named = [] if len(ocids) == len(targets) else ocids
-        yield from _for_resources(template, key, ceiling.figures(shape, value), named)
+        for part, ids in _parts(key, named):
+            yield _filled(template, part, ids, ceiling.figures(shape, value))
 
 
 def _of_service_ceiling(template: Alarm, resources: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
     """Yield an alarm with OCIDs for each ceiling, because a future resource may be larger."""
     ceiling = SERVICE_CEILING_ALARMS[template.key]
-    if resources is None:
-        yield fill(template, {**ceiling.figures(ceiling.stated, ()), **figures.resources(())})
-        return
-    groups: dict[float, list[str]] = {}
-    for one in resources:
+    groups: dict[float, list[str]] = {} if resources is not None else {ceiling.stated: []}
+    for one in resources or ():
         value = ceiling.of(one) if one.service == ceiling.service else None
         if value is not None:
             groups.setdefault(value, []).append(one.id)
     for value, ocids in sorted(groups.items()):
         key = template.key if value == ceiling.stated else f"{template.key}-{value:.0f}"
         for part, ids in _parts(key, ocids, ceiling.most_ids):
-            yield _filled(template, part, {**ceiling.figures(value, ids), **figures.resources(ids)})
+            yield _filled(template, part, ids, ceiling.figures(value, ids))
 
 
 def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterator[Alarm]:
@@ -124,23 +122,19 @@ def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterato
     for interval, ocids in sorted(groups.items() or [(usual, [])]):
         key = REPLICATION if interval == usual else f"{REPLICATION}-{interval / 60:.0f}m"
         named = [] if len(groups) < 2 else ocids
-        yield from _for_resources(template, key, figures.replication_figures(interval), named)
+        for part, ids in _parts(key, named):
+            yield _filled(template, part, ids, figures.replication_figures(interval))
 
 
-def _for_resources(template: Alarm, key: str, values: Figures, ocids: Sequence[str]) -> Iterator[Alarm]:
-    """Yield the alarm for some resources, in as many copies as the OCIDs need. No OCIDs means every resource."""
-    for part, ids in _parts(key, ocids, MOST_IDS):
-        yield _filled(template, part, {**values, **figures.resources(ids)})
-
-
-def _parts(key: str, ocids: Sequence[str], most: int) -> Iterator[tuple[str, Sequence[str]]]:
+def _parts(key: str, ocids: Sequence[str], most: int = MOST_IDS) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield key and OCIDs of each alarm, at most `most` OCIDs in one. No OCIDs means every resource, in one alarm."""
     ordered = sorted(ocids)
     for number, start in enumerate(range(0, max(len(ordered), 1), most), 1):
         yield key if number == 1 else f"{key}-part-{number}", ordered[start : start + most]
 
 
-def _filled(template: Alarm, key: str, values: Figures) -> Alarm:
-    return Alarm(key, fill(template, values).body)
+def _filled(template: Alarm, key: str, ids: Sequence[str], values: Figures) -> Alarm:
+    return Alarm(key, fill(template, {**values, **figures.resources(ids)}).body)
 
 
 def _limits_of(shape: str, configured: Mapping[str, Limits]) -> Limits:

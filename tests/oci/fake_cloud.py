@@ -8,7 +8,7 @@ from typing import Any
 from fss_exporter.errors import CloudError
 from fss_exporter.oci import mql
 from fss_exporter.oci.cloud_client import Compartment, Listing, MetricRequest, Point, PrivateIp, Scope, Stream
-from fss_exporter.oci.oci_inventory import ExportSet, Listed, MountTarget, ServiceResource
+from fss_exporter.oci.oci_inventory import ExportSet, MountTarget
 
 TENANCY = "ocid1.tenancy.oc1..t"
 DOMAIN = "AD-1"
@@ -74,19 +74,14 @@ class FakeCloud:
         self._call("ListCompartments")
         return ()
 
-    def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
-        self._call(f"List{record.__name__}s")
-        found: dict[type, Sequence[Any]] = {
-            MountTarget: self.targets,
-            ExportSet: [ExportSet(id=one.export_set_id, vcn_id="vcn") for one in self.targets],
+    def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
+        self._call(operation)
+        found: dict[str, Sequence[Any]] = {
+            "ListMountTargets": self.targets,
+            "ListExportSets": [ExportSet(id=one.export_set_id, vcn_id="vcn") for one in self.targets],
         }
         del compartment_id, availability_domain
-        return Listing(tuple(found.get(record, ())))
-
-    def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
-        self._call(operation)
-        del compartment_id
-        return Listing(())
+        return Listing(tuple(found.get(operation, ())))
 
     def private_ip(self, ocid: str) -> PrivateIp:
         self._call("GetPrivateIp")

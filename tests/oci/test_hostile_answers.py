@@ -16,7 +16,6 @@ from fss_exporter.errors import BrokenAnswer, FssError, Unreachable
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import MetricRequest, Scope
-from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.settings import Oci
 
 NO_HEADERS: Mapping[str, str] = {}
@@ -77,13 +76,13 @@ def test_a_redirect_to_another_host_is_a_broken_answer(
             hostile_server(lambda connection: connection.sendall(head.encode())) as url,
             pytest.raises(BrokenAnswer, match="TooManyRedirects"),
         ):
-            client(url, account, tmp_path).resources(MountTarget, TENANCY, "AD-1")
+            client(url, account, tmp_path).resources("ListMountTargets", TENANCY, "AD-1")
     assert not asked
 
 
 def test_a_page_token_that_repeats_ends_the_listing(account: Account, tmp_path: Path) -> None:
     with hostile_server(same_page) as url, pytest.raises(BrokenAnswer, match="does not end"):
-        client(url, account, tmp_path).resources(MountTarget, TENANCY, "AD-1")
+        client(url, account, tmp_path).resources("ListMountTargets", TENANCY, "AD-1")
 
 
 def test_a_poll_of_dripping_answers_fails_and_is_not_a_success(worlds: Callable[..., World]) -> None:

@@ -20,7 +20,7 @@ from fss_exporter.oci.client.failures import clock_skew
 from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.labels import RegionLabels
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.series_store import MinuteStamps
 from fss_exporter.oci.snapshot import InventoryState, PollState, RegionSnapshot, SeriesColumn, SharedSeries
 from fss_exporter.oci.utilization_publisher import Publisher
@@ -57,7 +57,9 @@ def client(**answers: Any) -> SdkClient:
 
 
 def test_a_name_with_half_a_character_is_readable_text() -> None:
-    (found,) = client(list_mount_targets=[ROW | {"displayName": "mt-\ud800"}]).resources(MountTarget, "c").records
+    (found,) = (
+        client(list_mount_targets=[ROW | {"displayName": "mt-\ud800"}]).resources("ListMountTargets", "c").records
+    )
     assert found.name == "mt-?"
 
 
@@ -227,7 +229,7 @@ def test_a_compartment_of_an_odd_form_is_a_broken_answer_and_does_not_hide_its_r
 
 @pytest.mark.parametrize("row", ["text", None, 7, []])
 def test_a_row_that_is_no_object_counts_as_a_broken_resource(row: Any) -> None:
-    found = client(list_mount_targets=[ROW, row]).resources(MountTarget, "c")
+    found = client(list_mount_targets=[ROW, row]).resources("ListMountTargets", "c")
     assert (len(found.records), found.broken) == (1, 1)
     assert client(list_limit_values=[row]).mount_target_limits() == {}
     assert client(list_metrics=[row, {"name": "MountTargetIOPS"}]).metric_names(Scope("c"), "n") == ("MountTargetIOPS",)
@@ -235,7 +237,7 @@ def test_a_row_that_is_no_object_counts_as_a_broken_resource(row: Any) -> None:
 
 @pytest.mark.parametrize("ocid", ['ocid1.mounttarget.oc1..a"b', "a|b", "a*", "a\nb", "a b", ""])
 def test_a_resource_with_an_ocid_that_no_query_can_select_is_left_out(ocid: str) -> None:
-    found = client(list_mount_targets=[ROW, ROW | {"id": ocid}]).resources(MountTarget, "c")
+    found = client(list_mount_targets=[ROW, ROW | {"id": ocid}]).resources("ListMountTargets", "c")
     assert [one.id for one in found.records] == [ROW["id"]]
     assert found.broken == 1
 

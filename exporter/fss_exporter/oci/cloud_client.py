@@ -8,18 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from fss_exporter.oci.oci_inventory import Listed, ServiceResource
-
 
 @dataclass(frozen=True, slots=True)
-class Listing(Generic[Listed]):
+class Listing:
     """The records of one listing, and the number of rows with an undocumented form."""
 
-    records: tuple[Listed, ...]
+    records: tuple[Any, ...]
     broken: int = 0
 
 
@@ -116,11 +114,8 @@ class CloudClient(Protocol):
     def compartments(self) -> tuple[Compartment, ...]:
         """Return all active compartments of the tenancy (ListCompartments)."""
 
-    def resources(self, record: type[Listed], compartment_id: str, availability_domain: str = "") -> Listing[Listed]:
-        """Return resources of File Storage in a compartment. Exports are listed without an availability domain."""
-
-    def service_resources(self, operation: str, compartment_id: str) -> Listing[ServiceResource]:
-        """Return resources of another storage service in a compartment, by API operation, e.g. `ListVolumes`."""
+    def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
+        """Return resources in a compartment, as records of `oci_inventory`. The API operation says which (`ListVolumes`)."""
 
     def private_ip(self, ocid: str) -> PrivateIp:
         """Return one private IP (GetPrivateIp)."""

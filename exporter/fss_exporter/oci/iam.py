@@ -27,6 +27,10 @@ class Need:
     where: str = ""
     namespace: str = ""
 
+    def condition(self, namespace: str = "") -> str:
+        """Return the end of the statement, which limits the permission to one namespace."""
+        return f"target.metrics.namespace='{namespace or self.namespace}'" if self.namespace else ""
+
 
 NEEDS: Final = {
     "ListMetrics": Need("read", "metrics", namespace=NAMESPACE),
@@ -78,7 +82,7 @@ def statement(operation: str, auth: str, compartment_id: str = "", namespace: st
         return ""
     place = need.where or _place(compartment_id)
     text = f"Allow {_SUBJECTS.get(auth, 'group <group>')} to {need.verb} {need.resource} in {place}"
-    condition = f"target.metrics.namespace='{namespace or need.namespace}'" if need.namespace else ""
+    condition = need.condition(namespace)
     if auth == "workload_identity":
         return f"{text} where all {{{', '.join(filter(None, (_WORKLOAD, condition)))}}}"
     return f"{text} where {condition}" if condition else text

@@ -22,14 +22,14 @@ from fss_exporter.oci.snapshot import InventoryState
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 
-_IN_DOMAINS: Final[Mapping[str, type]] = {
-    "ListMountTargets": records.MountTarget,
-    "ListFileSystems": records.FileSystem,
-    "ListExportSets": records.ExportSet,
-    "ListReplications": records.Replication,
-    "ListOutboundConnectors": records.Connector,
-}
-"""Records by API operation, for the listings of one availability domain."""
+_IN_DOMAINS: Final = (
+    "ListMountTargets",
+    "ListFileSystems",
+    "ListExportSets",
+    "ListReplications",
+    "ListOutboundConnectors",
+)
+"""API operations that list the resources of one availability domain."""
 
 SERVICE_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "lustre": ("ListLustreFileSystems",),
@@ -110,7 +110,7 @@ class InventoryRefresh:
         found: list[records.MountTarget] = []
         for compartment_id in names:
             for domain in domains:
-                found += self._resources(records.MountTarget, "ListMountTargets", compartment_id, domain).records
+                found += self._resources("ListMountTargets", compartment_id, domain).records
                 progress()
         inventory = records.join(found, self.selection.tags, compartments=names, availability_domains=domains)
         self._look_up_addresses(inventory, (), progress, None)
@@ -127,33 +127,31 @@ class InventoryRefresh:
             log.warning("%s: %d listed resources are not as documented and are left out", self.client.region, broken)
         return found
 
-    def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[Listing[Any]]:
+    def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[Listing]:
         for compartment_id in compartments:
             for domain in domains:
-                for operation, record in _IN_DOMAINS.items():
-                    yield self._resources(record, operation, compartment_id, domain)
-            yield self._resources(records.Export, "ListExports", compartment_id)
+                for operation in _IN_DOMAINS:
+                    yield self._resources(operation, compartment_id, domain)
+            yield self._resources("ListExports", compartment_id)
             for service in self.selection.services:
                 for operation in SERVICE_OPERATIONS[service]:
                     yield self._service_resources(service, operation, compartment_id)
 
-    def _resources(
-        self, record: type[records.Listed], operation: str, compartment_id: str, domain: str = ""
-    ) -> Listing[records.Listed]:
-        key = (operation, compartment_id, domain)
-        if key in self._used and key in self._last:  # listed in this inventory already
-            listing: Listing[records.Listed] = self._last[key][1]
+    def _resources(self, *key: str) -> Listing:
+        """Return a listing by API operation, compartment and perhaps availability domain. A round lists each once."""
+        if key in self._used and key in self._last:
+            listing: Listing = self._last[key][1]
             return listing
-        return self._asked(key, lambda: self.client.resources(record, compartment_id, domain), Listing(()))
+        return self._asked(key, lambda: self.client.resources(*key), Listing(()))
 
-    def _service_resources(self, service: str, operation: str, compartment_id: str) -> Listing[Any]:
+    def _service_resources(self, service: str, operation: str, compartment_id: str) -> Listing:
         key = (operation, compartment_id)
         if service not in self.selection.optional_services or key in self._last:
-            return self._asked(key, lambda: self.client.service_resources(operation, compartment_id), Listing(()))
+            return self._resources(*key)
         if service in self._unreachable_services:
             return Listing(())
         try:
-            listing = self.client.service_resources(operation, compartment_id)
+            listing = self.client.resources(*key)
         except CloudError as error:
             if not isinstance(error, NotAuthorized):  # it may be missing here: do not wait for it in each compartment
                 self._unreachable_services.add(service)

@@ -122,7 +122,7 @@ class Inventory:
         return self.compartments.get(compartment_id, compartment_id)
 
 
-Listed = TypeVar("Listed", bound=Resource | Export | ExportSet)
+_Listed = TypeVar("_Listed", bound=Resource | Export | ExportSet)
 _Record = TypeVar("_Record", bound=Resource)
 
 
@@ -142,7 +142,7 @@ def join(
     themselves.
     """
 
-    def every(kind: type[Listed]) -> list[Listed]:
+    def every(kind: type[_Listed]) -> list[_Listed]:
         return [one for one in listed if isinstance(one, kind)]
 
     vcn_ids = {one.id: one.vcn_id for one in every(ExportSet)}

@@ -4,7 +4,7 @@ A failed listing ends the run. With a part of the mount targets, the plan would 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.client import SdkClient, Session
@@ -12,7 +12,7 @@ from fss_exporter.oci.cloud_client import Listing, RawCalls, Scope, dimensions_o
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Inventory, MountTarget, Replication, join
+from fss_exporter.oci.oci_inventory import Inventory, join
 from fss_exporter.oci.selection import TagFilter
 
 EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
@@ -27,11 +27,11 @@ def watched(
     compartments = [compartment_id, *((one.id for one in client.compartments()) if in_subtree else ())]
     domains = client.availability_domains()
     places = [(compartment, domain) for compartment in compartments for domain in domains]
-    every: list[Listing[Any]] = [
-        client.resources(kind, *place) for kind in (MountTarget, Replication) for place in places
+    every: list[Listing] = [
+        client.resources(kind, *place) for kind in ("ListMountTargets", "ListReplications") for place in places
     ]
     every += [
-        client.service_resources(operation, one)
+        client.resources(operation, one)
         for service in services
         for operation in SERVICE_OPERATIONS[service]
         for one in compartments

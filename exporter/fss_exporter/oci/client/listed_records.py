@@ -22,7 +22,7 @@ _OCID: Final = re.compile(r"[\w.:-]+", re.ASCII)  # what a query can select; a q
 _NO_TAGS: Final[Mapping[str, str]] = {}
 
 
-def listing(make: Callable[[Row], Any], rows: Iterable[Any]) -> Listing[Any]:
+def listing(make: Callable[[Row], Any], rows: Iterable[Any]) -> Listing:
     """Return the records of rows, and how many rows were not as documented."""
     made, broken = [], 0
     for row in rows:

@@ -4,35 +4,30 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer
-from fss_exporter.oci import oci_inventory as records
 from fss_exporter.oci.client import listed_records
 from fss_exporter.oci.client.failures import broken
 from fss_exporter.oci.client.listed_records import listing, text_of, whole
 from fss_exporter.oci.client.service_clients import decode_streams
-from fss_exporter.oci.client.session import Session
+from fss_exporter.oci.client.session import Session, api_name
 from fss_exporter.oci.cloud_client import Compartment, Listing, MetricRequest, PrivateIp, Scope, Stream
 
 _PAGE_ROWS: Final = 1000
 
-Make = Callable[[Mapping[str, Any]], Any]
-
-_LISTINGS: Final[Mapping[type, tuple[str, Make]]] = {
-    records.MountTarget: ("list_mount_targets", listed_records.mount_target),
-    records.FileSystem: ("list_file_systems", listed_records.file_system),
-    records.ExportSet: ("list_export_sets", listed_records.export_set),
-    records.Export: ("list_exports", listed_records.export),
-    records.Replication: ("list_replications", listed_records.replication),
-    records.Connector: ("list_outbound_connectors", listed_records.connector),
+_LISTINGS: Final[Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], Any]]]] = {
+    api_name(method): (service, method, make)
+    for service, method, make in (
+        ("file_storage", "list_mount_targets", listed_records.mount_target),
+        ("file_storage", "list_file_systems", listed_records.file_system),
+        ("file_storage", "list_export_sets", listed_records.export_set),
+        ("file_storage", "list_exports", listed_records.export),
+        ("file_storage", "list_replications", listed_records.replication),
+        ("file_storage", "list_outbound_connectors", listed_records.connector),
+        ("lustre_file_storage", "list_lustre_file_systems", listed_records.lustre_file_system),
+        ("block_storage", "list_volumes", listed_records.volume),
+        ("block_storage", "list_boot_volumes", listed_records.volume),
+    )
 }
-_SERVICE_LISTINGS: Final[Mapping[str, tuple[str, str, Make]]] = {
-    "ListLustreFileSystems": (
-        "lustre_file_storage",
-        "list_lustre_file_systems",
-        listed_records.lustre_file_system,
-    ),
-    "ListVolumes": ("block_storage", "list_volumes", listed_records.volume),
-    "ListBootVolumes": ("block_storage", "list_boot_volumes", listed_records.volume),
-}
+"""Service, method and record of a row by API operation."""
 
 
 def mount_target_limit(names: Collection[str]) -> str:
@@ -79,18 +74,10 @@ class SdkClient:
             raise broken(f"{found.broken} compartments are not as documented", "ListCompartments", self.region)
         return found.records
 
-    def resources(
-        self, record: type[records.Listed], compartment_id: str, availability_domain: str = ""
-    ) -> Listing[records.Listed]:
-        operation, make = _LISTINGS[record]
+    def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
+        service, method, make = _LISTINGS[operation]
         where = {"availability_domain": availability_domain} if availability_domain else {}
-        rows = self._rows("file_storage", operation, compartment_id=compartment_id, limit=_PAGE_ROWS, **where)
-        return listing(make, rows)
-
-    def service_resources(self, operation: str, compartment_id: str) -> Listing[records.ServiceResource]:
-        service, method, make = _SERVICE_LISTINGS[operation]
-        rows = self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS)
-        return listing(make, rows)
+        return listing(make, self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS, **where))
 
     def private_ip(self, ocid: str) -> PrivateIp:
         return _private_ip(self._session.call("virtual_network", "get_private_ip", ocid).data)

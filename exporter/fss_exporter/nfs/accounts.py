@@ -260,7 +260,7 @@ def _with_every_operation(superblock: Superblock, before: NfsRecord | None) -> S
         return superblock
     if len(before.operations) > MOST_OPERATIONS:
         return superblock
-    return replace(superblock, record=replace(record, operations={**before.operations, **record.operations}))
+    return replace(superblock, record=record._replace(operations={**before.operations, **record.operations}))
 
 
 def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:

@@ -5,10 +5,9 @@ damaged record costs only the record, and the parser keeps the reason.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import islice
-from typing import NamedTuple
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
@@ -49,17 +48,6 @@ def _every_mount(mount_point: str, device: str, fstype: str) -> bool:  # noqa: A
     return True
 
 
-class _Body(NamedTuple):
-    """A record without the head and the age."""
-
-    options: Mapping[str, str]
-    revalidations: int | None
-    vfs_locks: int | None
-    payload: tuple[int, int]
-    transports: tuple[Transport, ...]
-    operations: Mapping[str, OperationCounters]
-
-
 def parse_mountstats(text: str) -> Mountstats:
     """Parse every NFS record of a mountstats text, in the order of the text. Other file systems are skipped.
 
@@ -75,11 +63,11 @@ class MountstatsParser:
     """
 
     def __init__(self) -> None:
-        self._bodies: dict[str, _Body] = {}
+        self._known: dict[str, NfsRecord] = {}  # by text without head and age
 
     def parse(self, text: str, is_wanted: IsWanted = _every_mount) -> Mountstats:
         """As `parse_mountstats`, without records that `is_wanted` refuses by mount point, device and file system type."""
-        bodies: dict[str, _Body] = {}
+        known: dict[str, NfsRecord] = {}
         records: list[NfsRecord] = []
         skipped: list[str] = []
         cut_off = bool(text) and not text.endswith("\n")
@@ -91,34 +79,23 @@ class MountstatsParser:
                 head = chunk.partition("\n")[0]
                 device, mount_point, fstype = _head(head)
                 if is_wanted(mount_point, device, fstype):
-                    records.append(self._record(device, mount_point, fstype, chunk[len(head) :], bodies))
+                    records.append(self._record(device, mount_point, fstype, chunk[len(head) :], known))
             except RecordError as error:
                 skipped.append(error.reason)
-        self._bodies = bodies
+        self._known = known
         return Mountstats(tuple(records), tuple(skipped))
 
-    def _record(self, device: str, mount_point: str, fstype: str, text: str, bodies: dict[str, _Body]) -> NfsRecord:
+    def _record(self, device: str, mount_point: str, fstype: str, text: str, known: dict[str, NfsRecord]) -> NfsRecord:
         age = _AGE.search(text)
         if age is None:
             raise RecordError("malformed_age", f"{device} has no age line")
         rest = f"{text[: age.start()]}{text[age.end() :]}"
-        body = bodies[rest] = bodies.get(rest) or self._bodies.get(rest) or _body(device, rest)
-        return NfsRecord(
-            device=device,
-            mount_point=mount_point,
-            fstype=fstype,
-            age_s=_age(age[1]),
-            options=body.options,
-            revalidations=body.revalidations,
-            vfs_locks=body.vfs_locks,
-            read_bytes=body.payload[0],
-            written_bytes=body.payload[1],
-            transports=body.transports,
-            operations=body.operations,
-        )
+        record = known[rest] = known.get(rest) or self._known.get(rest) or _record(device, rest)
+        return record._replace(device=device, mount_point=mount_point, fstype=fstype, age_s=_age(age[1]))
 
 
-def _body(device: str, text: str) -> _Body:
+def _record(device: str, text: str) -> NfsRecord:
+    """Parse a record without head and age."""
     head, _, table = text.partition("per-op statistics")
     fields: dict[str, str] = {}
     transports: list[Transport] = []
@@ -132,11 +109,17 @@ def _body(device: str, text: str) -> _Body:
     if not {READ, WRITE} <= operations.keys():
         raise RecordError("truncated", f"{device} has no per-op statistics of READ and WRITE")
     events = _numbers("events", fields.get("events", ""))
-    return _Body(
+    read_bytes, written_bytes = _payload(fields)
+    return NfsRecord(
+        device="",
+        mount_point="",
+        fstype="",
+        age_s=0,
         options=options(fields.get("opts", "").strip()),
         revalidations=_at(events, _INODE_REVALIDATE),
         vfs_locks=_at(events, _VFS_LOCK),
-        payload=_payload(fields),
+        read_bytes=read_bytes,
+        written_bytes=written_bytes,
         transports=tuple(transports),
         operations=operations,
     )

@@ -51,8 +51,7 @@ class Transport(NamedTuple):
     receives: int | None  # replies received. None for an unknown layout of the line
 
 
-@dataclass(frozen=True, slots=True)
-class NfsRecord:
+class NfsRecord(NamedTuple):
     """One NFS record of mountstats."""
 
     device: str  # `server:/export` as the kernel prints the name, unescaped

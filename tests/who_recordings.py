@@ -19,9 +19,18 @@ from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Key, Table, 
 from fss_exporter.nfs.exact.size_counts import CountedTransfers, device_of
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.processes import table_rows
-from fss_exporter.nfs.processes.attribution import Attribution, CallsBy, Counted, TransfersBy
-from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Place, Thread, ThreadLoad
+from fss_exporter.nfs.processes import thread_tables
+from fss_exporter.nfs.processes.attribution import (
+    KERNEL,
+    UNKNOWN_WRITER,
+    Attribution,
+    CallsBy,
+    Counted,
+    Place,
+    Thread,
+    ThreadLoad,
+    TransfersBy,
+)
 from fss_exporter.nfs.superblocks import Reading, join
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "who"
@@ -135,21 +144,23 @@ class WhoRecording:
         reads, writes = (self._sent(f"nfs__nfs_initiate_{name}-{_SIZES}", by_device) for name in ("read", "write"))
         dirty = [path.name for path in self.folder.glob(f"h-after-writeback__*-{_DIRTY}.txt*")]
         stem = dirty[0].removeprefix("h-after-").partition(".txt")[0] if dirty else ""
-        pairs = table_rows.dirtiers(key for key, _ in self.grown(stem))
+        pairs = thread_tables.dirtiers(key for key, _ in self.grown(stem))
         by_writer = [((*key, "0"), row) for key, row in self.grown(_JOIN)]
         claims: CallsBy = Counter()
         for procedure, table in _CLAIMS.items():
-            claims.update(table_rows.claims(self.grown(table), procedure, by_device.get))
+            claims.update(thread_tables.claims({"": self.grown(table)}, procedure, by_device.get))
         return Counted(
             reads=reads,
             writes={key: _without_sizes(one) if key[1].is_worker else one for key, one in writes.items()},
-            joined=table_rows.joined({False: by_writer}, pairs, by_device.get),
-            calls=table_rows.calls(self.grown(_CALLS), by_client.get),
+            joined=thread_tables.joined({"cnt & 32767": by_writer}, pairs, by_device.get),
+            calls=thread_tables.calls(self.grown(_CALLS), by_client.get),
             claims=claims,
         )
 
     def _sent(self, stem: str, by_device: Mapping[int, Place]) -> TransfersBy:
-        return table_rows.sent({False: self.grown(f"{stem}-A"), True: self.grown(f"{stem}-B")}, by_device.get)
+        return thread_tables.sent(
+            {"count & 32767": self.grown(f"{stem}-A"), "!(count & 32767)": self.grown(f"{stem}-B")}, by_device.get
+        )
 
     @property
     def owners(self) -> dict[Thread, str]:

@@ -16,7 +16,7 @@ from fss_exporter.nfs.exact.tracefs import PLACES, Sources, Unavailable
 from fss_exporter.nfs.superblocks import Reading
 
 if TYPE_CHECKING:
-    from fss_exporter.nfs.processes.process_reader import ProcessReader
+    from fss_exporter.nfs.processes.counting import ProcessReader
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,8 +62,8 @@ def sources(flags: ExactFlags) -> Sources:
 
 def process_reader(flags: NfsFlags, reading: Callable[[], Reading | None], mounts: MountSettings) -> "ProcessReader":
     """Return the loop that counts the load of each process. `reading` returns the last reading of mountstats."""
-    from fss_exporter.nfs.processes.counting import ProcessCounting  # noqa: PLC0415  # few agents need it
-    from fss_exporter.nfs.processes.process_reader import ProcessReader  # noqa: PLC0415
+    # few agents need it
+    from fss_exporter.nfs.processes.counting import ProcessCounting, ProcessReader  # noqa: PLC0415
     from fss_exporter.nfs.processes.process_session import OF_AGENT  # noqa: PLC0415
 
     counting = ProcessCounting(

@@ -12,9 +12,9 @@ from typing import Any, Final
 from rich.console import Console
 
 from fss_exporter import units
+from fss_exporter.nfs.processes.attribution import KERNEL, UNKNOWN_WRITER, Places
 from fss_exporter.nfs.processes.counting import ProcessCounting, ProcessLoad
 from fss_exporter.nfs.processes.identities import Seen
-from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Places
 from fss_exporter.nfs.processes.top import NO_AMOUNT, Amount
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.tables import Column, Row, say, show as show_table

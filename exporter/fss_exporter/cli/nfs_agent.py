@@ -16,7 +16,7 @@ from fss_exporter.nfs.ticker import Ticker
 if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
     from fss_exporter.nfs.exact.latency_reader import LatencyReader
-    from fss_exporter.nfs.processes.process_reader import ProcessReader
+    from fss_exporter.nfs.processes.counting import ProcessReader
 
 
 class NfsAgent:

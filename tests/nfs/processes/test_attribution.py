@@ -5,15 +5,22 @@ from collections import Counter
 from tests.who_recordings import RECORDINGS
 
 from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
-from fss_exporter.nfs.exact.hist_tables import HistParser, Table
+from fss_exporter.nfs.exact.hist_tables import Grown, HistParser
 from fss_exporter.nfs.exact.size_counts import CountedTransfers
-from fss_exporter.nfs.processes import table_rows
-from fss_exporter.nfs.processes.attribution import Attribution, Counted
-from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Place, Thread, ThreadLoad
+from fss_exporter.nfs.processes import thread_tables
+from fss_exporter.nfs.processes.attribution import (
+    KERNEL,
+    UNKNOWN_WRITER,
+    Attribution,
+    Counted,
+    Place,
+    Thread,
+    ThreadLoad,
+)
 
 HERE = Place("10.0.0.3", 3, "weighted")
 DD, WORKER = Thread(7, "dd"), Thread(9, "kworker/u4:0")
-ODD, WHOLE = "& 32767", "!("
+ODD = "& 32767"
 BLOCK = 32768
 
 
@@ -91,18 +98,16 @@ def test_a_rename_that_the_process_itself_waited_for_is_counted_once() -> None:
     assert attribution.loads(Counted()) == {}
 
 
-def _growth(name: str) -> dict[bool, Table]:
+def _growth(name: str) -> dict[str, Grown]:
     found = HistParser().parse((RECORDINGS / "cost" / name).read_bytes())
-    return {one.condition.startswith(WHOLE): one for one in found if ODD in one.condition}
+    return {one.condition: list(one.rows.items()) for one in found if ODD in one.condition}
 
 
 def test_the_cost_of_three_recorded_writers_adds_up_to_that_of_the_calls() -> None:
     """448 I/O operations by nfs_writeback_done. The recording has 312, 108 and 22 by writer, and 6 that a writer sent itself."""
-    sent = table_rows.sent(
-        {whole: list(one.rows.items()) for whole, one in _growth("nfs_initiate_write.txt").items()}, lambda _: HERE
-    )
-    joined = table_rows.joined(
-        {whole: list(one.rows.items()) for whole, one in _growth("nfswho.txt").items()},
+    sent = thread_tables.sent(_growth("nfs_initiate_write.txt"), lambda _: HERE)
+    joined = thread_tables.joined(
+        _growth("nfswho.txt"),
         {(38, number): "python3" for number in (292, 293, 294)},
         lambda _: HERE,
     )
@@ -119,10 +124,7 @@ def test_the_cost_of_three_recorded_writers_adds_up_to_that_of_the_calls() -> No
 
 def test_a_thread_that_dirtied_nothing_on_the_device_gets_nothing_of_it() -> None:
     """Two files with one number on two mounts: the join gives both to the last writer."""
-    table = _growth("nfswho.txt")
-    growth = {whole: list(one.rows.items()) for whole, one in table.items()}
-
-    assert table_rows.joined(growth, {(39, 292): "python3"}, lambda _: HERE) == {}
+    assert thread_tables.joined(_growth("nfswho.txt"), {(39, 292): "python3"}, lambda _: HERE) == {}
 
 
 def test_a_measured_cost_replaces_the_table_of_the_paper() -> None:

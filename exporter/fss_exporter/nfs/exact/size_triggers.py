@@ -55,17 +55,17 @@ SIZE_EVENTS = (
 """From best to worst: answers since kernel 5.6, requests before."""
 
 
-def size_conditions(size: str) -> dict[bool, str]:
-    """Conditions of two tables of sizes, by whether the sizes are whole multiples of 32 KiB."""
-    return {False: f"{size} & {_BELOW_BLOCK}", True: f"!({size} & {_BELOW_BLOCK})"}
+def size_conditions(size: str) -> tuple[str, str]:
+    """Conditions of two tables of sizes: of all other sizes, and of whole multiples of 32 KiB."""
+    return f"{size} & {_BELOW_BLOCK}", f"!({size} & {_BELOW_BLOCK})"
 
 
-def blocks_started(lower: int, *, whole: bool) -> int:
+def blocks_started(lower: int, condition: str) -> int:
     """Return the blocks of 32 KiB that a transfer starts. `lower` is the lower edge of the size class in bytes.
 
-    `whole` says whether the size is a whole multiple of 32 KiB.
+    `condition` is of `size_conditions`.
     """
-    return max(1, lower // BLOCK_BYTES) if whole else lower // BLOCK_BYTES + 1
+    return max(1, lower // BLOCK_BYTES) if condition.startswith("!") else lower // BLOCK_BYTES + 1
 
 
 class Buckets:
@@ -74,14 +74,14 @@ class Buckets:
     has_sizes = True
 
     def __init__(self, source: SizeEvents) -> None:
-        self._whole = {condition: whole for whole, condition in size_conditions(source.size).items()}
+        self._conditions = size_conditions(source.size)
         self._keys = f"dev,{source.size}.buckets={BLOCK_BYTES}"
         # A field that is a key with a modifier cannot be a value too.
         self._values = "" if source.payload == source.size else f":vals={source.payload}"
 
     def triggers(self, rows: int) -> dict[str, str]:
         """Return the triggers by condition, for tables with this number of rows."""
-        return {one: f"hist:keys={self._keys}{self._values}:size={rows} if {one}" for one in self._whole}
+        return {one: f"hist:keys={self._keys}{self._values}:size={rows} if {one}" for one in self._conditions}
 
     def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
         """Return transfers by device number, from the growth of each table (by condition).
@@ -94,7 +94,7 @@ class Buckets:
         for condition, rows in tables.items():
             for key, row in rows:
                 device, lower = _numbers(key, 2)
-                blocks[device][blocks_started(lower, whole=self._whole[condition])] += row.hits
+                blocks[device][blocks_started(lower, condition)] += row.hits
                 payload[device] += row.value
         return {device: CountedTransfers.of_sizes(sizes, payload[device]) for device, sizes in blocks.items()}
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fss_exporter.nfs.processes.loads import KERNEL, UNKNOWN_WRITER, Thread
+from fss_exporter.nfs.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
 
 _FOLDER: Final = re.compile(r"([a-z0-9-]{1,63})_([a-z0-9.-]{1,253})_([0-9a-f-]{32,36})")
 

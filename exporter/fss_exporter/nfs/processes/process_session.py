@@ -13,15 +13,13 @@ from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.hist_tables import Grown
 from fss_exporter.nfs.exact.instance_tables import TRIGGERS, EventTables, Lost
 from fss_exporter.nfs.exact.tracefs import FILES, Files, Instance, Unavailable, advice, check_client, fields
-from fss_exporter.nfs.processes import table_rows, triggers
-from fss_exporter.nfs.processes.attribution import CallsBy, Counted, TransfersBy
-from fss_exporter.nfs.processes.loads import Place, Places
-from fss_exporter.nfs.processes.triggers import WriteBackJoin
+from fss_exporter.nfs.processes import thread_tables
+from fss_exporter.nfs.processes.attribution import CallsBy, Counted, Place, Places, TransfersBy
 
 _LOG = logging.getLogger(__name__)
 
 READS, WRITES, CALLS, CLIENTS, DIRTIERS, WRITERS = "reads", "writes", "calls", "clients", "dirtiers", "writers"
-PARTS_WITHOUT_JOIN: Final = (READS, WRITES, CALLS, *triggers.CLAIMED_BY, CLIENTS)
+PARTS_WITHOUT_JOIN: Final = (READS, WRITES, CALLS, *thread_tables.CLAIMED_BY, CLIENTS)
 PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
 """Parts that fail separately. A part with the name of a call gives the call back to the process."""
 
@@ -65,7 +63,7 @@ class ProcessSession:
         self.refused: dict[str, str] = {}
         self.troubles: dict[str, str] = {}
         self._addresses = addresses
-        self._join: WriteBackJoin | None = None
+        self._join: thread_tables.WriteBackJoin | None = None
         self._looks = 0
         self._tables: dict[str, EventTables] = {}
         self._instance = Instance(root, names.instance, files)
@@ -80,12 +78,12 @@ class ProcessSession:
 
     def _set_up(self, size: int) -> None:
         # A thread has more procedures than classes of sizes, and few threads rename or open.
-        self._add(READS, triggers.READS, triggers.by_size(size // 2))
-        self._add(WRITES, triggers.WRITES, triggers.by_size(size // 2))
-        self._add(CALLS, size_triggers.CALLS, triggers.calls(size))
-        self._add(CLIENTS, size_triggers.BIRTHS, triggers.births(_ROWS_OF_CLIENTS))
-        for procedure, event in triggers.CLAIMED_BY.items():
-            self._add(procedure, event, triggers.claims(size // 4))
+        self._add(READS, thread_tables.READS, thread_tables.by_size_triggers(size // 2))
+        self._add(WRITES, thread_tables.WRITES, thread_tables.by_size_triggers(size // 2))
+        self._add(CALLS, size_triggers.CALLS, thread_tables.calls_triggers(size))
+        self._add(CLIENTS, size_triggers.BIRTHS, thread_tables.births_triggers(_ROWS_OF_CLIENTS))
+        for procedure, event in thread_tables.CLAIMED_BY.items():
+            self._add(procedure, event, thread_tables.claims_triggers(size // 4))
         if not self._tables.keys() & {READS, WRITES, CALLS}:
             raise Unavailable(f"the kernel refuses every trigger: {self.refused[READS]}")
 
@@ -98,8 +96,8 @@ class ProcessSession:
 
     def _set_up_join(self, root: Path, names: Names, size: int, files: Files) -> None:
         try:
-            self._join = WriteBackJoin(root, names.writers, names.joint, size // 2, files)
-            self._add(DIRTIERS, self._join.dirtied, triggers.dirtiers(size // 2))
+            self._join = thread_tables.WriteBackJoin(root, names.writers, names.joint, size // 2, files)
+            self._add(DIRTIERS, self._join.dirtied, thread_tables.dirtiers_triggers(size // 2))
         except Unavailable as error:
             self.refused[WRITERS] = str(error)
         except OSError as error:
@@ -113,23 +111,24 @@ class ProcessSession:
         """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim."""
         self.troubles = {}
         device = places.by_device.get
-        counted = Counted(joined=self._try(WRITERS, lambda tables: self._joined(tables, device)) or {})
-        for procedure in triggers.CLAIMED_BY:
-            counted.claims.update(self._try(procedure, partial(_claims, procedure, device)) or {})
-        counted.reads = self._try(READS, partial(_sent, device)) or {}
-        counted.writes = self._try(WRITES, partial(_sent, device)) or {}
+        counted = Counted(joined=self._try(WRITERS, partial(self._joined, device=device)) or {})
+        for procedure in thread_tables.CLAIMED_BY:
+            claims = partial(thread_tables.claims, procedure=procedure, place_of=device)
+            counted.claims.update(self._try(procedure, claims) or {})
+        counted.reads = self._try(READS, partial(thread_tables.sent, place_of=device)) or {}
+        counted.writes = self._try(WRITES, partial(thread_tables.sent, place_of=device)) or {}
         self._try(CLIENTS, self._learn)
-        counted.calls.update(self._try(CALLS, lambda tables: self._calls(tables, places)) or {})
+        counted.calls.update(self._try(CALLS, partial(self._calls, places=places)) or {})
         self._looks += 1
         return counted
 
-    def _try(self, part: str, read: Callable[[EventTables], Found]) -> Found | None:
-        """Return the result of a part. After a failure return None and add to `troubles`."""
+    def _try(self, part: str, convert: Callable[[dict[str, Grown]], Found]) -> Found | None:
+        """Return the converted growth of a part's tables. After a failure return None and add to `troubles`."""
         tables = self._tables.get(part)
         if tables is None:
             return None
         try:
-            found = read(tables)
+            found = convert(tables.added())
         except (Lost, RecordError) as error:
             self.troubles[part] = GONE if isinstance(error, Lost) and error.check == TRIGGERS else UNREADABLE
             _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
@@ -138,20 +137,18 @@ class ProcessSession:
             self.troubles[part] = FULL
         return found
 
-    def _joined(self, tables: EventTables, device: table_rows.PlaceOf) -> TransfersBy:
-        added = _by_size(tables, "cnt")
-        self._try(DIRTIERS, EventTables.added)
-        return table_rows.joined(added, table_rows.dirtiers(self._tables[DIRTIERS].rows(triggers.NOT_A_DISK)), device)
+    def _joined(self, added: Mapping[str, Grown], device: thread_tables.PlaceOf) -> TransfersBy:
+        self._try(DIRTIERS, lambda _: None)
+        dirtiers = thread_tables.dirtiers(self._tables[DIRTIERS].rows(thread_tables.NOT_A_DISK))
+        return thread_tables.joined(added, dirtiers, device)
 
-    def _learn(self, tables: EventTables) -> None:
-        tables.added()
-        self._addresses.learn(tables.rows(triggers.BORN))
+    def _learn(self, _: object) -> None:
+        self._addresses.learn(self._tables[CLIENTS].rows(thread_tables.BORN))
 
-    def _calls(self, tables: EventTables, places: Places) -> CallsBy:
+    def _calls(self, added: Mapping[str, Grown], places: Places) -> CallsBy:
         found: CallsBy = Counter()
-        added = tables.added()
-        for version, condition in triggers.VERSIONS.items():
-            found.update(table_rows.calls(added[condition], partial(self._place, places, version)))
+        for version, condition in thread_tables.VERSIONS.items():
+            found.update(thread_tables.calls(added[condition], partial(self._place, places, version)))
         return found
 
     def _place(self, places: Places, version: int, client: int) -> Place | None:
@@ -185,25 +182,12 @@ class ProcessSession:
         self._instance.remove()
 
 
-def _sent(device: table_rows.PlaceOf, tables: EventTables) -> TransfersBy:
-    return table_rows.sent(_by_size(tables, "count"), device)
-
-
-def _claims(procedure: str, device: table_rows.PlaceOf, tables: EventTables) -> CallsBy:
-    return table_rows.claims(tables.added()[""], procedure, device)
-
-
-def _by_size(tables: EventTables, size: str) -> dict[bool, Grown]:
-    added = tables.added()
-    return {whole: added[condition] for whole, condition in size_triggers.size_conditions(size).items()}
-
-
 _NEEDED: Final = {
-    READS: (triggers.READS, {"dev", "count"}),
-    WRITES: (triggers.WRITES, {"dev", "count", "fileid"}),
+    READS: (thread_tables.READS, {"dev", "count"}),
+    WRITES: (thread_tables.WRITES, {"dev", "count", "fileid"}),
     CALLS: (size_triggers.CALLS, {"client_id", "version", "progname", "procname"}),
     CLIENTS: (size_triggers.BIRTHS, {"client_id", "addr", "program"}),
-    **{procedure: (event, {"dev"}) for procedure, event in triggers.CLAIMED_BY.items()},
+    **{procedure: (event, {"dev"}) for procedure, event in thread_tables.CLAIMED_BY.items()},
 }
 _NO_EVENT: Final = "the kernel has no event {}"
 
@@ -229,8 +213,8 @@ def missing(root: Path, files: Files = FILES) -> dict[str, str]:
 def _no_join(root: Path, files: Files) -> str:
     """Return the reason why delayed write-back cannot be given back to the writer, or an empty text."""
     try:
-        if not any(files.is_there(root / "events" / event) for event in triggers.DIRTIED):
-            return _NO_EVENT.format(triggers.DIRTIED[0])
+        if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):
+            return _NO_EVENT.format(thread_tables.DIRTIED[0])
         if not files.is_there(root / "dynamic_events"):
             return "the kernel is built without CONFIG_SYNTH_EVENTS"
     except OSError as error:

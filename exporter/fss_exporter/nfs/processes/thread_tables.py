@@ -1,4 +1,4 @@
-"""The triggers that count by thread, and the join that names the writer behind delayed write-back.
+"""The tables that count by thread, from triggers to rows, and the join that names the writer behind delayed write-back.
 
 Every form was tried on Linux 6.1 and 6.12. docs/cost-model.md lists the cost of each. A trigger counts READs and WRITEs by
 device, thread and size class, in two tables as in `size_triggers.py` of exact mode. Other triggers count calls by RPC client,
@@ -7,18 +7,26 @@ thread and procedure, and calls that a worker of the kernel carries out for a th
 In the join, one trigger remembers the last thread that dirtied each file. A second trigger sees a worker of the kernel send
 a WRITE of the file and passes both to a synthetic event. The tables of files are large, so the tables have a separate
 instance. Synthetic events exist once in the whole machine, so each program uses another name.
+
+`place_of` knows the place of a device or of an RPC client. Rows of unknown places are left out: the mount is gone, or no
+visible mount names the superblock. Each function that takes rows raises `RecordError` for a key of another layout.
 """
 
 import errno
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import BLOCK_BYTES
+from fss_exporter.nfs.exact.hist_tables import Grown, HistRow, Key
 from fss_exporter.nfs.exact.instance_tables import EventTables
-from fss_exporter.nfs.exact.size_triggers import size_conditions
+from fss_exporter.nfs.exact.size_counts import CountedTransfers, device_of
+from fss_exporter.nfs.exact.size_triggers import blocks_started, size_conditions
 from fss_exporter.nfs.exact.tracefs import Files, Instance
+from fss_exporter.nfs.processes.attribution import CallsBy, Place, Thread, TransfersBy
 
 READS: Final = "nfs/nfs_initiate_read"
 WRITES: Final = "nfs/nfs_initiate_write"
@@ -36,31 +44,29 @@ _BY_WORKERS: Final = 'comm ~ "kworker*"'
 _JOIN_FIELDS: Final = "u64 ino; pid_t pid; u32 cnt; u32 dv"
 _MOST_FILES: Final = 16384
 
-# Each function returns triggers by condition, for tables with a number of rows.
 
-
-def by_size(rows: int) -> dict[str, str]:
+def by_size_triggers(rows: int) -> dict[str, str]:
     """READs or WRITEs by thread."""
     return _of_sizes("dev,common_pid.execname", "count", rows)
 
 
-def calls(rows: int) -> dict[str, str]:
+def calls_triggers(rows: int) -> dict[str, str]:
     """Calls by thread."""
     keys = "client_id,common_pid.execname,procname"
     return {one: f"hist:keys={keys}:size={rows} if {one}" for one in VERSIONS.values()}
 
 
-def births(rows: int) -> dict[str, str]:
+def births_triggers(rows: int) -> dict[str, str]:
     """Addresses of new RPC clients."""
     return {BORN: f"hist:keys=client_id,addr:size={rows} if {BORN}"}
 
 
-def claims(rows: int) -> dict[str, str]:
+def claims_triggers(rows: int) -> dict[str, str]:
     """Threads whose call a worker will carry out."""
     return {"": f"hist:keys=dev,common_pid.execname:size={rows}"}
 
 
-def dirtiers(rows: int) -> dict[str, str]:
+def dirtiers_triggers(rows: int) -> dict[str, str]:
     """Threads that dirtied pages, with names."""
     return {NOT_A_DISK: f"hist:keys=name,common_pid.execname:size={rows} if {NOT_A_DISK}"}
 
@@ -68,8 +74,89 @@ def dirtiers(rows: int) -> dict[str, str]:
 def _of_sizes(keys: str, size: str, rows: int) -> dict[str, str]:
     return {
         one: f"hist:keys={keys},{size}.buckets={BLOCK_BYTES}:vals={size}:size={rows} if {one}"
-        for one in size_conditions(size).values()
+        for one in size_conditions(size)
     }
+
+
+PlaceOf = Callable[[int], Place | None]
+
+
+def sent(tables: Mapping[str, Grown], place_of: PlaceOf) -> TransfersBy:
+    """READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
+    rows = []
+    for condition, grown in tables.items():
+        for key, row in grown:
+            device, name, number, lower = _fields(key, 4)
+            thread = Thread(_number(number), name)
+            rows.append((place_of(_number(device)), thread, blocks_started(_number(lower), condition), row))
+    return _transfers(rows)
+
+
+def joined(tables: Mapping[str, Grown], dirtiers: Mapping[tuple[int, int], str], place_of: PlaceOf) -> TransfersBy:
+    """WRITEs of workers by the thread that dirtied the file. Keys: device, thread, lower edge of the size.
+
+    The join knows the number of a file, not the device. Two files with the same number on two mounts collide. So a row counts
+    only if `dirtiers` has the name of the thread by this device and the number of the thread.
+    """
+    rows = []
+    for condition, grown in tables.items():
+        for key, row in grown:
+            device, number, lower = map(_number, _fields(key, 3))
+            name = dirtiers.get((device, number))
+            if name is not None:
+                rows.append((place_of(device), Thread(number, name), blocks_started(lower, condition), row))
+    return _transfers(rows)
+
+
+def _transfers(rows: Iterable[tuple[Place | None, Thread, int, HistRow]]) -> TransfersBy:
+    """Add up rows of place, thread and started blocks."""
+    blocks: dict[tuple[Place, Thread], Counter[int]] = defaultdict(Counter)
+    payload: Counter[tuple[Place, Thread]] = Counter()
+    for place, thread, started, row in rows:
+        if place is not None:
+            blocks[place, thread][started] += row.hits
+            payload[place, thread] += row.value
+    return {key: CountedTransfers.of_sizes(sizes, payload[key]) for key, sizes in blocks.items()}
+
+
+def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
+    """Threads that dirtied pages. Keys: `major:minor`, name, thread."""
+    found = {}
+    for key in keys:
+        device, name, number = _fields(key, 3)
+        found[device_of(device), _number(number)] = name
+    return found
+
+
+def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
+    """Calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure."""
+    return _calls(((_fields(key, 4), row) for key, row in rows), place_of)
+
+
+def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> CallsBy:
+    """Calls of one procedure by the thread that began the call. Keys: device, name, thread."""
+    return _calls((((*_fields(key, 3), procedure), row) for key, row in tables[""]), place_of)
+
+
+def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
+    found: CallsBy = Counter()
+    for (source, name, number, procedure), row in rows:
+        place = place_of(_number(source))
+        if place is not None:
+            found[place, Thread(_number(number), name), procedure] += row.hits
+    return found
+
+
+def _fields(key: Key, count: int) -> Key:
+    if len(key) != count:
+        raise RecordError("malformed_row", str(key))
+    return key
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise RecordError("malformed_row", text)
+    return int(text)
 
 
 class WriteBackJoin:

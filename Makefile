@@ -128,8 +128,8 @@ bench-oci: .venv/dev ## a poll of 1,000 mount targets with 4,000 file systems
 bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB of memory; ARGS="--clients 1000")
 	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_rules $(ARGS)
 
-alerts-tried: .venv/dev ## run every incident through both promtools and write docs/alerts-tried.md (minutes; Go builds the second promtool)
-	@tools/ensure-tools promtool && $(BIN)/python -m tests.rules.alerts_tried
+alerts-tried: .venv/dev ## run every incident through both promtools and write docs/alerts-tried.md (an hour; ARGS="'hourly job' DaemonSet" for part; Go builds the second promtool)
+	@tools/ensure-tools promtool && $(BIN)/python -m tests.rules.alerts_tried $(ARGS)
 
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies
 	@$(RUN) -m tools.dashboards

@@ -204,7 +204,7 @@ def test_shares_start_at_zero(panel: Panel) -> None:
 @pytest.mark.parametrize("path", [ROOT / "rules" / "alerts.yml"], ids=lambda path: path.name)
 def test_alerts_link_to_dashboards_and_variables_that_exist(path: Path) -> None:
     files = {uid: file for file, uid in UIDS.items()}
-    links = set(re.findall(r"dashboard_url: /d/([\w-]+)(?:\?(.*))?", path.read_text("utf-8")))
+    links = set(re.findall(r"/d/([\w-]+)(?:\?(\S*))?", path.read_text("utf-8")))
 
     assert links
     for uid, parameters in links:

@@ -3,6 +3,7 @@
 from tests.rules import (
     budgets,
     ceilings,
+    disagreements,
     fleets,
     hosts,
     lateness,
@@ -12,6 +13,7 @@ from tests.rules import (
     stores,
     upgrades,
     variants,
+    workloads,
 )
 from tests.rules.incidents import INCIDENTS
 
@@ -19,6 +21,7 @@ __all__ = [
     "INCIDENTS",
     "budgets",
     "ceilings",
+    "disagreements",
     "fleets",
     "hosts",
     "lateness",
@@ -28,4 +31,5 @@ __all__ = [
     "stores",
     "upgrades",
     "variants",
+    "workloads",
 ]

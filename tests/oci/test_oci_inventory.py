@@ -183,23 +183,23 @@ TREE = {"ocid1.compartment.oc1..a": "a", "b1": "b", "b2": "b"}
 
 
 def test_nothing_wanted_is_the_whole_tenancy_in_one_query() -> None:
-    chosen = choose((), TENANCY, TREE)
-    assert chosen.names[TENANCY] == ROOT
-    assert len(chosen.names) == 4
-    assert scopes_of((), TENANCY, chosen.names) == (Scope(TENANCY, subtree=True),)
+    names, _ = choose((), TENANCY, TREE)
+    assert names[TENANCY] == ROOT
+    assert len(names) == 4
+    assert scopes_of((), TENANCY, names) == (Scope(TENANCY, subtree=True),)
 
 
 def test_compartments_are_wanted_by_name_or_ocid_and_asked_one_by_one() -> None:
     wanted = ("a", "ocid1.compartment.oc1..unseen")
-    chosen = choose(wanted, TENANCY, TREE)
-    assert dict(chosen.names) == {"ocid1.compartment.oc1..a": "a", wanted[1]: wanted[1]}
-    assert scopes_of(wanted, TENANCY, chosen.names) == (Scope("ocid1.compartment.oc1..a"), Scope(wanted[1]))
+    names, _ = choose(wanted, TENANCY, TREE)
+    assert dict(names) == {"ocid1.compartment.oc1..a": "a", wanted[1]: wanted[1]}
+    assert scopes_of(wanted, TENANCY, names) == (Scope("ocid1.compartment.oc1..a"), Scope(wanted[1]))
 
 
 @pytest.mark.parametrize(
     ("name", "says"), [("c", "no compartment is called 'c'"), ("b", "2 compartments are called 'b'")]
 )
 def test_a_name_that_means_none_or_several_is_a_mistake_and_never_everything(name: str, says: str) -> None:
-    chosen = choose((name,), TENANCY, TREE)
-    assert (dict(chosen.names), len(chosen.mistakes)) == ({}, 1)
-    assert says in chosen.mistakes[0]
+    names, mistakes = choose((name,), TENANCY, TREE)
+    assert (dict(names), len(mistakes)) == ({}, 1)
+    assert says in mistakes[0]

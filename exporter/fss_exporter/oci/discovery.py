@@ -31,22 +31,16 @@ class DiscoveredMountTarget:
 
 
 def refresh_with_progress(
-    refresh: InventoryRefresh, progress: Progress, look_ups_of: Callable[[int], int] = lambda count: count
+    refresh: InventoryRefresh, progress: Progress, look_ups: Callable[[int], int] = lambda count: count
 ) -> None:
-    """Make one inventory, and show listings and address lookups as phases.
-
-    `look_ups_of` returns how many of the listed mount targets to look up. Errors are like `InventoryRefresh.run`.
-    """
+    """Make one inventory, and show listings and address lookups as phases. For `look_ups` and errors see `InventoryRefresh.run`."""
     region, shown = refresh.client.region, False
     progress.phase(f"{region}: listing resources")
-
-    def look_ups() -> int:
-        return look_ups_of(len(refresh.state.inventory.mount_targets)) if refresh.state.inventory else 0
 
     def step() -> None:
         nonlocal shown
         if refresh.state.inventory is not None and not shown:
-            shown, count = True, look_ups()
+            shown, count = True, look_ups(len(refresh.state.inventory.mount_targets))
             progress.phase(f"{region}: looking up addresses of {count} mount targets", count)
         progress.step()
 

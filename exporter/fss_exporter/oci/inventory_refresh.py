@@ -68,14 +68,14 @@ class InventoryRefresh:
     def run(
         self,
         progress: Callable[[], None] = lambda: None,
-        look_ups: Callable[[], int | None] = lambda: None,
+        look_ups: Callable[[int], int] = lambda count: count,
         *,
         mount_targets_first: bool = False,
     ) -> None:
         """Make one inventory. `progress` is called after each listing and lookup.
 
         With `mount_targets_first`, mount targets and their addresses are published before anything else is listed.
-        After the listings, `look_ups` returns the number of mount targets to look up, None for all.
+        `look_ups` returns how many of the listed mount targets to look up.
 
         Raises:
             FssError: availability domains or compartments are unknown. The earlier state stays.
@@ -99,7 +99,7 @@ class InventoryRefresh:
         scopes = scopes_of(self.selection.compartments, self.client.tenancy_id, names)
         self._show(inventory, scopes)
         self.listed.set()
-        self._look_up_addresses(inventory, scopes, progress, look_ups())
+        self._look_up_addresses(inventory, scopes, progress, look_ups)
         succeeded_at = self.now() if all(self._succeeded.values()) else self.state.succeeded_at
         self._set(replace(self.state, succeeded_at=succeeded_at))
 
@@ -113,7 +113,7 @@ class InventoryRefresh:
                 found += self._resources("ListMountTargets", compartment_id, domain).records
                 progress()
         inventory = records.join(found, self.selection.tags, compartments=names, availability_domains=domains)
-        self._look_up_addresses(inventory, (), progress, None)
+        self._look_up_addresses(inventory, (), progress)
 
     def _list_all(self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]) -> list[Any]:
         """Return the records of every listing."""
@@ -185,10 +185,10 @@ class InventoryRefresh:
             if not wanted:
                 raise
             tree = ()  # OCIDs can do without names
-        chosen = choose(wanted, self.client.tenancy_id, {one.id: one.name for one in tree})
-        for mistake in chosen.mistakes:
+        names, mistakes = choose(wanted, self.client.tenancy_id, {one.id: one.name for one in tree})
+        for mistake in mistakes:
             self._note("ListCompartments", UsageError(mistake))
-        return chosen.names
+        return names
 
     def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
         """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.
@@ -217,7 +217,11 @@ class InventoryRefresh:
         self.report(operation, error)
 
     def _look_up_addresses(
-        self, inventory: records.Inventory, scopes: tuple[Scope, ...], progress: Callable[[], None], most: int | None
+        self,
+        inventory: records.Inventory,
+        scopes: tuple[Scope, ...],
+        progress: Callable[[], None],
+        look_ups: Callable[[int], int] = lambda count: count,
     ) -> None:
         looked_up = 0
 
@@ -228,7 +232,7 @@ class InventoryRefresh:
                 self._show(inventory, scopes)
             progress()
 
-        self._addresses.look_up(islice(inventory.mount_targets.values(), most), step)
+        self._addresses.look_up(islice(inventory.mount_targets.values(), look_ups(len(inventory.mount_targets))), step)
         for operation in LOOK_UPS if inventory.mount_targets else ():
             self._succeeded.setdefault(operation, True)  # all addresses were known before
         self._show(inventory, scopes)

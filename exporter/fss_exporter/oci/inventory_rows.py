@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from fss_exporter.model.limits import Limits, shape_of
+from fss_exporter.model.limits import shape_of
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.mount_target_settings import latency_objectives_of, limits_of, slo_objectives_of
 from fss_exporter.oci.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
@@ -13,6 +13,7 @@ from fss_exporter.settings import Settings
 Rows = Iterable[tuple[tuple[str, ...], float | None]]
 """Label values and a number each. A row without a number is left out."""
 
+_LIMITS: Final = "iops read_bytes_per_second write_bytes_per_second connections encrypted_connections".split()
 _INFO: Final = 1.0
 
 
@@ -48,7 +49,7 @@ def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str])
 def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings) -> Iterator[tuple[str, Rows]]:
     targets = [((region, target.id, target.name), target) for target in inventory.mount_targets.values()]
     limits = [(labels, limits_of(target, settings)) for labels, target in targets]
-    for what in Limits.__dataclass_fields__:
+    for what in _LIMITS:
         yield f"fss_mount_target_{what}_limit", [(labels, getattr(one, what)) for labels, one in limits]
     latencies = [
         ((*labels, *which), seconds)

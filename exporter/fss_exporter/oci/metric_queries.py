@@ -63,7 +63,9 @@ class MetricQueries:
             self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), 0)
 
     def use(self, inventory: Inventory) -> None:
-        """Use another inventory from now on."""
+        """Use an inventory from now on."""
+        if inventory is self._inventory:
+            return
         self.names_are_due = self.names_are_due or not inventory.services <= self._inventory.services
         self._inventory = inventory
         self._labels.use(inventory)

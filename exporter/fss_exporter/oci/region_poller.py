@@ -11,7 +11,6 @@ from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_estimates import Estimate, complete, estimate
-from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.series_store import newest_complete
 from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
 
@@ -36,7 +35,6 @@ class RegionPoller:
     clock: Callable[[], float]  # seconds that never go back
     overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
     suspects_changes: bool = field(default=False, init=False)
-    _inventory: Inventory | None = field(default=None, init=False)
     _names_learned: float = field(default=float("-inf"), init=False)
     _succeeded_at: float | None = field(default=None, init=False)
     _ended: bool = field(default=False, init=False)
@@ -55,7 +53,7 @@ class RegionPoller:
         began = self.clock()
         if state.inventory is None or not state.scopes:
             return self._state(0.0)
-        self._use(state.inventory)
+        self.queries.use(state.inventory)
         self._learn_names(state)
         points = self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
         now_minute = newest_complete(self.now())
@@ -63,8 +61,11 @@ class RegionPoller:
             store.forget(now_minute, self.stale_after)
         states = self.queries.states
         fresh = estimate(points, self.overrides) if complete(points, states) else {}
-        oldest = now_minute - self.stale_after
-        self._estimates = {key: one for key, one in {**self._estimates, **fresh}.items() if one.minute >= oldest}
+        self._estimates = {
+            key: one
+            for key, one in {**self._estimates, **fresh}.items()
+            if key in state.inventory.mount_targets and one.minute >= now_minute - self.stale_after
+        }
         self._look_for_changes()
         self.failures.end_round()
         if states and all(one.success for one in states.values()):
@@ -72,13 +73,6 @@ class RegionPoller:
         poll = self._state(self.clock() - began)
         self._log_first(poll)
         return poll
-
-    def _use(self, inventory: Inventory) -> None:
-        if inventory is self._inventory:
-            return
-        self._inventory = inventory
-        self.queries.use(inventory)
-        self._estimates = {key: one for key, one in self._estimates.items() if key in inventory.mount_targets}
 
     def _learn_names(self, state: InventoryState) -> None:
         since = self.clock() - self._names_learned

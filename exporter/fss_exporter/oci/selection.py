@@ -32,16 +32,12 @@ def _has(tags: Mapping[str, str], key: str, wanted: str) -> bool:
 ROOT: Final = "root"  # How the tenancy's own compartment is called
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenCompartments:
-    """The compartments that the settings name."""
+def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the wanted compartments (OCIDs or names, empty for all) out of the tenancy's own and a tree of names by OCID.
 
-    names: Mapping[str, str]  # name by OCID; an OCID whose name is not known stands for itself
-    mistakes: tuple[str, ...] = ()  # one line for each compartment that cannot be made out
-
-
-def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> ChosenCompartments:
-    """Return the wanted compartments (OCIDs or names, empty for all) out of the tenancy's own and a tree of names by OCID."""
+    Returns:
+        Names by OCID, the OCID for an unknown name, and a line for each compartment that cannot be made out.
+    """
     known = {tenancy_id: ROOT, **tree}
     chosen: dict[str, str] = {}
     mistakes: list[str] = []
@@ -55,7 +51,7 @@ def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> C
             mistakes.append(
                 f"oci.compartments: no compartment is called {name!r}, or the policy hides the compartment. Give the OCID"
             )
-    return ChosenCompartments(chosen or ({} if mistakes else known), tuple(mistakes))
+    return chosen or ({} if mistakes else known), mistakes
 
 
 @dataclass(frozen=True, slots=True)

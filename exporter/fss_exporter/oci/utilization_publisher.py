@@ -5,12 +5,12 @@ of the namespace `fss_exporter`, with 1 as the ceiling. A share is posted once f
 known load or ceiling there is no share. Posting costs money and is off by default.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, SourceError
-from fss_exporter.model.limits import Limits, shape_of
+from fss_exporter.model.limits import shape_of
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.cloud_client import CloudClient, time_stamp
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
@@ -22,19 +22,16 @@ from fss_exporter.settings import Settings
 MOST_POSTED_STREAMS: Final = 50
 """Most streams in a PostMetricData. Source: PostMetricDataDetails."""
 
-IOPS: Final = "IopsUtilization"
-READ: Final = "ReadUtilization"
-WRITE: Final = "WriteUtilization"
-CONNECTIONS: Final = "ConnectionsUtilization"
-UTILIZATION: Final = (IOPS, READ, WRITE, CONNECTIONS)
-"""Names of the posted metrics."""
-
-_GAUGES: Final[Mapping[str, tuple[str, Callable[[Limits], float | None]]]] = {
-    IOPS: ("fss_mount_target_iops", lambda limits: limits.iops),
-    READ: ("fss_mount_target_read_bytes_per_second", lambda limits: limits.read_bytes_per_second),
-    WRITE: ("fss_mount_target_write_bytes_per_second", lambda limits: limits.write_bytes_per_second),
-    CONNECTIONS: ("fss_mount_target_connections", lambda limits: limits.connections),
+_CEILINGS: Final = {
+    "IopsUtilization": "iops",
+    "ReadUtilization": "read_bytes_per_second",
+    "WriteUtilization": "write_bytes_per_second",
+    "ConnectionsUtilization": "connections",
 }
+"""Field of `Limits`, and end of the gauge's name, by posted metric."""
+
+UTILIZATION: Final = tuple(_CEILINGS)
+"""Names of the posted metrics."""
 
 _OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
 
@@ -60,20 +57,20 @@ def shares(region: RegionSnapshot, settings: Settings) -> Iterator[Share]:
     inventory, poll = region.inventory.inventory, region.poll
     if inventory is None or poll is None:
         return
-    for name, (gauge, ceiling) in _GAUGES.items():
-        by_minute = poll.points.get(gauge, {})
+    for name, ceiling in _CEILINGS.items():
+        by_minute = poll.points.get(f"fss_mount_target_{ceiling}", {})
         newest = {
             series.labels[1]: (minute, value, "")
             for minute, column in by_minute.items()
             for series, value in zip(column.series, column.values, strict=True)
         }
-        if name == IOPS:
+        if ceiling == "iops":
             newest = {ocid: (one.minute, one.iops.point, "estimated") for ocid, one in poll.estimates.items()} | {
                 ocid: (minute, value, "measured") for ocid, (minute, value, _) in newest.items()
             }
         for ocid, (minute, value, source) in newest.items():
             target = inventory.mount_targets.get(ocid)
-            limit = ceiling(limits_of(target, settings)) if target else None
+            limit: float | None = getattr(limits_of(target, settings), ceiling) if target else None
             if target and limit:
                 yield Share(name, target, minute, value / limit, source)
 

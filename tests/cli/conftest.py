@@ -9,7 +9,7 @@ from tests.cli.alarms_operator import Operator
 from tests.cli.prompt import call_without_pause
 from tests.region import Region, shared_account, small
 
-from fss_exporter.doctor import network
+from fss_exporter.doctor import client_checks
 
 
 @pytest.fixture
@@ -46,4 +46,4 @@ def nobody_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def near(monkeypatch: pytest.MonkeyPatch) -> None:
     """However busy the machine, loopback is near."""
-    monkeypatch.setattr(network, "FAR_SECONDS", 60.0)
+    monkeypatch.setattr(client_checks, "FAR_SECONDS", 60.0)

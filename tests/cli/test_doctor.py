@@ -13,7 +13,7 @@ from tests.cli.prompt import RECORDINGS, ask, ask_process
 from tests.doctor.test_probes import metadata
 from tests.processes import PATIENCE_S
 
-from fss_exporter.doctor import client_probe, network
+from fss_exporter.doctor import client_checks, client_probe
 
 MIXED = RECORDINGS / "k_mixed"
 PATIENT = ("--exporter-url", "", "--deadline", f"{PATIENCE_S:.0f}s")
@@ -120,7 +120,7 @@ def test_no_mount_point_is_touched(tmp_path: Path, server: int) -> None:
 
 def test_a_large_directory_is_counted_when_asked(tmp_path: Path, server: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_probe, "LARGE_DIRECTORY", 3)
-    monkeypatch.setattr(network, "LARGE_DIRECTORY", 3)
+    monkeypatch.setattr(client_checks, "LARGE_DIRECTORY", 3)
     directory = tmp_path / "large"
     for name in "abcdef":
         (directory / name).mkdir(parents=True)

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fss_exporter.doctor.client_checks import check_mounts
 from fss_exporter.doctor.client_facts import ClientFacts
 from fss_exporter.doctor.findings import Finding, Severity
-from fss_exporter.doctor.mounts import check_mounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join

@@ -3,9 +3,9 @@
 import pytest
 from tests.doctor.clients import client, severities
 
+from fss_exporter.doctor.client_checks import check_directories, check_network
 from fss_exporter.doctor.client_facts import ClientFacts, Connect, Directory
 from fss_exporter.doctor.findings import Finding, Severity
-from fss_exporter.doctor.network import check_directories, check_network
 from fss_exporter.instance_metadata import InstanceMetadata
 from fss_exporter.model.limits import STANDARD, Limits
 

@@ -9,12 +9,10 @@ import click
 from fss_exporter import __version__, tables
 from fss_exporter.cli.ceilings import judge, mount_settings
 from fss_exporter.cli.flags import CompartmentFlags, OutputFlags, ShapeFlags, check_new_file, duration, write_file
-from fss_exporter.doctor import report
+from fss_exporter.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_exporter.doctor.client_probe import ClientFlags, read_client
-from fss_exporter.doctor.findings import Finding, exit_code, found
+from fss_exporter.doctor.findings import Finding, document, exit_code, found, show
 from fss_exporter.doctor.kernel_counting import check_exact, check_load_by_process
-from fss_exporter.doctor.mounts import check_mounts
-from fss_exporter.doctor.network import check_directories, check_network
 from fss_exporter.doctor.running_exporter import METRICS_URL, check_running
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.fetch import check_url
@@ -81,9 +79,9 @@ def doctor(flags: DoctorFlags) -> int:
     findings = [(about, finding) for about, part in parts.items() for finding in part]
     code = exit_code(finding for _, finding in findings)
     if flags.output == "json":
-        click.echo(tables.as_json(report.document(__version__, code, findings)))
+        click.echo(tables.as_json(document(__version__, code, findings)))
     else:
-        report.show(tables.console(), findings)
+        show(tables.console(), findings)
     if flags.record is not None:
         _write(flags.record, regions)
     return code
@@ -121,7 +119,7 @@ def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts]
 
 
 def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
-    from fss_exporter.doctor.record import record  # noqa: PLC0415  # only where there is an account
+    from fss_exporter.doctor.account_facts import record  # noqa: PLC0415  # only where there is an account
 
     write_file("--record", path, record(__version__, regions))
     tables.note(f"{path}: written. Read the file before you attach it")

@@ -4,9 +4,16 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Subscriptions, Tried
+from fss_exporter.doctor.account_facts import (
+    CallOutcome,
+    Lag,
+    MetricFacts,
+    RegionFacts,
+    Subscriptions,
+    Tried,
+    holds_names,
+)
 from fss_exporter.doctor.findings import Finding, Severity, found
-from fss_exporter.doctor.record import holds_names
 
 _SKEW_REFUSED: Final = 300.0  # Age of a signature in seconds from which OCI refuses the signature
 _SKEW_NOTED: Final = 60.0

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.doctor.client_facts import ClientFacts, Connect, Directory
+from fss_exporter.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory
 from fss_exporter.doctor.kernel_counting import look, read_text
-from fss_exporter.doctor.network import LARGE_DIRECTORY
 from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
 from fss_exporter.instance_metadata import METADATA_URL, read_instance_metadata

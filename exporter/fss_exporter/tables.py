@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import click
 from rich.cells import cell_len
@@ -42,6 +42,19 @@ class Row:
     style: str = ""  # `bold`, `yellow`, `red` or empty. A colour only repeats the text
 
 
+class Figure(NamedTuple):
+    """One figure of a line: a column of the table, a key of the JSON, or both."""
+
+    column: Column | None
+    value: Callable[[Any], Any]  # of the line
+    text: Callable[[Any], str] = str  # of the value
+    key: str = ""
+
+    def cell(self, line: Any) -> str:
+        """Return the text of the figure of a line."""
+        return self.text(self.value(line))
+
+
 def console(stream: IO[str] | None = None) -> Console:
     """A console for standard output: no colour into pipes or with NO_COLOR, no folding of lines in pipes."""
     stream = stream or sys.stdout
@@ -72,6 +85,12 @@ def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: st
         titles = (column.title for index, column in enumerate(columns) if index not in kept)
         missing = ", ".join(filter(None, titles))
         say(out, f"left out, the terminal is too narrow: {missing}", "dim", hanging=2)
+
+
+def show_figures(out: Console, figures: Sequence[Figure], lines: Iterable[Any]) -> None:
+    """Print a table with a column for each figure and a row for each line."""
+    columns = [figure.column for figure in figures if figure.column]
+    show(out, columns, [Row(tuple(figure.cell(line) for figure in figures if figure.column)) for line in lines])
 
 
 def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:

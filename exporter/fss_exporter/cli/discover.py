@@ -25,7 +25,7 @@ from fss_exporter.oci.discovery import (
 )
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.settings import Settings
-from fss_exporter.tables import Column, Row
+from fss_exporter.tables import Column, Figure
 from fss_exporter.terminal_text import printable, printable_lines
 
 _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
@@ -91,44 +91,28 @@ def _list_region(session: Session, settings: Settings) -> tuple[list[DiscoveredM
     return found, list(failures.values())
 
 
-_COLUMNS = (
-    Column("mount target", left=True),
-    Column("region", 6, left=True),
-    Column("address", left=True),
-    Column("shape", 1, left=True),
-    Column("IOPS", 2),
-    Column("read MB/s", 2),
-    Column("write MB/s", 3),
-    Column("connections", 7),
-    Column("state", 4, left=True),
-    Column("compartment", 5, left=True),
-    Column("availability domain", 8, left=True),
-    Column("exports", 3, left=True),
+_FIGURES = (
+    Figure(Column("mount target", left=True), lambda one: one.target.name),
+    Figure(Column("region", 6, left=True), lambda one: one.region),
+    Figure(Column("address", left=True), lambda one: one.target.address or units.NOT_KNOWN),
+    Figure(Column("shape", 1, left=True), lambda one: one.shape),
+    Figure(Column("IOPS", 2), lambda one: one.limits.iops, units.number),
+    Figure(Column("read MB/s", 2), lambda one: one.limits.read_bytes_per_second, units.megabytes),
+    Figure(Column("write MB/s", 3), lambda one: one.limits.write_bytes_per_second, units.megabytes),
+    Figure(Column("connections", 7), lambda one: one.limits.connections, units.number),
+    Figure(Column("state", 4, left=True), lambda one: one.target.state),
+    Figure(Column("compartment", 5, left=True), lambda one: one.compartment),
+    Figure(Column("availability domain", 8, left=True), lambda one: one.target.availability_domain),
+    Figure(
+        Column("exports", 3, left=True),
+        lambda one: ", ".join(f"{path} ({system})" for path, system in one.exports.items()),
+    ),
 )
 
 
 def _show(found: Sequence[DiscoveredMountTarget]) -> None:
     out = tables.console()
-    rows = [
-        Row(
-            (
-                one.target.name,
-                one.region,
-                one.target.address or units.NOT_KNOWN,
-                one.shape,
-                units.number(one.limits.iops),
-                units.megabytes(one.limits.read_bytes_per_second),
-                units.megabytes(one.limits.write_bytes_per_second),
-                units.number(one.limits.connections),
-                one.target.state,
-                one.compartment,
-                one.target.availability_domain,
-                ", ".join(f"{path} ({system})" for path, system in one.exports.items()),
-            )
-        )
-        for one in found
-    ]
-    tables.show(out, _COLUMNS, rows)
+    tables.show_figures(out, _FIGURES, found)
     tables.say(
         out, f"{len(found)} mount targets; - is a ceiling without a published figure, or an unknown address", "dim"
     )

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,20 +15,21 @@ from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import MountSettings, judge
 from fss_exporter.cli.exact_mode import Exact, exact, sources
 from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags
-from fss_exporter.cli.iostat_durations import with_durations
-from fss_exporter.cli.iostat_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.iostat_processes import ProcessReport
 from fss_exporter.cli.iostat_report import Report, ReportOrder, mount_points
+from fss_exporter.cli.saved_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
 from fss_exporter.flag_records import ProcfsFlags, argument, flag, takes
 from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.histograms import CallsByEdge
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
+from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, RequestTotals, edge_seconds
 from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
@@ -212,6 +214,31 @@ def _ticks(start: float, interval: float) -> Iterator[float]:
         yield start + tick * _TICK_S
     if not whole or interval - whole * _TICK_S > 0.01:
         yield start + interval
+
+
+def requests_between(before: RequestTotals, after: RequestTotals) -> dict[str, CallsByEdge]:
+    """Return the requests between two looks by address and class. Addresses with an invalid interval are left out."""
+    found: dict[str, Counter[float]] = {}
+    for place, requests in after.requests.items():
+        if after.active and place[0] not in after.paused:
+            old = before.requests.get(place, NO_REQUESTS).finished.by_exponent
+            calls = found.setdefault(place[0], Counter())
+            for exponent, count in requests.finished.by_exponent.items():
+                calls[edge_seconds(exponent)] += count - old.get(exponent, 0)
+    return dict(found)
+
+
+def with_durations(reports: Iterator[Report], reader: LatencyReader) -> Iterator[Report]:
+    """Return the reports with the durations of requests that the kernel counted in each interval."""
+    while True:
+        reader.loop.run_once()
+        before = reader.totals
+        try:
+            report = next(reports)
+        except StopIteration:
+            return
+        reader.loop.run_once()
+        yield replace(report, durations=requests_between(before, reader.totals))
 
 
 def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:

@@ -1,27 +1,29 @@
 """The reports of `iostat`: traffic by mount target, mount and operation, as tables and as JSON."""
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 
 from fss_exporter import units
-from fss_exporter.cli import iostat_durations
 from fss_exporter.cli.ceilings import Comparison, Judge
 from fss_exporter.model.capacity import CLIENT_NETWORK
-from fss_exporter.model.histograms import CallsByEdge
+from fss_exporter.model.histograms import CallsByEdge, quantile_edge
 from fss_exporter.model.limits import Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
+from fss_exporter.nfs.exact.request_totals import edge_seconds
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
-from fss_exporter.tables import Column, Row, colour, say, show as show_table
+from fss_exporter.tables import Column, Figure, Row, colour, say, show as show_table
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
+_LARGEST_EDGE_SECONDS = edge_seconds(24)
 GROUPINGS = ("mount", "mount-target", "operation", "class")
 
 
@@ -71,6 +73,7 @@ class _ReportLine:
     traffic: Traffic
     compare: Comparison = lambda _: ()  # with the ceilings of the mount target
     key: SeriesKey | None = None  # of a mount
+    calls: CallsByEdge | None = None  # requests of a mount target, for the quantiles
 
     @property
     def every(self) -> OperationTraffic:
@@ -88,41 +91,51 @@ class _ReportLine:
         return self.first.ratio if self.first else None
 
 
-class _Figure(NamedTuple):
-    """One figure of a line: a column of the table, a key of the JSON, or both."""
-
-    column: Column | None
-    key: str
-    value: Callable[[_ReportLine], Any]
-    text: Callable[[Any], str] = str
+def _quantile(share: float) -> Callable[[_ReportLine], float | str | None]:
+    """Return the figure of the upper edge of a quantile's class in seconds, because the kernel counts in classes."""
+    return lambda of: "" if of.calls is None else quantile_edge(of.calls, share)
 
 
+def _at_most(edge: float | str | None) -> str:
+    if edge is None or isinstance(edge, str):
+        return units.NOT_KNOWN if edge is None else edge
+    sign, seconds = (">", _LARGEST_EDGE_SECONDS) if edge == math.inf else ("<=", edge)
+    return f"{sign} {seconds * 1000:,.1f}" if seconds >= 0.001 else f"{sign} {seconds * 1000:.3f}"
+
+
+_QUANTILES = (
+    Figure(Column("p50 ms", 3), _quantile(0.5), _at_most, "p50_at_most_seconds"),
+    Figure(Column("p99 ms", 2), _quantile(0.99), _at_most, "p99_at_most_seconds"),
+)
 _FIGURES = (
-    _Figure(Column("ops/s", 2), "operations_per_second", lambda of: of.every.operations, units.number),
-    _Figure(Column("IOPS"), "", lambda of: of.traffic.iops and of.traffic.iops.point, units.number),
-    _Figure(
+    Figure(Column("ops/s", 2), lambda of: of.every.operations, units.number, "operations_per_second"),
+    Figure(Column("IOPS"), lambda of: of.traffic.iops and of.traffic.iops.point, units.number),
+    Figure(
         Column("IOPS bounds", 6),
-        "estimated_iops",
         lambda of: of.traffic.iops,
         lambda iops: units.bounds(iops.lower, iops.upper, "exact") if iops else units.NOT_KNOWN,
+        "estimated_iops",
     ),
-    _Figure(Column("share"), "", lambda of: of.share, units.percent),
-    _Figure(Column("of", 6, left=True), "", lambda of: of.first.resource if of.first else ""),
-    _Figure(None, "estimated_lock_iops", lambda of: of.traffic.lock_iops),
-    _Figure(Column("read MB/s", 1), "read_bytes_per_second", lambda of: of.traffic.read_bytes, units.megabytes),
-    _Figure(Column("write MB/s", 1), "written_bytes_per_second", lambda of: of.traffic.written_bytes, units.megabytes),
-    _Figure(Column("KiB/read", 5), "mean_read_bytes", lambda of: of.traffic.mean_read_bytes, units.kibibytes),
-    _Figure(Column("KiB/write", 7), "mean_written_bytes", lambda of: of.traffic.mean_written_bytes, units.kibibytes),
-    _Figure(Column("RTT ms", 3), "mean_rtt_seconds", lambda of: of.every.mean_rtt_seconds, units.milliseconds),
-    _Figure(Column("queue ms", 4), "mean_queue_seconds", lambda of: of.every.mean_queue_seconds, units.milliseconds),
-    _Figure(
-        Column("execute ms", 8), "mean_execute_seconds", lambda of: of.every.mean_execute_seconds, units.milliseconds
+    Figure(Column("share"), lambda of: of.share, units.percent),
+    Figure(Column("of", 6, left=True), lambda of: of.first.resource if of.first else ""),
+    Figure(None, lambda of: of.traffic.lock_iops, key="estimated_lock_iops"),
+    Figure(Column("read MB/s", 1), lambda of: of.traffic.read_bytes, units.megabytes, "read_bytes_per_second"),
+    Figure(Column("write MB/s", 1), lambda of: of.traffic.written_bytes, units.megabytes, "written_bytes_per_second"),
+    Figure(Column("KiB/read", 5), lambda of: of.traffic.mean_read_bytes, units.kibibytes, "mean_read_bytes"),
+    Figure(Column("KiB/write", 7), lambda of: of.traffic.mean_written_bytes, units.kibibytes, "mean_written_bytes"),
+    Figure(Column("RTT ms", 3), lambda of: of.every.mean_rtt_seconds, units.milliseconds, "mean_rtt_seconds"),
+    Figure(Column("queue ms", 4), lambda of: of.every.mean_queue_seconds, units.milliseconds, "mean_queue_seconds"),
+    Figure(
+        Column("execute ms", 8), lambda of: of.every.mean_execute_seconds, units.milliseconds, "mean_execute_seconds"
     ),
-    _Figure(Column("retrans/s", 4), "retransmissions_per_second", lambda of: of.every.retransmissions, units.number),
-    _Figure(None, "timeouts_per_second", lambda of: of.every.timeouts),
-    _Figure(Column("errors/s", 9), "errors_per_second", lambda of: of.every.errors, units.number),
+    Figure(Column("retrans/s", 4), lambda of: of.every.retransmissions, units.number, "retransmissions_per_second"),
+    Figure(None, lambda of: of.every.timeouts, key="timeouts_per_second"),
+    Figure(Column("errors/s", 9), lambda of: of.every.errors, units.number, "errors_per_second"),
 )
-_COLUMNS = (Column("mount target", left=True), *(figure.column for figure in _FIGURES if figure.column))
+
+
+def _columns(report: Report) -> tuple[Figure, ...]:
+    return tuple(figure for figure in (*_FIGURES, *(_QUANTILES if report.durations else ())) if figure.column)
 
 
 def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> None:
@@ -133,9 +146,8 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     if not report.traffic:
         say(out, "no NFS mounts")
         return
-    show_table(
-        out, (*_COLUMNS, *(iostat_durations.COLUMNS if report.durations else ())), _rows(report, ceilings, order)
-    )
+    columns = (figure.column for figure in _columns(report) if figure.column)
+    show_table(out, (Column("mount target", left=True), *columns), _rows(report, ceilings, order))
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
     say(out, f"{said}. Share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
     network = _network(report, order)
@@ -155,21 +167,17 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
 def _rows(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[Row]:
     targets = _targets(report, ceilings, order.sort)
     for target in targets:
-        yield _row(target, report, report.durations.get(target.name, {}), "bold")
+        yield _row(target, report, "bold")
         for part in _parts(report, target, order):
-            yield _row(replace(part, name=f"  {part.name}"), report, None)
+            yield _row(replace(part, name=f"  {part.name}"), report)
     if len(targets) > 1:
-        total = _ReportLine("total", together(report.traffic.values()))
-        yield _row(total, report, iostat_durations.all_requests(report.durations), "bold")
+        every: CallsByEdge = sum((Counter(calls) for calls in report.durations.values()), Counter())
+        yield _row(_ReportLine("total", together(report.traffic.values()), calls=every), report, "bold")
 
 
-def _row(line: _ReportLine, report: Report, calls: CallsByEdge | None, style: str = "") -> Row:
-    """Return one row. `calls` are the requests for the quantiles, None for empty cells."""
-    cells = (figure.text(figure.value(line)) for figure in _FIGURES if figure.column)
-    quantiles: tuple[str, ...] = ()
-    if report.durations:
-        quantiles = ("",) * len(iostat_durations.COLUMNS) if calls is None else iostat_durations.cells(calls)
-    return Row((line.name, *cells, *quantiles), colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or style)
+def _row(line: _ReportLine, report: Report, style: str = "") -> Row:
+    cells = (figure.cell(line) for figure in _columns(report))
+    return Row((line.name, *cells), colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or style)
 
 
 def _network(report: Report, order: ReportOrder) -> Use | None:
@@ -186,7 +194,13 @@ def _targets(report: Report, ceilings: Judge, sort: str) -> list[_ReportLine]:
     for key, traffic in report.traffic.items():
         mounts[key.address][key] = traffic
     targets = [
-        _ReportLine(address, together(own.values()), ceilings.of(next(iter(own)))) for address, own in mounts.items()
+        _ReportLine(
+            address,
+            together(own.values()),
+            ceilings.of(next(iter(own))),
+            calls=report.durations.get(address, {}) if report.durations else None,
+        )
+        for address, own in mounts.items()
     ]
     return sorted(targets, key=lambda target: SORTS[sort](target.name, target.traffic))
 
@@ -247,7 +261,6 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
         "mount_targets": [
             {
                 "address": target.name,
-                **(iostat_durations.figures(report.durations.get(target.name, {})) if report.durations else {}),
                 **_figures(target),
                 **({} if order.by == "mount-target" else {_LISTS[order.by]: _listed(report, target, order)}),
             }
@@ -269,7 +282,9 @@ def _names(part: _ReportLine, report: Report, by: str) -> dict[str, Any]:
 
 
 def _figures(line: _ReportLine, *, with_share: bool = True) -> dict[str, Any]:
-    found = {figure.key: figure.value(line) for figure in _FIGURES if figure.key}
+    figures = (*(() if line.calls is None else _QUANTILES), *_FIGURES)
+    found = {figure.key: figure.value(line) for figure in figures if figure.key}
+    found |= {key: None for key, value in found.items() if value == math.inf}
     found["estimated_iops"] = line.traffic.iops._asdict() if line.traffic.iops else None
     if with_share:
         found["share"] = {use.resource: use.ratio for use in line.compare(line.traffic)}

@@ -1,5 +1,6 @@
 """`fss-exporter alarms` as an operator or a pipeline runs it, against the demo region over HTTP."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,17 @@ class TestTheWayOfWork:
         assert "DeleteAlarm" not in operator.region.calls
         assert operator.alarms("apply", "--yes").code == 0
         assert operator.region.calls["DeleteAlarm"] == 1
+
+    def test_every_change_is_made_although_the_reader_of_the_output_left(
+        self, operator: Operator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def echo(text: str = "", **_: bool) -> None:
+            if text.endswith("created"):
+                raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+        monkeypatch.setattr("fss_exporter.cli.alarms.echo", echo)
+        operator.alarms("apply")
+        assert operator.region.calls["CreateAlarm"] == 2
 
     def test_the_command_runs_as_a_process_of_its_own(self, operator: Operator) -> None:
         answer = ask_process(

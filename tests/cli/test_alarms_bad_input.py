@@ -44,6 +44,12 @@ class TestBadInput:
         assert answer.code == 2
         assert "--in-subtree works for the tenancy only" in answer.err
 
+    def test_every_mistake_of_the_configuration_is_a_line_where_2_means_changes(self, operator: Operator) -> None:
+        operator.config.write_text("oci: {auth: x}\nslo: {}\n")
+        answer = operator.alarms("plan", "--detailed-exitcode")
+        assert answer.code == 1
+        assert [line.split(": ")[2] for line in answer.err.splitlines()] == ["line 1", "line 2"]
+
     def test_malformed_mql_shows_file_and_column_before_anything_is_asked(self, operator: Operator) -> None:
         file = operator.pack / "fss-kerberos-errors.json"
         file.write_text(file.read_text().replace(".sum() > 0", ".sum( > 0"))

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import RECORDINGS, ask_process
+from tests.cli.prompt import RECORDINGS, ask, ask_process
 from tests.cli.saved_files import MIXED, compare, edited
+from tests.nfs.records import mountinfo, mountstats
 
 
 def test_nfsv4_has_operations_but_no_estimate() -> None:
@@ -17,6 +18,15 @@ def test_nfsv4_has_operations_but_no_estimate() -> None:
     assert v4["operations_per_second"] > 0
     assert v4["estimated_iops"] is None
     assert v4["share"]["IOPS"] is None
+
+
+def test_superblocks_of_one_export_have_their_own_ages(tmp_path: Path) -> None:
+    (tmp_path / "1").mkdir()
+    older, younger = mountstats({"REMOVE": 1000}, age=1000), mountstats({"REMOVE": 1000}, age=10, mount_point="/mnt/b")
+    (tmp_path / "1" / "mountstats").write_text(older + younger)
+    (tmp_path / "1" / "mountinfo").write_text(mountinfo() + mountinfo(superblock="0:41", mount_point="/mnt/b"))
+    (target,) = ask("iostat", "--path.procfs", tmp_path, "--output", "json").document["mount_targets"]
+    assert target["operations_per_second"] == pytest.approx(1 + 100)
 
 
 def mixed(*flags: object) -> Any:

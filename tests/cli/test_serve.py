@@ -65,6 +65,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["--web.listen-address=no such host:0"], "--web.listen-address=no such host:0: "),
     (["--web.telemetry-path=metrics"], "--web.telemetry-path=metrics: give a path like /metrics"),
     (["--web.telemetry-path=/"], "--web.telemetry-path=/: give a path like /metrics"),
+    (["--web.telemetry-path=/métriques"], "--web.telemetry-path=/métriques: give a path like /metrics"),
     (["--web.telemetry-path=/-/ready"], "--web.telemetry-path=/-/ready: give a path like /metrics"),
     (["--web.config.file=/nowhere.yml"], "'--web.config.file': File '/nowhere.yml' does not exist"),
     (["--config.file=/nowhere.yml"], "'--config.file': File '/nowhere.yml' does not exist"),

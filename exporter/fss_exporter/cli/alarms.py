@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.alarms import alarm_plan, render as rendering, show
 from fss_exporter.oci.alarms.alarm_plan import Plan, SavedPlan, plan as compare, removal
-from fss_exporter.oci.alarms.apply import Alarms, apply as carry_out, doubles, survey
+from fss_exporter.oci.alarms.apply import Alarms, StepOutcome, apply as carry_out, doubles, survey
 from fss_exporter.oci.alarms.desired import desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
 
@@ -99,7 +100,7 @@ def plan(flags: PlanFlags) -> int:
             write_file("--out", flags.out, alarm_plan.saved_json(saved))
     except UsageError as wrong:
         if flags.detailed:
-            raise FssError(str(wrong)) from wrong  # 2 means changes here
+            raise FssError(wrong.lines[0], wrong.lines[1:]) from wrong  # 2 means changes here
         raise
     for line in show.plan_lines(saved.plan):
         echo(line)
@@ -211,7 +212,12 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
         if not sys.stdin.isatty():
             raise UsageError(f"{deletions} alarms would be deleted, and no terminal can confirm: give --yes")
         click.confirm(f"Delete {deletions} alarms?", abort=True)
-    outcomes = carry_out(planned, service, lambda outcome: echo(show.outcome_line(outcome)))
+
+    def tell(outcome: StepOutcome) -> None:
+        with suppress(OSError):  # a reader who left, or a full disk, must not end the command between two changes
+            echo(show.outcome_line(outcome))
+
+    outcomes = carry_out(planned, service, tell)
     echo(show.summary(outcomes))
     failed = any(outcome.error is not None for outcome in outcomes)
     return int(failed or bool(planned.of("clash")))

@@ -1,5 +1,6 @@
 """Saved readings and output of nfs-utils, for the commands that take them, and the reports of `iostat` about them."""
 
+from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,11 +9,12 @@ from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.cli.iostat_report import Report, mount_points
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.procfs import decode
 from fss_exporter.nfs.rates import traffic
 from fss_exporter.nfs.saved_readings import SavedInterval, between, read_saved, since_mount
-from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.superblocks import Reading, SeriesKey
 
 ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
 _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
@@ -77,9 +79,12 @@ def two_files(
 
 def since_mount_report(reading: Reading, overrides: CostOverrides) -> Report:
     """Return a report of the means since each mount."""
-    accounts = since_mount(reading, overrides)
-    ages = {superblock.key: max(superblock.record.age_s, 1) for superblock in reading.superblocks}
-    rates = {key: traffic({}, {key: accounts.mounts[key]}, age)[key] for key, age in ages.items()}
+    parts: dict[SeriesKey, list[Traffic]] = defaultdict(list)
+    for superblock in reading.superblocks:  # one by one, because superblocks of one export differ in age
+        accounts = since_mount(replace(reading, superblocks=(superblock,)), overrides)
+        rates_of_one = traffic({}, accounts.mounts, max(superblock.record.age_s, 1))
+        parts[superblock.key].append(rates_of_one[superblock.key])
+    rates = {key: together(several) for key, several in parts.items()}
     notes = (
         ("means since each mount, whose estimate is coarse: give an INTERVAL for what happens now",) if rates else ()
     )

@@ -49,7 +49,8 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     def check(self) -> None:
         """Refuse wrong flags with a UsageError before anything runs."""
         path = self.telemetry_path
-        if not path.startswith("/") or path == "/" or path.startswith("/-/") or set(path) & set("?#% "):
+        is_sent_as_written = path.isascii() and path.isprintable() and not set(path) & set('?#%" ')
+        if not path.startswith("/") or path == "/" or path.startswith("/-/") or not is_sent_as_written:
             raise UsageError(
                 f"--web.telemetry-path={path}: give a path like /metrics, other than / and what begins with /-/"
             )

@@ -1,19 +1,5 @@
 """Every error that this project raises on purpose.
 
-    FssError                      an error that an operator can fix. The message names the place and the fix
-    ├── UsageError                a wrong flag, path or argument: exit code 2 at the prompt
-    │   └── ConfigError           a wrong configuration file, with every mistake and place
-    ├── RecordError               a damaged record of a file, with the reason label
-    ├── SourceError               an unreadable source (procfs file, cloud endpoint)
-    │   └── CloudError            an answer from OCI without data
-    │       ├── Throttled         429: too many calls per second for the tenancy
-    │       ├── NotAuthorized     401, 403, 404: missing policy, wrong compartment or wrong key
-    │       ├── Unreachable       no connection, time-out, name resolution, TLS
-    │       │   └── LateAnswer    a connection, and no whole answer in time
-    │       ├── TooMuchData       400: more streams or points than an answer may hold
-    │       └── BrokenAnswer      5xx, cut off, not JSON, undocumented shape
-    └── MqlError                  an invalid Monitoring query, with the column
-
 Adapters translate foreign exceptions into these errors at a single place and keep the foreign exception as the cause.
 """
 

@@ -32,6 +32,15 @@ def _address(value: str) -> str:
         raise ValueError("must be an IP address") from None
 
 
+def _matching(pattern: str, form: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(f"must be {form}")
+        return value
+
+    return AfterValidator(check)
+
+
 def _one_of(allowed: Iterable[str], what: str = "one of") -> AfterValidator:
     def check(value: str) -> str:
         if value not in allowed:
@@ -39,18 +48,6 @@ def _one_of(allowed: Iterable[str], what: str = "one of") -> AfterValidator:
         return value
 
     return AfterValidator(check)
-
-
-def _shape(value: str) -> str:
-    if value not in SHAPES and not re.fullmatch(r"hpmt-[1-9]\d*", value):
-        raise ValueError(f"must be a shape: {', '.join(SHAPES)}")
-    return value
-
-
-def _ocid(value: str) -> str:
-    if not re.fullmatch(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", value):
-        raise ValueError("must be an OCID (ocid1.<type>....)")
-    return value
 
 
 def _capacity(value: object) -> object:
@@ -63,23 +60,24 @@ def _capacity(value: object) -> object:
     return float(found[1]) * (1024 if found[3] else 1000) ** power
 
 
-def _endpoint(value: str) -> str:
-    if not re.fullmatch(r"https?://[A-Za-z0-9.{}_-]+(:\d+)?/?", value) or value.replace("{region}", "").count("{"):
-        raise ValueError("must be a URL without path, as in https://telemetry.{region}.oci.example.com")
-    return value.rstrip("/")
-
-
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
 Latency = Annotated[float, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
 Address = Annotated[str, AfterValidator(_address)]
-Ocid = Annotated[str, AfterValidator(_ocid)]
+Ocid = Annotated[str, _matching(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", "an OCID (ocid1.<type>....)")]
 Auth = Annotated[str, _one_of(AUTH_KINDS)]
-Endpoint = Annotated[str, AfterValidator(_endpoint)]
-Region = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+Endpoint = Annotated[
+    str,
+    _matching(
+        r"https?://([A-Za-z0-9._-]|\{region\})+(:\d+)?/?",
+        "a URL without path, as in https://telemetry.{region}.oci.example.com",
+    ),
+    AfterValidator(lambda value: value.rstrip("/")),
+]
+Region = Annotated[str, _matching(r"[a-z0-9][a-z0-9-]*", "a region, as in eu-frankfurt-1")]
 Name = Annotated[str, Field(min_length=1)]
 Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
 Share = Annotated[float, Field(gt=0, lt=1)]
 SizeBucket = Annotated[str, _one_of(SIZE_BUCKETS, "a size as OCI Monitoring has it:")]
 Service = Annotated[str, _one_of(SERVICES, "a service:")]
-Shape = Annotated[str, AfterValidator(_shape)]
+Shape = Annotated[str, _matching(rf"{'|'.join(SHAPES)}|hpmt-[1-9]\d*", f"a shape: {', '.join(SHAPES)}")]
 Capacity = Annotated[float, BeforeValidator(_capacity), Field(gt=0, allow_inf_nan=False)]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -24,7 +24,7 @@ from fss_exporter.oci.discovery import (
     sharing_an_address,
 )
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.settings import Settings
+from fss_exporter.settings import LimitOverrides, Settings
 from fss_exporter.tables import Column, Figure
 from fss_exporter.terminal_text import printable, printable_lines
 
@@ -134,7 +134,7 @@ def _document(one: DiscoveredMountTarget) -> dict[str, Any]:
         "address": target.address or None,
         "fqdn": target.fqdn or None,
         "shape": one.shape,
-        "limits": asdict(one.limits),
+        "limits": {name: getattr(one.limits, name) for name in LimitOverrides.model_fields},
         "exports": [{"path": path, "file_system": system} for path, system in one.exports.items()],
     }
 

@@ -83,6 +83,17 @@ def test_the_zeros_of_a_new_mount_leave_the_other_mounts_alone() -> None:
     assert agent.removes() == {"/1": 4, "/2": 500}
 
 
+def test_a_mount_that_was_dropped_and_is_back_before_the_next_answer_goes_on_counting() -> None:
+    agent = Agent(retention_s=5.0)
+    agent.tick()
+    agent.tick((1, 0, 500))
+    assert [agent.removes(), agent.removes()] == [{"/1": 0}, {"/1": 500}]
+    agent.tick(seconds=10.0)
+    agent.tick((1, 0, 7))
+
+    assert [agent.removes(), agent.removes()] == [{"/1": 0}, {"/1": 7}]
+
+
 def test_an_address_that_servers_know_shows_no_zeros_for_the_durations_of_a_new_mount() -> None:
     agent = Agent(retention_s=60.0)
     agent.tick((1, 1000, 5))

@@ -4,10 +4,12 @@ The text of the counters is prepared once, with the totals behind each series.
 Lines of one operation or class are neighbours, because such text compresses well.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
-from fss_exporter.catalogue import CATALOGUE, Family, Series, family
+from fss_exporter.catalogue import CATALOGUE, Family, Metric, Series, family
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import (
@@ -20,7 +22,7 @@ from fss_exporter.model.operations import (
     class_of,
 )
 from fss_exporter.model.service_table import OneClient
-from fss_exporter.nfs.superblocks import SeriesKey, Superblock
+from fss_exporter.nfs.superblocks import Known, SeriesKey, Superblock
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 
@@ -106,51 +108,47 @@ class MountSeries:
 class _Layout:
     def __init__(self, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
         self.shape = _shape_of(mounts)
-        self.classes = [_class_totals(mount, of_class) for of_class in OPERATION_CLASSES for mount in mounts.values()]
-        labels = [(*key, of_class) for of_class in OPERATION_CLASSES for key in mounts]
-        self.by_operation = by_operation
-        names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations) if by_operation else {}
-        every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
-        self.operations = [mount.operations[name] for _, mount, name in every]
-        counted = CATALOGUE["fss_client_operations_total"]
-        self.operation_series = [Series(counted, (*key, class_of(name), name)) for key, _, name in every]
-        self.class_series = {name: [Series(CATALOGUE[name], one) for one in labels] for name in _CLASS_VALUES}
-        self.transfers = [one for one in self.classes if one.transfer is not None]
-        labels = [one for one in labels if one[-1] in (READ_CLASS, WRITE_CLASS)]
-        self.transfer_series = {name: [Series(CATALOGUE[name], one) for one in labels] for name in _TRANSFER_VALUES}
-        self.mounts = list(mounts.values())
-        self.mount_series = {name: [Series(CATALOGUE[name], key) for key in mounts] for name in _MOUNT_VALUES}
+        self._families: list[tuple[Metric, list[Series], Callable[[Any], _Value], Sequence[object]]] = []
+        if by_operation:
+            names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
+            every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
+            operations = [((*key, class_of(name), name), mount.operations[name]) for key, mount, name in every]
+            self._add({"fss_client_operations_total": attrgetter("operations")}, operations)
+        keys = [(key, mount, of_class) for of_class in OPERATION_CLASSES for key, mount in mounts.items()]
+        classes = [((*key, of_class), _class_totals(mount, of_class)) for key, mount, of_class in keys]
+        self._add(_CLASS_VALUES, classes)
+        self._add(_TRANSFER_VALUES, [(labels, one) for labels, one in classes if one.transfer is not None])
+        self._add(_MOUNT_VALUES, list(mounts.items()))
+
+    def _add(
+        self, values: Mapping[str, Callable[[Any], _Value]], totals: Sequence[tuple[Sequence[str], object]]
+    ) -> None:
+        """Add a family for each of `values`, with a series for each of `totals` by labels."""
+        sources = [one for _, one in totals]
+        for name, value_of in values.items():
+            series = [Series(CATALOGUE[name], labels) for labels, _ in totals]
+            self._families.append((CATALOGUE[name], series, value_of, sources))
 
     def families(self) -> Iterator[Family]:
-        """Every family of mounts, operations and classes, with the numbers of this moment."""
-        if self.by_operation:
-            counts: list[float] = [totals.operations for totals in self.operations]
-            yield Family(CATALOGUE["fss_client_operations_total"], self.operation_series, counts)
-        for name, value_of_class in _CLASS_VALUES.items():
-            yield _family(name, self.class_series[name], [*map(value_of_class, self.classes)])
-        for name, value_of_class in _TRANSFER_VALUES.items():
-            yield _family(name, self.transfer_series[name], [*map(value_of_class, self.transfers)])
-        for name, value_of_mount in _MOUNT_VALUES.items():
-            yield _family(name, self.mount_series[name], [*map(value_of_mount, self.mounts)])
+        for metric, series, value_of, sources in self._families:
+            values = [*map(value_of, sources)]
+            if None in values:  # such totals have no series
+                series = [one for one, value in zip(series, values, strict=True) if value is not None]  # noqa: PLW2901
+            yield Family(metric, series, [value for value in values if value is not None])
 
 
-def _shape_of(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[SeriesKey, int]]:
-    """Return the facts that determine the series: the mounts, and the number of operations of each mount."""
-    return [(key, len(mount.operations)) for key, mount in mounts.items()]
+def _shape_of(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[int, int]]:
+    """Return the facts that determine the series: the totals of each mount, and the number of operations.
+
+    A mount that was dropped and is back has new totals. The layout keeps the old totals, so no new totals have their `id`.
+    """
+    return [(id(mount), len(mount.operations)) for mount in mounts.values()]
 
 
 def _class_totals(mount: MountTotals, of_class: str) -> _ClassTotals:
     operations = [totals for name, totals in mount.operations.items() if class_of(name) == of_class]
     transfer = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(of_class)
     return _ClassTotals(mount, operations, None if transfer is None else mount.operations[transfer])
-
-
-def _family(name: str, series: list[Series], values: Sequence[_Value]) -> Family:
-    """Return a family without series that have no value."""
-    known = [(one, value) for one, value in zip(series, values, strict=True) if value is not None]
-    if len(known) == len(series):
-        return Family(CATALOGUE[name], series, [value for _, value in known])
-    return Family(CATALOGUE[name], [one for one, _ in known], [value for _, value in known])
 
 
 _INFO = CATALOGUE["fss_client_mount_info"]
@@ -213,29 +211,25 @@ def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
         return
     kinds = sorted({(*superblock.key, superblock.known.kind) for superblock in stated})
     yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds))
-    by_address: dict[str, set[Limits]] = {}
-    for superblock in stated:
-        by_address.setdefault(superblock.key.address, set()).add(superblock.known.ceilings)
+    ceilings, clients = (_shared(stated, of) for of in (attrgetter("ceilings"), attrgetter("one_client")))
     for name, value_of in _LIMITS.items():
-        # Exports of one address with unlike ceilings share no ceiling.
-        values = {address: value_of(*found) for address, found in by_address.items() if len(found) == 1}
-        if known := [((address,), value) for address, value in values.items() if value is not None]:
+        limits = ((address, value_of(one)) for address, one in ceilings.items())
+        if known := [((address,), value) for address, value in limits if value is not None]:
             yield family(name, known)
-    yield from _objectives(stated)
-
-
-def _objectives(stated: Iterable[Superblock]) -> Iterator[Family]:
-    """Return the documented throughput of a single client by address, without an address whose exports differ in type."""
-    by_address: dict[str, set[OneClient | None]] = {}
-    for superblock in stated:
-        by_address.setdefault(superblock.key.address, set()).add(superblock.known.one_client)
     for name, values_of in _OBJECTIVES.items():
-        known = [
+        objectives = [
             ((address, operation), value)
-            for address, found in by_address.items()
-            for one in (found if len(found) == 1 else ())
+            for address, one in clients.items()
             if one is not None
             for operation, value in zip((READ, WRITE), values_of(one), strict=True)
         ]
-        if known:
-            yield family(name, known)
+        if objectives:
+            yield family(name, objectives)
+
+
+def _shared(stated: Iterable[Superblock], fact_of: Callable[[Known], Any]) -> dict[str, Any]:
+    """Return a fact by address, without an address whose exports differ in the fact."""
+    found: dict[str, set[Any]] = defaultdict(set)
+    for superblock in stated:
+        found[superblock.key.address].add(fact_of(superblock.known))
+    return {address: facts.pop() for address, facts in found.items() if len(facts) == 1}

@@ -176,10 +176,12 @@ class TriggerSetUp(Generic[Session]):
         rows: fewest and most rows of a table.
         clock: monotonic seconds.
         counted, otherwise: texts for the log after a success and after a failure.
+        most_unreadable: most unreadable looks in a row before new triggers.
 
     Attributes:
         session: the triggers in place. None without triggers.
         refusal: reason of a failure in the last call of `ready`. None without a failure.
+        unreadable: unreadable looks in a row. The caller of a good look sets the number to 0.
     """
 
     def __init__(
@@ -191,14 +193,17 @@ class TriggerSetUp(Generic[Session]):
         *,
         counted: str,
         otherwise: str,
+        most_unreadable: int = 0,
     ) -> None:
         self.session: Session | None = None
         self.refusal: Unavailable | None = None
+        self.unreadable = 0
         self._rows, self._most_rows = rows
         self._make = make
         self._sources = sources
         self._clock = clock
         self._counted, self._otherwise = counted, otherwise
+        self._most_unreadable = most_unreadable
         self._next_try = 0.0
         self._last_refusal = ""
         self._closed = Event()
@@ -239,6 +244,21 @@ class TriggerSetUp(Generic[Session]):
                     level = logging.INFO if isinstance(reason, NotYet) else logging.WARNING
                     log.log(level, "%s: %s", self._otherwise, reason)
         return self.session
+
+    def lose(self, lost: Lost) -> bool:
+        """Note a failed look. Return whether the triggers stay, because a later look may bring the counts of all.
+
+        Of several unreadable looks in a row, the log has the first. After dropped events the next tables have more rows.
+        """
+        self.unreadable = self.unreadable + 1 if lost.check == UNREADABLE else 0
+        if self.unreadable <= 1:
+            log.warning("%s in this interval: %s", self._otherwise, lost)
+        if lost.check == DROPPED:
+            self.double()
+        stays = 0 < self.unreadable <= self._most_unreadable
+        if not stays:
+            self.end()
+        return stays
 
     def double(self) -> None:
         """Let the next tables have twice the rows, as far as tables may grow."""

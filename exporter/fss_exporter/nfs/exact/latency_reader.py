@@ -10,7 +10,7 @@ from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.exact.clients import ClientAddresses, Owners, owners, superblock_clients
-from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, UNREADABLE, Lost, TablesLook, TriggerSetUp
+from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, Lost, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.latency_interval import CallAgreement, attributed, requests_between
 from fss_exporter.nfs.exact.request_durations import ANSWERED, BORN, FINISHED, UNANSWERED, LatencySession
 from fss_exporter.nfs.exact.request_totals import RequestTotals, request_families
@@ -58,6 +58,7 @@ class LatencyReader:
             clock,
             counted="durations of requests are counted",
             otherwise="durations of requests are not counted",
+            most_unreadable=_MOST_UNREADABLE,
         )
         self._retention_s = retention_s
         self._clock = clock
@@ -67,7 +68,6 @@ class LatencyReader:
         self._alive: frozenset[str] | None = None
         self._agreement = CallAgreement()
         self._last_seen: dict[str, float] = {}
-        self._unreadable = 0
         self._cpu_s = 0.0
         self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
 
@@ -119,7 +119,7 @@ class LatencyReader:
         for address in sorted(paused - self.totals.paused):
             log.warning("durations of requests to %s are not counted: tables and mountstats disagree", address)
         self.totals = self.totals.plus(found.places, paused, checks)
-        self._look, self._unreadable = now, 0
+        self._look, self._triggers.unreadable = now, 0
         if session.is_nearly_full(now):
             log.info("the tables of durations are nearly full and are set up again")
             self._replace_full_tables(after)
@@ -139,12 +139,7 @@ class LatencyReader:
 
     def _lose(self, lost: Lost) -> None:
         self.totals = self.totals.lost(lost.check)
-        self._unreadable = self._unreadable + 1 if lost.check == UNREADABLE else 0
-        if self._unreadable <= 1:
-            log.warning("durations of requests are not counted in this interval: %s", lost)
-        if lost.check == DROPPED:
-            self._triggers.double()
-        if not 0 < self._unreadable <= _MOST_UNREADABLE:
+        if not self._triggers.lose(lost):
             self._end()
 
     def _set_up_again(self, reading: Reading) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from fss_exporter.background import Worker
 from fss_exporter.nfs.exact.clients import ClientAddresses
-from fss_exporter.nfs.exact.instance_tables import DROPPED, MOST_ROWS, UNREADABLE, Lost, TablesLook, TriggerSetUp
+from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, Lost, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.size_counts import Agreement, Counts, none_yet, priced, sort
 from fss_exporter.nfs.exact.size_triggers import SizeSession
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
@@ -53,11 +53,11 @@ class ExactReader:
             clock,
             counted="READ and WRITE are counted by size",
             otherwise="READ and WRITE are estimated, not counted",
+            most_unreadable=_MOST_UNREADABLE,
         )
         self._look: TablesLook | None = None
         self._agreement = Agreement()
         self._carried = none_yet()
-        self._unreadable = 0
         self._reading = NO_READING
         self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())  # noqa: PLW0108  # set later
 
@@ -97,12 +97,10 @@ class ExactReader:
                 self.counts = self._counted(session, before, self._reading)
             except Lost as lost:
                 failed = (lost.check,)
-                if lost.check == UNREADABLE and self._unreadable < _MOST_UNREADABLE:
-                    self._say(lost)
+                if self._triggers.lose(lost):
                     self._look = before
                     self.counts = Counts(failed=failed, active=True, deferred=True)
                     return
-                self._lose(lost)
             else:
                 return
         session = self._triggers.ready(len(priced(self._reading)) * _CLASSES)
@@ -112,20 +110,6 @@ class ExactReader:
             self._base(session, self._reading)
         self.counts = Counts(failed=failed, active=self._look is not None)
 
-    def _say(self, lost: Lost) -> None:
-        """Log a failure. Of several unreadable looks in a row, log the first."""
-        self._unreadable = self._unreadable + 1 if lost.check == UNREADABLE else 0
-        if self._unreadable <= 1:
-            log.warning("this interval is estimated, not counted: %s", lost)
-
-    def _lose(self, lost: Lost) -> None:
-        self._say(lost)
-        self._look = None
-        if lost.check == DROPPED:
-            self._triggers.double()
-        if lost.check != UNREADABLE:
-            self._triggers.end()
-
     def _base(self, session: SizeSession, reading: Reading) -> None:
         """Take the first look for the next comparison."""
         self._addresses.learn_all()
@@ -134,9 +118,9 @@ class ExactReader:
         try:
             self._look = session.tables.look()
         except Lost as lost:
-            self._lose(lost)
-            return
-        self._agreement.check(priced(reading), self._carried)
+            self._triggers.lose(lost)
+        else:
+            self._agreement.check(priced(reading), self._carried)
 
     def _counted(self, session: SizeSession, before: TablesLook, reading: Reading) -> Counts:
         now = session.tables.look()
@@ -148,7 +132,7 @@ class ExactReader:
         for number, check in failed.items():
             log.warning("superblock %s: this interval is estimated, tables and mountstats disagree: %s", number, check)
         gone = {number for operation in found.known.values() for number in operation} - superblocks.keys()
-        self._look, self._carried, self._unreadable = now, found.unread, 0
+        self._look, self._carried, self._triggers.unreadable = now, found.unread, 0
         return Counts(
             superblocks=frozenset(superblocks.keys() - failed.keys() | gone),
             transfers=found.known,

@@ -22,8 +22,7 @@ from tests.nfs.exact.kernel import ROOT, Playback
 from fss_exporter.model.operations import class_of
 from fss_exporter.nfs.exact.hist_tables import HistParser, Table, grown
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
-from fss_exporter.nfs.exact.request_durations import OF_THE_STATE_CLIENT, Durations, durations
-from fss_exporter.nfs.exact.request_totals import RequestTotals
+from fss_exporter.nfs.exact.request_durations import OF_THE_STATE_CLIENT, Durations, RequestTotals, durations
 from fss_exporter.nfs.exact.size_triggers import BIRTHS, CALLS
 from fss_exporter.nfs.exact.tracefs import Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo

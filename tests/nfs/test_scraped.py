@@ -1,5 +1,7 @@
 """An agent's metrics read back: what iostat and plan make of two scrapes."""
 
+from copy import deepcopy
+
 import pytest
 from prometheus_client import generate_latest
 from prometheus_client.registry import CollectorRegistry
@@ -8,7 +10,7 @@ from tests.nfs.records import mountstats
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.rates import snapshot, traffic
+from fss_exporter.nfs.rates import traffic
 from fss_exporter.nfs.scraped import read_scrape, traffic_between, went_back
 from fss_exporter.nfs.ticker import Ticker
 
@@ -55,7 +57,7 @@ def test_the_traffic_between_two_scrapes_is_that_between_two_readings() -> None:
     scraped = traffic_between(first, second, 1.0)[KEY]
     ticker = Ticker(lambda: reading(FIRST), 1.0)
     ticker.tick()
-    before = snapshot(ticker.accounts.mounts)
+    before = deepcopy(ticker.accounts.mounts)
     ticker.accounts.apply(reading(SECOND), ticker._clock() + 1.0)
     read = traffic(before, ticker.accounts.mounts, 1.0)[KEY]
 

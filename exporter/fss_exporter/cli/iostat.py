@@ -4,6 +4,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,11 +30,11 @@ from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
-from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, RequestTotals, edge_seconds
+from fss_exporter.nfs.exact.request_durations import NO_REQUESTS, RequestTotals, edge_seconds
 from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
-from fss_exporter.nfs.rates import snapshot, traffic
+from fss_exporter.nfs.rates import traffic
 from fss_exporter.nfs.scraped import RESTARTED, durations_between, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.plan.inputs import SavedFlags
@@ -176,7 +177,7 @@ def _local(
     accounts.apply(reading, began)
     done = 0
     while count is None or done < count:
-        old, last, estimated = snapshot(accounts.mounts), began, _estimated_seconds(counted)
+        old, last, estimated = deepcopy(accounts.mounts), began, _estimated_seconds(counted)
         # A short tick mixes fewer sizes, so a long interval is read in short ones.
         for due in _ticks(last, interval):
             time.sleep(max(0.0, due - time.monotonic()))

@@ -1,31 +1,25 @@
-"""Differences between two snapshots of totals as rates."""
+"""Differences between two copies of totals as rates."""
 
 from collections.abc import Mapping
-from copy import deepcopy
 
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.superblocks import SeriesKey
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
-TotalsByMount = Mapping[SeriesKey, MountTotals]
-
 _NO_TOTALS = MountTotals()
 
 
-def snapshot(totals: TotalsByMount) -> dict[SeriesKey, MountTotals]:
-    """Return a copy of the present totals, because the accounts go on changing."""
-    return deepcopy(dict(totals))
-
-
-def traffic(before: TotalsByMount, after: TotalsByMount, seconds: float) -> dict[SeriesKey, Traffic]:
-    """Return the traffic of each mount between two snapshots `seconds` apart. A mount that is missing in `before` began at zero.
+def traffic(
+    before: Mapping[SeriesKey, MountTotals], after: Mapping[SeriesKey, MountTotals], seconds: float
+) -> dict[SeriesKey, Traffic]:
+    """Return the traffic of each mount between two copies of totals `seconds` apart. A mount that is missing in `before` began at zero.
 
     Raises:
-        ValueError: the time between the snapshots is not positive.
+        ValueError: the time between the copies is not positive.
     """
     if seconds <= 0:
-        raise ValueError(f"{seconds} seconds between two snapshots")
+        raise ValueError(f"{seconds} seconds between two copies")
     return {key: _mount_traffic(before.get(key, _NO_TOTALS), totals, seconds) for key, totals in after.items()}
 
 
@@ -43,9 +37,12 @@ def _mount_traffic(before: MountTotals, after: MountTotals, seconds: float) -> T
 
 
 def _rate(old: OperationTotals, new: OperationTotals, seconds: float, counts_errors: bool) -> OperationTraffic:
+    cost = None
+    if new.cost is not None:
+        cost = Bounds(*((now - then) / seconds for then, now in zip(old.cost or NO_COST, new.cost, strict=True)))
     return OperationTraffic(
         operations=(new.operations - old.operations) / seconds,
-        iops=cost_rate(old.cost or NO_COST, new.cost, seconds),
+        iops=cost,
         retransmissions=(new.retransmissions - old.retransmissions) / seconds,
         timeouts=(new.timeouts - old.timeouts) / seconds,
         errors=(new.errors - old.errors) / seconds if counts_errors else None,
@@ -53,10 +50,3 @@ def _rate(old: OperationTotals, new: OperationTotals, seconds: float, counts_err
         rtt_seconds=(new.rtt_ms - old.rtt_ms) / 1000 / seconds,
         execute_seconds=(new.execute_ms - old.execute_ms) / 1000 / seconds,
     )
-
-
-def cost_rate(old: Bounds, new: Bounds | None, seconds: float) -> Bounds | None:
-    """Return I/O operations per second between two costs. None without a known cost."""
-    if new is None:
-        return None
-    return Bounds(*((now - then) / seconds for then, now in zip(old, new, strict=True)))

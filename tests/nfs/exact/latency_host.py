@@ -10,7 +10,7 @@ from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
-from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, Requests
+from fss_exporter.nfs.exact.request_durations import NO_REQUESTS, Requests
 from fss_exporter.nfs.exact.tracefs import Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats

@@ -10,7 +10,7 @@ from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.exact.latency_host import CALLS, HERE, Call, LatencyHost, ready
 
 from fss_exporter.nfs.collector import Answer, NfsCollector
-from fss_exporter.nfs.exact.request_totals import EXPONENTS, edge_seconds
+from fss_exporter.nfs.exact.request_durations import EXPONENTS, edge_seconds
 from fss_exporter.nfs.exact.tracefs import OF_LATENCY
 from fss_exporter.nfs.ticker import Ticker
 

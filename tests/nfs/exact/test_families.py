@@ -11,7 +11,7 @@ from fss_exporter.catalogue import EXACT
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.exact.request_totals import RequestTotals, request_families
+from fss_exporter.nfs.exact.request_durations import RequestTotals, request_families
 from fss_exporter.nfs.scraped import read_scrape
 from fss_exporter.nfs.ticker import Ticker
 

@@ -255,10 +255,12 @@ class TriggerSetUp(Generic[Session]):
             log.warning("%s in this interval: %s", self._otherwise, lost)
         if lost.check == DROPPED:
             self.double()
-        stays = 0 < self.unreadable <= self._most_unreadable
-        if not stays:
-            self.end()
-        return stays
+        if 0 < self.unreadable <= self._most_unreadable:
+            return True
+        if self.unreadable:  # new tables may be unreadable as well
+            self._next_try = self._clock() + RETRY_SECONDS
+        self.end()
+        return False
 
     def double(self) -> None:
         """Let the next tables have twice the rows, as far as tables may grow."""

@@ -14,7 +14,7 @@ from fss_exporter.model.operations import class_of
 from fss_exporter.nfs.exact import request_durations as tables
 from fss_exporter.nfs.exact.clients import Owner, Owners, possible_owners
 from fss_exporter.nfs.exact.instance_tables import UNREADABLE, Lost, TablesLook
-from fss_exporter.nfs.exact.request_totals import NO_REQUESTS, AddressClass, Requests
+from fss_exporter.nfs.exact.request_durations import NO_REQUESTS, AddressClass, Requests
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Reading
 

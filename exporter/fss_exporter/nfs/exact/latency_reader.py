@@ -12,8 +12,15 @@ from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.exact.clients import ClientAddresses, Owners, owners, superblock_clients
 from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, Lost, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.latency_interval import CallAgreement, attributed, requests_between
-from fss_exporter.nfs.exact.request_durations import ANSWERED, BORN, FINISHED, UNANSWERED, LatencySession
-from fss_exporter.nfs.exact.request_totals import RequestTotals, request_families
+from fss_exporter.nfs.exact.request_durations import (
+    ANSWERED,
+    BORN,
+    FINISHED,
+    UNANSWERED,
+    LatencySession,
+    RequestTotals,
+    request_families,
+)
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 

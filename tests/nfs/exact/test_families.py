@@ -26,7 +26,7 @@ def scraped(host: Host, ticks: int = 1, *, counted: bool = True) -> str:
         host.now += 1.0
         ticker.tick()
     registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker))
+    registry.register(NfsCollector(ticker, zero_answers=0))
     return generate_latest(registry).decode()
 
 
@@ -52,7 +52,7 @@ def test_sizes_are_a_cumulative_histogram_in_whole_blocks() -> None:
         host.call(40, READ, size)
     ticker.tick()
     registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker))
+    registry.register(NfsCollector(ticker, zero_answers=0))
     text = generate_latest(registry).decode()
 
     sizes = [line for line in lines(text, "fss_client_io_size_bytes") if 'operation="READ"' in line]
@@ -99,7 +99,7 @@ def test_lock_calls_have_their_cost_beside_them() -> None:
         host.kernel.fire("sunrpc/rpc_stats_latency", client_id=5, progname="lockd", procname=procedure)
     ticker.tick()
     registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker))
+    registry.register(NfsCollector(ticker, zero_answers=0))
     text = generate_latest(registry).decode()
 
     assert lines(text, "fss_client_lock_io_operations_total{") == [
@@ -129,3 +129,36 @@ def test_a_scrape_read_back_tells_how_long_costs_were_estimated() -> None:
     assert read_scrape("exporter", scraped(Host(), 5)).estimated_seconds == 0
     assert read_scrape("exporter", scraped(Host(kernel=Kernel(hist=False)), 5)).estimated_seconds == 4
     assert math.isnan(read_scrape("exporter", scraped(Host(), 2, counted=False)).estimated_seconds)
+
+
+def test_sizes_locks_and_acls_of_a_new_address_are_zero_before_their_counts() -> None:
+    host = Host()
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
+    collector = NfsCollector(ticker)
+    ticker.tick()
+    collector.collect()
+    host.mounts[41] = Mount(41, address="10.0.0.4", age=0)
+    host.call(41, READ, 4 * KIB)
+    host.now += 1.0
+    ticker.tick()
+    host.costs.totals.locks["10.0.0.4", "LOCK"] = host.costs.totals.acls["10.0.0.4", "GETACL"] = 3
+
+    def counts() -> dict[str, float]:
+        samples = (sample for one in collector.collect() for sample in one.samples)
+        mine = (sample for sample in samples if sample.labels.get("address") == "10.0.0.4")
+        names = (
+            "fss_client_io_size_bytes_count",
+            "fss_client_lock_operations_total",
+            "fss_client_acl_operations_total",
+        )
+        return {
+            sample.name: sample.value
+            for sample in mine
+            if sample.name in names
+            and (sample.labels.get("operation") or sample.labels["procedure"]) in ("READ", "LOCK", "GETACL")
+        }
+
+    first, second = counts(), counts()
+    assert set(first.values()) == {0}
+    assert sorted(second.values()) == [1, 3, 3]
+    assert first.keys() == second.keys()

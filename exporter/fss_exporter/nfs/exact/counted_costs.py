@@ -100,20 +100,26 @@ def _add_calls(
     totals.update(calls)
 
 
-def counted_families(totals: CountedTotals, overrides: CostOverrides) -> Iterator[Family]:
-    """Return the metric families of exact mode."""
+def counted_families(
+    totals: CountedTotals, overrides: CostOverrides, at_zero: Collection[str] = ()
+) -> Iterator[Family]:
+    """Return the metric families of exact mode. `at_zero` are addresses that show zeros in this answer."""
+    locks, acls = (
+        {place: 0 if place[0] in at_zero else count for place, count in calls.items()}
+        for calls in (totals.locks, totals.acls)
+    )
     yield family("fss_client_cost_exact", ((key, float(exact)) for key, exact in totals.exact.items()))
     yield family(
         "fss_client_cost_seconds_total",
         (((*key, mode), seconds[mode]) for key, seconds in totals.seconds.items() for mode in ("exact", "estimated")),
     )
-    yield _sizes(totals)
-    yield family("fss_client_lock_operations_total", totals.locks.items())
+    yield _sizes(totals, at_zero)
+    yield family("fss_client_lock_operations_total", locks.items())
     lock_costs: dict[str, float] = defaultdict(float)
-    for (address, procedure), count in totals.locks.items():
+    for (address, procedure), count in locks.items():
         lock_costs[address] += count * overrides.lock_cost(procedure)
     yield family("fss_client_lock_io_operations_total", (((address,), cost) for address, cost in lock_costs.items()))
-    yield family("fss_client_acl_operations_total", totals.acls.items())
+    yield family("fss_client_acl_operations_total", acls.items())
     invisible = totals.invisible.items()
     yield family("fss_client_invisible_operations_total", (((name,), one.operations) for name, one in invisible))
     yield family(
@@ -124,9 +130,10 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides) -> Iterato
     yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
 
 
-def _sizes(totals: CountedTotals) -> Family:
+def _sizes(totals: CountedTotals, at_zero: Collection[str]) -> Family:
     result = family("fss_client_io_size_bytes")
-    for (address, operation), transfers in totals.sizes.items():
+    for (address, operation), counted in totals.sizes.items():
+        transfers = NO_TRANSFERS if address in at_zero else counted
         buckets = [
             (float(bound * BLOCK_BYTES), sum(n for blocks, n in transfers.by_blocks.items() if blocks <= bound))
             for bound in _BOUNDS_BLOCKS
@@ -225,6 +232,6 @@ class CountedCosts(EstimatedCosts):
         """Drop the totals of mounts."""
         self.totals.forget(keys)
 
-    def families(self) -> Iterable[Family]:
+    def families(self, at_zero: Collection[str]) -> Iterable[Family]:
         """Everything counted."""
-        return counted_families(self.totals, self._overrides)
+        return counted_families(self.totals, self._overrides, at_zero)

@@ -1,10 +1,13 @@
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
 from fss_exporter.errors import ConfigError
+from fss_exporter.log_once import LogOnce
 from fss_exporter.web.application import Reloading, Router, build
 from fss_exporter.web.costly import MOST_WAITING, ClientGone, Costly
 from fss_exporter.web.messages import Request, Response, text
@@ -103,13 +106,22 @@ def test_a_wrong_configuration_is_told_and_logged(caplog: pytest.LogCaptureFixtu
     assert "line 3: nonsense: unknown key" in caplog.text
 
 
-def test_a_bug_in_a_page_is_a_500_that_tells_no_more_than_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_in_a_page_is_a_500_that_tells_no_more_than_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def page(_: str) -> str:
         raise ZeroDivisionError("a bug")
 
-    answer = ask(application(page=page), "/")
+    monkeypatch.setattr("fss_exporter.web.application._log_once", LogOnce(logging.getLogger("a_bug")))
+    asked = application(page=page)
 
-    assert (answer.status, answer.body) == (500, b"internal error. The exporter's log says more\n")
+    async def run() -> list[Response]:
+        return [await asked(Request("GET", "/", "", {}, "::1")) for _ in range(3)]
+
+    for answer in asyncio.run(run()):
+        assert (answer.status, answer.body) == (500, b"internal error. The exporter's log says more\n")
+    (record,) = caplog.records
+    assert record.exc_info
     assert "a bug" in caplog.text
 
 
@@ -138,6 +150,20 @@ def test_many_who_look_at_the_page_take_turns_and_hold_up_no_scrape() -> None:
     assert scraped.status == 200
     assert most == 1
     assert [answer.status for answer in looked] == [200] * (1 + MOST_WAITING) + [503] * (49 - MOST_WAITING)
+
+
+def test_reloads_that_anyone_may_ask_for_cannot_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fss_exporter.web.application._RELOAD_REST_SECONDS", 0.05)
+    read: list[float] = []
+
+    async def run() -> list[int]:
+        loop = asyncio.get_running_loop()
+        asked = application(reload=lambda: read.append(loop.time()))
+        answers = (asked(Request("POST", "/-/reload", "", {}, "::1")) for _ in range(3))
+        return [answer.status for answer in await asyncio.gather(*answers)]
+
+    assert asyncio.run(run()) == [200] * 3
+    assert all(later - earlier > 0.045 for earlier, later in pairwise(read))
 
 
 def test_a_reload_that_hangs_is_answered_and_the_next_one_does_not_hang() -> None:

@@ -11,7 +11,8 @@ from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor
 class Fake:
     """A connection that notes that it was closed."""
 
-    def __init__(self, unsent_bytes: int = 0) -> None:
+    def __init__(self, unsent_bytes: int = 0, client: str = "10.0.0.1") -> None:
+        self.client_key = client
         self.unsent_bytes = unsent_bytes
         self.closed = False
 
@@ -34,8 +35,8 @@ def with_clock(run: Callable[[Callable[[float], None]], None], monkeypatch: pyte
     asyncio.run(in_loop())
 
 
-def enter(connections: Connections, waits_for: WaitsFor, unsent_bytes: int = 0) -> Fake:
-    entered = Fake(unsent_bytes)
+def enter(connections: Connections, waits_for: WaitsFor, unsent_bytes: int = 0, client: str = "10.0.0.1") -> Fake:
+    entered = Fake(unsent_bytes, client)
     connections.enter(entered, waits_for)
     return entered
 
@@ -109,6 +110,37 @@ def test_a_connection_that_is_being_answered_is_never_closed_for_a_newcomer(monk
         assert newcomer.closed
         assert not any(connection.closed for connection in answered)
         assert len(connections) == 2
+
+    with_clock(run, monkeypatch)
+
+
+@pytest.mark.parametrize("waits_for", [one for one in WaitsFor if one is not WaitsFor.ANSWER])
+def test_a_client_with_many_connections_loses_its_own(waits_for: WaitsFor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(pass_seconds: Callable[[float], None]) -> None:
+        connections = Connections(ConnectionLimits(connections=5))
+        scraper = enter(connections, WaitsFor.NEXT_REQUEST, client="10.0.0.9")
+        pass_seconds(60)
+        crowd = [enter(connections, waits_for) for _ in range(6)]
+        other = enter(connections, WaitsFor.REQUEST, client="10.0.0.2")
+
+        assert [connection.closed for connection in crowd] == [True] * 3 + [False] * 3
+        assert [scraper.closed, other.closed] == [False, False]
+        assert len(connections) == 5
+
+    with_clock(run, monkeypatch)
+
+
+def test_a_slow_scraper_is_not_closed_for_another_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(pass_seconds: Callable[[float], None]) -> None:
+        connections = Connections(ConnectionLimits(unsent_bytes=100))
+        scraper = enter(connections, WaitsFor.CLIENT_READS, 40, client="10.0.0.9")
+        pass_seconds(1)
+        crowd = [enter(connections, WaitsFor.CLIENT_READS, 30) for _ in range(3)]
+        pass_seconds(1)
+        last = enter(connections, WaitsFor.CLIENT_READS, 30)
+
+        assert not scraper.closed
+        assert [connection.closed for connection in (*crowd, last)] == [True, True, False, False]
 
     with_clock(run, monkeypatch)
 

@@ -23,6 +23,20 @@ def test_work_is_done_elsewhere_by_threads_that_end_with_the_process() -> None:
     assert worker.daemon
 
 
+def test_work_is_done_where_the_system_allows_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def run() -> int:
+        with pytest.raises(ZeroDivisionError):
+            await in_thread(lambda: 1 // 0)
+        return await in_thread(lambda: 6 * 7)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+
+    assert asyncio.run(run()) == 42
+
+
 def test_work_that_hangs_keeps_no_other_from_starting() -> None:
     go = threading.Event()
 

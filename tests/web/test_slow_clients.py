@@ -254,7 +254,7 @@ def test_crowding_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
             connection.sendall(b"G")
         assert is_prompt(served)
 
-    crowded = [record.message for record in caplog.records if "5 connections are open" in record.message]
+    crowded = [record.message for record in caplog.records if "too many connections of 127.0.0.1" in record.message]
     assert len(crowded) == 1
 
 

@@ -17,6 +17,7 @@ from tests.web.serving import Served, serving
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.messages import Request, Response
+from fss_exporter.web.tls import ServerTls
 from fss_exporter.web.web_config_reload import WebConfigReload
 
 
@@ -49,6 +50,15 @@ def trusting(authority: Authority, client: Pair | None = None) -> ssl.SSLContext
 def secured(path: Path) -> Iterator[Served]:
     with serving(tls=WebConfigReload(path).tls) as served:
         yield served
+
+
+def test_an_invalid_address_in_a_client_certificate_is_no_name_and_no_error() -> None:
+    server = ServerTls(ssl.create_default_context(), frozenset({"prometheus", "10.0.0.1"}))
+    odd = ("IP Address", "<invalid>")
+
+    assert server.admits({"subjectAltName": (odd, ("DNS", "prometheus"))})
+    assert server.admits({"subjectAltName": (odd, ("IP Address", "10.0.0.1"))})
+    assert not server.admits({"subjectAltName": (odd,)})
 
 
 def refused(served: Served, context: ssl.SSLContext) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from fss_exporter.errors import FssError, UsageError
+from fss_exporter.log_once import LogOnce
 from fss_exporter.web.costly import ClientGone, Costly, TooManyWait
 from fss_exporter.web.daemon_thread import in_thread
 from fss_exporter.web.messages import HTML, Application, Request, Response, text
@@ -13,6 +14,9 @@ from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
 
 _LOG = logging.getLogger(__name__)
 _RELOAD_SECONDS = 10.0
+_RELOAD_REST_SECONDS = 1.0
+"""Least time between two reloads that clients ask for. Each reload is a line of log, and anyone may ask without a password."""
+_log_once = LogOnce(_LOG)
 READ = frozenset({"GET", "HEAD"})
 CHANGE = frozenset({"POST", "PUT"})
 
@@ -52,8 +56,9 @@ class Router:
             raise
         except TooManyWait:
             return text(503, "too many ask for this. Ask again", ("Retry-After", "1"))
-        except Exception:  # noqa: BLE001  # a bug of ours costs this request
-            _LOG.exception("%s %s failed", request.method, request.path)
+        except Exception as error:  # noqa: BLE001  # a bug of ours costs this request
+            message = f"{request.method} {request.path} failed"
+            _log_once.failed(f"{request.path} {type(error).__name__}", message, level=logging.ERROR, error=error)
             return text(500, "internal error. The exporter's log says more")
 
 
@@ -119,7 +124,7 @@ def _page(page: Callable[[str], str]) -> Application:
 
 
 def _reloading(reload: Callable[[], Awaitable[str]]) -> Application:
-    costly = Costly()
+    costly = Costly(_RELOAD_REST_SECONDS)
 
     async def do_reload(request: Request) -> Response:
         mistake = await costly.work(reload, request.is_gone)

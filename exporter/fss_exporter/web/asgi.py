@@ -7,10 +7,11 @@ from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from fss_exporter.log_once import LogOnce
 from fss_exporter.web.costly import ClientGone
 from fss_exporter.web.messages import Application, Request, Response, text
 
-_LOG = logging.getLogger(__name__)
+_log_once = LogOnce(logging.getLogger(__name__))
 BODY_BYTES = 1024  # No endpoint of the exporter wants a body
 _PIECE_BYTES = 32 * 1024
 CONNECTION = "connection"  # The key of the `Answering` connection in the state of a request
@@ -56,8 +57,9 @@ class Asgi:
             response = text(
                 503, "many ask for this, and the connection is half closed. Keep the connection open to wait"
             )
-        except Exception:  # noqa: BLE001  # a bug of ours costs this request
-            _LOG.exception("%s %s failed", scope["method"], scope["path"])
+        except Exception as error:  # noqa: BLE001  # a bug of ours costs this request
+            message = f"{scope['method']} {scope['path']} failed"
+            _log_once.failed(type(error).__name__, message, level=logging.ERROR, error=error)
             response = text(500, "internal error. The exporter's log says more")
         connection.was_refused |= response.status == HTTPStatus.UNAUTHORIZED
         await send({"type": "http.response.start", "status": response.status, "headers": _headers(response)})

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import resource
+from collections import Counter
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple, Protocol
@@ -39,7 +40,7 @@ _BUSY = (WaitsFor.FIRST_BYTE, WaitsFor.REQUEST, WaitsFor.CLIENT_READS)
 class ConnectionLimits:
     """Limits on all clients together, and on the time of each step of a client."""
 
-    # most open connections. Above the limit a new connection replaces the connection with the longest wait
+    # most open connections. Above the limit a new connection replaces a connection of the client with the most connections
     connections: int = 256
     # most bytes of untaken responses. Above the limit, clients that take nothing for a moment are closed. Above four times the
     # limit, the clients with the largest responses are closed
@@ -65,6 +66,8 @@ class ConnectionLimits:
 
 class Connection(Protocol):
     """The part of a connection that `Connections` uses."""
+
+    client_key: str  # the same for all connections of a client
 
     @property
     def unsent_bytes(self) -> int:
@@ -100,21 +103,23 @@ class Connections:
 
     def enter(self, connection: Connection, waits_for: WaitsFor) -> None:
         """A connection, known or new, begins to wait for something."""
-        self.leave(connection)
+        is_new = not self.leave(connection)
         loop = asyncio.get_running_loop()
         self._waiting[waits_for][connection] = _Wait(
             loop.time(), loop.call_later(self._limits.seconds(waits_for), self.close, connection)
         )
-        if len(self) > self._limits.connections:
+        if is_new and len(self) > self._limits.connections:
             self._make_room(connection)
         if waits_for is WaitsFor.CLIENT_READS:
             self._bound_unsent()
 
-    def leave(self, connection: Connection) -> None:
-        """A connection is closed."""
+    def leave(self, connection: Connection) -> bool:
+        """A connection is closed. Return whether the connection was known."""
         for waiting in self._waiting.values():
             if wait := waiting.pop(connection, None):
                 wait.expiry.cancel()
+                return True
+        return False
 
     def close(self, connection: Connection) -> None:
         """Close a connection now."""
@@ -126,40 +131,47 @@ class Connections:
         return [connection for one in waits_for for connection in self._waiting[one]]
 
     def _make_room(self, newcomer: Connection) -> None:
-        """Close the connection with the longest wait, but never a connection whose answer is in preparation.
+        """Close the connection with the longest wait of the client with the most connections.
+
+        Never close a connection whose answer is in preparation.
 
         The order is: 1. any wait for the client that is longer than a scraper needs, 2. waits for the next request, 3. the
         waits that most connections have, so that a crowd of silent clients does not close a scraper in its handshake.
         """
-        busy = [(one, wait) for one in _BUSY if (wait := self._longest(one, newcomer))]
-        slowest = min((wait for _, wait in busy), key=lambda wait: wait[0], default=None)
-        is_slow = slowest and asyncio.get_running_loop().time() - slowest[0] > _SCRAPER_NEEDS_SECONDS
-        _, of_crowd = max(busy, key=lambda each: (self._number(each[0], newcomer), -each[1][0]), default=(None, None))
-        idle = self._longest(WaitsFor.NEXT_REQUEST, newcomer)
-        _, connection = (slowest if is_slow else idle or of_crowd) or (0.0, newcomer)
-        self.close(connection)
-        limit = self._limits.connections
-        self._log_once.failed("crowded", f"{limit} connections are open: closing the one that has waited longest")
-
-    def _number(self, waits_for: WaitsFor, newcomer: Connection) -> int:
-        waiting = self._waiting[waits_for]
-        return len(waiting) - (newcomer in waiting)
-
-    def _longest(self, waits_for: WaitsFor, newcomer: Connection) -> tuple[float, Connection] | None:
-        found = self._waiting[waits_for].items()
-        return next(((wait.began, connection) for connection, wait in found if connection is not newcomer), None)
+        now = asyncio.get_running_loop().time()
+        held = Counter(connection.client_key for connection in self.among(*WaitsFor))
+        client = max(held, key=held.__getitem__)
+        others = {
+            one: [each for each in waiting if each is not newcomer and each.client_key == client]
+            for one, waiting in self._waiting.items()
+        }
+        longest = [(self._waiting[one][others[one][0]].began, one) for one in _BUSY if others[one]]
+        began, slowest = min(longest, default=(now, WaitsFor.FIRST_BYTE))
+        if now - began <= _SCRAPER_NEEDS_SECONDS:
+            crowd = max(longest, key=lambda wait: (len(others[wait[1]]), -wait[0]), default=(now, slowest))[1]
+            slowest = WaitsFor.NEXT_REQUEST if others[WaitsFor.NEXT_REQUEST] else crowd
+        self.close(next(iter(others[slowest]), newcomer))
+        self._log_once.failed("crowded", f"too many connections of {client}: closing the one with the longest wait")
 
     def _bound_unsent(self) -> None:
-        """Close clients with many unsent bytes, first clients that take nothing. A scraper does not pay for other
-        clients' answers.
+        """Close connections with many unsent bytes, first those that take nothing, of the client with the most bytes.
+
+        A client with less than an equal share of the bytes does not pay for other clients' answers.
         """
         now, limit = asyncio.get_running_loop().time(), self._limits.unsent_bytes
         reading = self._waiting[WaitsFor.CLIENT_READS]
         held = {connection: connection.unsent_bytes for connection in reading}
         if sum(held.values()) <= limit:
             return
-        largest_first = sorted(held, key=held.__getitem__, reverse=True)
-        stalled = [one for one in largest_first if now - reading[one].began > _SCRAPER_NEEDS_SECONDS]
+        of_client = Counter[str]()
+        for connection, unsent in held.items():
+            of_client[connection.client_key] += unsent
+        largest_first = sorted(held, key=lambda one: (of_client[one.client_key], held[one]), reverse=True)
+        stalled = [
+            one
+            for one in largest_first
+            if now - reading[one].began > _SCRAPER_NEEDS_SECONDS and of_client[one.client_key] > limit / len(of_client)
+        ]
         for candidates, most in ((stalled, limit), (largest_first, _ANY_CLIENT * limit)):
             for connection in candidates:
                 if sum(held.values()) <= most or len(held) == 1:

@@ -19,11 +19,14 @@ class TooManyWait(Exception):
 
 
 class Costly:
-    """Work on one answer at a time, then rest for an equal time, so that all expensive answers take at most half a
-    core.
+    """Work on one answer at a time, then rest for an equal time, so that all expensive answers take at most half a core.
+
+    Args:
+        rest_seconds: the shortest rest.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rest_seconds: float = 0.0) -> None:
+        self._rest_seconds = rest_seconds
         self._turn = asyncio.Lock()
         self._waiting = 0
 
@@ -49,4 +52,4 @@ class Costly:
                 raise ClientGone
             return await work()
         finally:
-            loop.call_later(loop.time() - began, self._turn.release)
+            loop.call_later(max(loop.time() - began, self._rest_seconds), self._turn.release)

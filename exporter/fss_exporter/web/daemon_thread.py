@@ -15,7 +15,10 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Run `work` in a daemon thread and return the result. The caller limits the number of threads."""
+    """Run `work` in a daemon thread and return the result. The caller limits the number of threads.
+
+    Where the system allows no further thread, the event loop itself does the work: a scrape matters then more than ever.
+    """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
 
@@ -31,5 +34,8 @@ async def in_thread(work: Callable[[], T]) -> T:
         with suppress(RuntimeError):  # the event loop is closed
             loop.call_soon_threadsafe(settle, set_outcome)
 
-    threading.Thread(target=run, name="fss-work", daemon=True).start()
+    try:
+        threading.Thread(target=run, name="fss-work", daemon=True).start()
+    except RuntimeError:
+        run()
     return await outcome

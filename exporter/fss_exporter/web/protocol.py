@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 from fss_exporter.log_once import LogOnce
 from fss_exporter.web.asgi import CONNECTION, Asgi
 from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor
+from fss_exporter.web.turns import client_of
 
 UNREAD_BYTES = 16 * 1024
 """Most bytes of a request's head, and of requests sent ahead of their answers. A client above the limit is closed."""
@@ -78,6 +79,7 @@ class HttpConnection(H11Protocol):
         shared: shared with the other connections of the server.
 
     Attributes:
+        client_key: IPv4 address or IPv6 network of the client.
         held_bytes: bytes of the response's body that are not yet written.
         was_refused: whether an earlier request had no right password.
         has_hung_up: whether the client sends nothing more. The client has left, or waits for the answer as `nc` does.
@@ -92,6 +94,7 @@ class HttpConnection(H11Protocol):
         self._handshake: asyncio.Task[None] | None = None
         self._has_begun = False
         self._early = b""
+        self.client_key = ""
         self.held_bytes = 0
         self.was_refused = False
         self.has_hung_up = False
@@ -119,6 +122,7 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Serve plain HTTP, or shake hands first."""
         self._socket_transport = transport
+        self.client_key = client_of((transport.get_extra_info("peername") or ("",))[0])
         if self._shared.is_stopping:
             transport.abort()
             return
@@ -145,9 +149,8 @@ class HttpConnection(H11Protocol):
             if not tls.admits(secured.get_extra_info("peercert")):
                 raise PermissionError("the client certificate has none of the names in client_allowed_sans")
         except OSError as refused:
-            peer = (plain.get_extra_info("peername") or ("a client",))[0]
             self._shared.log_once.failed(
-                f"handshake {type(refused).__name__}", f"no TLS with {peer}: {refused or 'it went away'}"
+                f"handshake {type(refused).__name__}", f"no TLS with {self.client_key}: {refused or 'it went away'}"
             )
             self._shared.connections.close(self)
             # These would keep the buffers of TLS until the garbage collector runs.
@@ -231,7 +234,7 @@ class HttpConnection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse anything but HTTP. uvicorn's own answer breaks off after a HEAD."""
-        self._shared.log_once.failed("malformed", f"refused a request of {(self.client or ('a client',))[0]}: {msg}")
+        self._shared.log_once.failed("malformed", f"refused a request of {self.client_key}: {msg}")
         head = f"HTTP/1.1 400 Bad Request\r\nContent-Length: {len(_BAD_REQUEST)}\r\nConnection: close\r\n\r\n"
         self.transport.write(head.encode() + _BAD_REQUEST)
         self.transport.close()

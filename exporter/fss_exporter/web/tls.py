@@ -40,7 +40,10 @@ class ServerTls:
 
 
 def _canonical(kind: str, name: str) -> str:
-    return str(ipaddress.ip_address(name.strip())) if kind == "IP Address" else name
+    try:
+        return str(ipaddress.ip_address(name.strip())) if kind == "IP Address" else name
+    except ValueError:  # Python writes "<invalid>" for an address of an odd length
+        return name
 
 
 def secure(source: str, server: TlsServer) -> ServerTls:

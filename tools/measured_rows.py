@@ -57,8 +57,8 @@ def modelled(row: Measured) -> Modelled:
     answer = capacity_answer(load, STANDARD.limits, ClientHosts(), 1.0, row.mount_targets)
     if answer.attainable is None or answer.binds is None:
         raise ValueError(f"no ceiling binds {row}")
-    payload = answer.attainable.read_bytes + answer.attainable.written_bytes
-    return Modelled(answer.attainable.operations, payload / 1e6, answer.binds.resource)
+    operations = load.all_operations.operations * answer.attainable
+    return Modelled(operations, load.payload * answer.attainable / 1e6, answer.binds.resource)
 
 
 def table() -> Iterator[str]:

@@ -14,9 +14,9 @@ from fss_exporter.model.cost_overrides import CostOverride
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.nfs.scraped import override_of
 from fss_exporter.plan import prometheus_api as prometheus
-from fss_exporter.plan.answer_tables import size_lines
 from fss_exporter.plan.history import LimitsOf, of_mount_targets, of_service
 from fss_exporter.plan.load import Load
+from fss_exporter.plan.mount_target_answer import size_lines
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400

@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, Limits, Use, fullest, uses
 from fss_exporter.model.traffic import Traffic, scaled
 
@@ -60,31 +59,19 @@ class ClientHosts:
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
-    """The largest multiple of a workload that fits a bound, per second."""
-
-    factor: float  # multiple of the workload
-    operations: float  # NFS operations
-    iops: Bounds | None  # mount-target I/O operations. None if no cost is known
-    # read_bytes, written_bytes: payload
-    read_bytes: float
-    written_bytes: float
-
-
-@dataclass(frozen=True, slots=True)
 class CapacityAnswer:
     """Bounds and mount targets for a workload."""
 
     mount_target: tuple[Use, ...]  # every ceiling of one mount target, with the mount target's share of the workload
     clients: tuple[Use, ...]  # every bound of the clients, with the workload
     binds: Use | None  # the fullest bound. None if no bound is known
-    best: Best | None  # the most of this mix that one mount target carries. None if no ceiling is known
-    # the most of this mix for the clients and all mount targets together. None if nothing is known
-    attainable: Best | None
+    # best, attainable: multiple of the workload that one mount target carries, and that the clients and all mount targets
+    # together carry. None if no ceiling is known
+    best: float | None
+    attainable: float | None
     # number that keeps every known ceiling at or below the target. None if no ceiling is known
     mount_targets: int | None
     mount_targets_at_worst: int | None  # the number for the upper bound of an estimate
-    target: float  # share of a ceiling to stay at or below
     # reads and writes together against the single bandwidth of the white paper. None if the workload uses a single
     # direction, or if the ceilings of the directions differ
     both_directions: Use | None
@@ -119,11 +106,10 @@ def capacity_answer(
         mount_target=server,
         clients=own,
         binds=fullest((*server, *own)),
-        best=_best(traffic, whole),
-        attainable=_best(traffic, _tightest(whole, fullest(own), mount_targets or needed)),
+        best=1.0 / whole if whole else None,
+        attainable=_attainable(whole, fullest(own), mount_targets or needed),
         mount_targets=needed,
         mount_targets_at_worst=pieces_for(worst.ratio * shared, target) if worst and worst.ratio else None,
-        target=target,
         both_directions=_both_directions(scaled(traffic, 1 / shared), limits),
     )
 
@@ -177,25 +163,12 @@ def _both_directions(traffic: Traffic, limits: Limits) -> Use | None:
     return Use(BOTH_DIRECTIONS, "B/s", traffic.payload, ceiling)
 
 
-def _tightest(whole: float | None, own: Use | None, mount_targets: int | None) -> float | None:
-    """Return the highest used share of any bound with that many mount targets."""
+def _attainable(whole: float | None, own: Use | None, mount_targets: int | None) -> float | None:
+    """Return the largest multiple of a workload that the clients and that many mount targets carry."""
     ratios = [own.ratio] if own is not None and own.ratio else []
     if whole and mount_targets:
         ratios.append(whole / mount_targets)
-    return max(ratios, default=None)
-
-
-def _best(traffic: Traffic, ratio: float | None) -> Best | None:
-    if not ratio:
-        return None
-    factor = 1.0 / ratio
-    return Best(
-        factor=factor,
-        operations=traffic.all_operations.operations * factor,
-        iops=None if traffic.iops is None else traffic.iops.times(factor),
-        read_bytes=traffic.read_bytes * factor,
-        written_bytes=traffic.written_bytes * factor,
-    )
+    return 1.0 / max(ratios) if ratios else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +197,7 @@ def job_time(found: tuple[Use, ...], operations: float, clients: ClientHosts) ->
 
 def _job_seconds(use: Use, operations: float, clients: ClientHosts) -> float:
     if use.resource == LATENCY and clients.concurrency and clients.latency_seconds:
-        return math.ceil(operations / clients.concurrency - 1e-9) * clients.latency_seconds
+        return math.ceil(operations / clients.concurrency - _ROUNDING) * clients.latency_seconds
     return use.ratio or 0.0
 
 

@@ -25,7 +25,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
     else:
         yield from _rate(scenario, answer)
     yield from _both_directions(scenario, answer)
-    yield from _connections(answer, scenario.clients)
+    yield from _connections(scenario, answer)
     yield from _latency(scenario, answer)
     locks = scenario.load.traffic.lock_iops
     if locks:
@@ -41,10 +41,10 @@ def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
         yield f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)}"
     if answer.best is not None:
         judged = "" if _judged_by_all(answer) else " and by the known ceilings"
-        yield f"at this mix{judged}, one mount target serves at most {best_text(answer.best)}"
+        yield f"at this mix{judged}, one mount target serves at most {_most_text(scenario, answer.best)}"
     yield from _mount_targets(scenario, answer)
     if answer.client_bound and answer.attainable is not None:
-        yield f"more mount targets do not help the clients. The clients get {best_text(answer.attainable)}"
+        yield f"more mount targets do not help the clients. The clients get {_most_text(scenario, answer.attainable)}"
     in_flight = scenario.load.traffic.all_operations.execute_seconds
     if in_flight:
         yield f"in flight on average (Little's law): {units.number(in_flight)} requests"
@@ -56,7 +56,7 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
         return
     more = f" ({worst} if the upper bound is right)" if worst is not None and worst > needed else ""
     all_known = _judged_by_all(answer)
-    share = units.percent(answer.target)
+    share = units.percent(scenario.target)
     yield f"mount targets for at most {share} of every ceiling{'' if all_known else ' that is known'}: {needed}{more}"
     if given is not None:
         yield f"{given} given: {'enough' if given >= needed else f'{needed - given} too few'}"
@@ -78,9 +78,9 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
 def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     use, time = answer.both_directions, scenario.job_time()
     share = use.ratio or 0.0 if use else 0.0
-    if use is None or share <= (time.seconds if time else answer.target):
+    if use is None or share <= (time.seconds if time else scenario.target):
         return
-    needed = capacity.pieces_for(share * (scenario.mount_targets or 1), answer.target)
+    needed = capacity.pieces_for(share * (scenario.mount_targets or 1), scenario.target)
     shares = f"{amount(use.demand, 'B/s')} are {units.percent(share)} of {amount(use.limit, 'B/s')}. "
     then = f"the job takes {units.duration(share)}" if time else f"{needed} mount targets are needed"
     yield (
@@ -90,11 +90,12 @@ def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Ite
     )
 
 
-def _connections(answer: capacity.CapacityAnswer, clients: capacity.ClientHosts) -> Iterator[str]:
+def _connections(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
+    clients = scenario.clients
     for use in answer.mount_target:
         if use.resource not in capacity.CONNECTION_BOUNDS or use.limit is None or clients.count is None:
             continue
-        if use.resource == "connections" and clients.nconnect == 1 and (use.ratio or 0) < answer.target:
+        if use.resource == "connections" and clients.nconnect == 1 and (use.ratio or 0) < scenario.target:
             continue
         paper = "64 clients with TLS" if use.resource == capacity.ENCRYPTED_CONNECTIONS else "100,000 clients"
         yield (
@@ -185,13 +186,15 @@ def amount(value: float | None, unit: str) -> str:
     return f"{units.megabytes(value)} MB/s" if unit == "B/s" else f"{units.number(value)} {unit}"
 
 
-def best_text(best: capacity.Best) -> str:
-    """Return the highest rates as text."""
+def _most_text(scenario: Scenario, times: float) -> str:
+    """Return a multiple of the workload as text."""
+    traffic = scenario.load.traffic
+    every = traffic.all_operations
     parts = (
-        f"{units.number(best.operations)} operations/s" if best.operations else "",
-        f"{units.number(best.iops.point)} IOPS" if best.iops else "",
-        f"{units.megabytes(best.read_bytes)} MB/s read",
-        f"{units.megabytes(best.written_bytes)} MB/s written",
+        f"{units.number(every.operations * times)} operations/s" if every.operations else "",
+        f"{units.number(every.iops.point * times)} IOPS" if every.iops else "",
+        f"{units.megabytes(traffic.read_bytes * times)} MB/s read",
+        f"{units.megabytes(traffic.written_bytes * times)} MB/s written",
     )
     return ", ".join(filter(None, parts))
 

@@ -1,16 +1,19 @@
-"""The answer of `plan` as tables, with the sentences below."""
+"""The answer of `plan` about mount targets: tables with sentences below, and JSON."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 from rich.console import Console
 
 from fss_exporter import units
+from fss_exporter.model.capacity import LATENCY
 from fss_exporter.model.limits import Use, fullest
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.plan.answer_sentences import amount, differences, sentences
+from fss_exporter.plan.answer_sentences import NO_CACHE, amount, differences, sentences
 from fss_exporter.plan.load import Load
 from fss_exporter.plan.scenario import Case, Scenario
 from fss_exporter.tables import Column, Row, colour, say, show as show_table
@@ -144,15 +147,89 @@ def _scaling_rows(scenario: Scenario) -> Iterator[Row]:
     given = scenario.mount_targets or 1
     for count in sorted({1, 2, 4, 8, given}):
         answer = replace(scenario, mount_targets=count).answer()
-        first, best, hosts = fullest(answer.mount_target), answer.attainable, scenario.clients.count
+        first, times, hosts = fullest(answer.mount_target), answer.attainable, scenario.clients.count
+        iops = scenario.load.traffic.iops
         yield Row(
             (
                 str(count),
                 units.percent(first.ratio if first else None),
-                units.number(best.iops.point if best and best.iops else None),
-                units.megabytes(best.read_bytes + best.written_bytes if best else None),
+                units.number(iops.point * times if iops and times else None),
+                units.megabytes(scenario.load.traffic.payload * times if times else None),
                 units.NOT_KNOWN if hosts is None else units.number(hosts / count),
                 answer.binds.resource if answer.binds else units.NOT_KNOWN,
             ),
             "bold" if count == given else "",
         )
+
+
+def case_document(case: Case) -> dict[str, Any]:
+    """Return one answer as JSON. Unknown figures are null. Schema: docs/schemas/plan.json."""
+    scenario = case.scenario
+    load = scenario.load
+    traffic, per = load.traffic, "" if load.is_job else "_per_second"
+    return {
+        "address": case.address or None,
+        "source": load.source,
+        "is_job": load.is_job,
+        "shape": scenario.shape,
+        "target_ratio": scenario.target,
+        "remark": load.remark or None,
+        "iops": traffic.iops._asdict() if traffic.iops else None,
+        "operations": {
+            name: {
+                "count" if load.is_job else "per_second": rate.operations,
+                "iops": rate.iops._asdict() if rate.iops else None,
+            }
+            for name, rate in traffic.operations.items()
+        }
+        if not load.remark
+        else None,
+        f"read_bytes{per}": traffic.read_bytes,
+        f"written_bytes{per}": traffic.written_bytes,
+        "estimated_lock_iops": traffic.lock_iops,
+        "counted_sizes": {
+            operation: [one._asdict() for one in classes if math.isfinite(one.up_to_bytes)]
+            for operation, classes in load.sizes.items()
+        },
+        **_answer(scenario),
+        "sentences": list(sentences(scenario)),
+        "what_if": [{"change": change, **_answer(other)} for change, other in case.changed],
+    }
+
+
+def _answer(scenario: Scenario) -> dict[str, Any]:
+    answer, time = scenario.answer(), scenario.job_time()
+    bound = time.binds if time else answer.binds
+    several = max(answer.mount_targets or 1, scenario.mount_targets or 1) > 1
+    return {
+        "mount_target": _uses(answer.mount_target),
+        "clients": _uses(answer.clients),
+        "both_directions": _uses([answer.both_directions])[0] if answer.both_directions else None,
+        "binds_first": bound.resource if bound else None,
+        "latency_bound": bound is not None and bound.resource == LATENCY,
+        "job_seconds": time.seconds if time else None,
+        "best_of_one_mount_target": _times(scenario.load.traffic, answer.best),
+        "attainable": _times(scenario.load.traffic, answer.attainable),
+        "mount_targets_given": scenario.mount_targets,
+        "mount_targets": answer.mount_targets,
+        "mount_targets_at_upper_bound": answer.mount_targets_at_worst,
+        "scaling_out_costs": NO_CACHE if several else None,
+    }
+
+
+def _uses(found: Sequence[Use]) -> list[dict[str, Any]]:
+    return [asdict(use) | {"ratio": use.ratio} for use in found]
+
+
+def _times(traffic: Traffic, factor: float | None) -> dict[str, Any] | None:
+    """Return a multiple of the workload, per second."""
+    if factor is None:
+        return None
+    every = traffic.all_operations
+    return {
+        "times_the_workload": factor,
+        "operations_per_second": every.operations * factor or None,
+        "iops": every.iops.times(factor)._asdict() if every.iops else None,
+        "read_bytes_per_second": traffic.read_bytes * factor,
+        "written_bytes_per_second": traffic.written_bytes * factor,
+    }

@@ -16,9 +16,8 @@ from fss_exporter.calibrate.calibration_steps import (
     steps_of,
     table_cost,
 )
-from fss_exporter.calibrate.nfs_requests import NfsRequests
+from fss_exporter.calibrate.nfs_requests import NfsRequests, RequestCounts
 from fss_exporter.calibrate.own_directory import own_directory
-from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.exact.size_counts import CountedTransfers, Counts
 from fss_exporter.nfs.procfs import Procfs

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fss_exporter.calibrate.calibration_steps import IDLE, WORK_SECONDS, CalibrationPlan, CalibrationStep, costs_by_kind
-from fss_exporter.calibrate.fitted_costs import BACKGROUND, FittedCost, compare_requests, fit_costs
+from fss_exporter.calibrate.fitted_costs import BACKGROUND, FittedCost, fit_costs
 from fss_exporter.errors import SourceError
 
 _LEAD_SECONDS = 2.0
@@ -105,35 +105,36 @@ def rows_by_iops(
     work = [one for one in minutes if one.minute in io_operations]
     costs = fit_costs([one.counts for one in work], [io_operations[one.minute] for one in work], table)
     rows = []
-    for step, counts in _by_step(minutes).items():
+    for step in dict.fromkeys(one.step for one in work):
         own = [one for one in work if one.step == step]
         cost = costs.get(BACKGROUND if step == IDLE.name else step)
-        if own and cost is not None:
+        if cost is not None:
             by_table = sum(table.get(kind, 0.0) * count for one in own for kind, count in one.counts.items())
             by_oci = sum(io_operations[one.minute] for one in own)
             seconds = 60.0 * len(own)
-            rows.append(CalibrationRow(step, counts.get(step, 0), by_table / seconds, by_oci / seconds, cost))
+            rows.append(CalibrationRow(step, _sent(step, minutes), by_table / seconds, by_oci / seconds, cost))
     return rows
 
 
 def rows_by_requests(
     minutes: Sequence[CountedMinute], published: Mapping[tuple[str, int], float], steps: Sequence[CalibrationStep] = ()
 ) -> list[CalibrationRow]:
-    """Results where OCI publishes numbers of requests only, by step and minute."""
+    """Return results of a tenancy without MountTargetIOPS, from OCI's requests by step and minute. The cost stays unknown.
+
+    The measured figure is OCI's requests divided by the client's requests. 1 shows that OCI counts the same requests.
+    """
     table = costs_by_kind(steps)
     rows = []
-    for step, counts in _by_step(minutes).items():
+    for step in dict.fromkeys(one.step for one in minutes):
         own = [one for one in minutes if one.step == step and (step, one.minute) in published]
-        sent = {step: sum(one.counts.get(step, 0) for one in own)}
-        by_oci = {step: sum(published[step, one.minute] for one in own)}
-        for cost in compare_requests(sent, by_oci).values():
-            by_table = table.get(step, 0.0) * sent[step] / (60.0 * len(own))
-            rows.append(CalibrationRow(step, counts.get(step, 0), by_table, None, cost))
+        if sent := _sent(step, own):
+            by_table = table.get(step, 0.0) * sent / (60.0 * len(own))
+            ratio = sum(published[step, one.minute] for one in own) / sent
+            cost = FittedCost(step, 1.0, ratio, 2 * 30.0 / sent)
+            rows.append(CalibrationRow(step, _sent(step, minutes), by_table, None, cost))
     return rows
 
 
-def _by_step(minutes: Sequence[CountedMinute]) -> dict[str, Counter[str]]:
-    found: dict[str, Counter[str]] = {}
-    for one in minutes:
-        found.setdefault(one.step, Counter()).update(one.counts)
-    return found
+def _sent(step: str, minutes: Sequence[CountedMinute]) -> float:
+    """Return the requests of the step's own kind."""
+    return sum(one.counts.get(step, 0) for one in minutes if one.step == step)

@@ -31,6 +31,7 @@ _KIB: Final = 1024
 _MIB: Final = 1024 * _KIB
 _SIZES: Final = (4 * _KIB, 32 * _KIB, 64 * _KIB, 256 * _KIB, _MIB)
 _GB: Final = 1e9
+STORED_BYTES: Final = 64 * _MIB  # Most bytes that the test files hold at a time
 _USD_PER_GB_MONTH: Final = 0.30
 # List price of File Storage. The service bills stored bytes, not requests. A month has 730 hours.
 
@@ -166,14 +167,9 @@ class CalibrationPlan:
         return len(self.steps) * (self.minutes + 1)
 
     @property
-    def stored_bytes(self) -> float:
-        """Most bytes that the test files hold at a time."""
-        return 64 * _MIB
-
-    @property
     def usd(self) -> float:
         """Price of the stored bytes for the duration. Requests and the reading of OCI metrics are not billed here."""
-        return self.stored_bytes / _GB * _USD_PER_GB_MONTH * self.total_minutes / 60 / 730
+        return STORED_BYTES / _GB * _USD_PER_GB_MONTH * self.total_minutes / 60 / 730
 
 
 def default_max_iops(ceiling: float | None) -> float:

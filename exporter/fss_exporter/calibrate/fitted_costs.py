@@ -87,18 +87,6 @@ def fit_costs(
     }
 
 
-def compare_requests(counted: Mapping[str, float], published: Mapping[str, float]) -> dict[str, FittedCost]:
-    """Divide OCI's requests of a kind by the client's requests, in a tenancy without MountTargetIOPS.
-
-    The cost stays unknown. A ratio of 1 shows that OCI counts the same requests.
-    """
-    return {
-        kind: FittedCost(kind, 1.0, published[kind] / count, 2 * 30.0 / count)
-        for kind, count in counted.items()
-        if count and kind in published
-    }
-
-
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 

@@ -1,4 +1,4 @@
-"""Requests of each kind on a real mount."""
+"""Send requests of each kind on a real mount, and count the true number: from mountstats, and by size in exact mode."""
 
 import ctypes
 import fcntl
@@ -6,14 +6,17 @@ import mmap
 import os
 import struct
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.calibrate.calibration_steps import NFSACL, PAST_THE_END, CalibrationStep
-from fss_exporter.calibrate.request_counts import RequestCounts
+from fss_exporter.calibrate.calibration_steps import NFSACL, PAST_THE_END, CalibrationStep, kind_of
+from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.cost_overrides import NLM
-from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE, blocks
+from fss_exporter.nfs.exact.size_counts import NO_TRANSFERS, ByAddressAndProcedure, Counts
+from fss_exporter.nfs.superblocks import Reading, Superblock
 
 _MIB: Final = 1 << 20
 _AT_STATX_FORCE_SYNC: Final = 0x2000
@@ -23,6 +26,80 @@ _MINIMAL_ACL: Final = struct.pack("<I", 2) + b"".join(
     struct.pack("<HHI", tag, permissions, 0xFFFFFFFF) for tag, permissions in ((0x01, 6), (0x04, 0), (0x20, 0))
 )
 # Version 2, then owner, group and others as with mode 0600 (Linux, posix_acl_xattr.h).
+
+
+class RequestCounts:
+    """Requests of the superblock of a directory since the first look.
+
+    `read` reads mountstats once. `counted` returns the counts of exact mode since the last look, if exact mode is on.
+
+    Attributes:
+        superblock: superblock at the last look.
+        counts_calls: whether lock and ACL calls were counted at the last look.
+
+    Raises:
+        UsageError: the directory is not on an NFS mount.
+    """
+
+    def __init__(
+        self, directory: Path, read: Callable[[], Reading], counted: Callable[[], Counts] | None = None
+    ) -> None:
+        device = directory.stat().st_dev
+        self._number = f"{os.major(device)}:{os.minor(device)}"
+        self._directory = directory
+        self._read = read
+        self._counted = counted
+        self._totals: Counter[str] = Counter()
+        self._is_ahead = False
+        self.counts_calls = False
+        self.superblock = self._find()
+
+    def _find(self) -> Superblock:
+        for one in self._read().superblocks:
+            if one.number == self._number:
+                return one
+        raise UsageError(f"{self._directory}: not on an NFS mount that mountstats of this host shows")
+
+    def look(self, step: CalibrationStep) -> dict[str, float]:
+        """Requests by kind. READs and WRITEs without a counted size have the size of the step.
+
+        Raises:
+            SourceError: the mount is gone.
+        """
+        before = self.superblock.record.operations
+        try:
+            self.superblock = self._find()
+        except UsageError as gone:
+            raise SourceError(str(gone)) from gone
+        counts = Counts() if self._counted is None else self._counted()
+        sizes_known = self._number in counts.superblocks and counts.has_sizes and not self._is_ahead
+        # Counts that come late contain an interval that mountstats has told already.
+        self._is_ahead = counts.deferred
+        for name, counters in self.superblock.record.operations.items():
+            grown = counters.operations - (before[name].operations if name in before else 0)
+            if name not in (READ, WRITE):
+                self._totals[name] += grown
+            elif sizes_known:
+                self._add_sizes(step, name, counts)
+            else:
+                other = kind_of(name, _SHORT_BYTES)
+                self._totals[step.name if name == step.operation else other] += grown
+        self.counts_calls = counts.locks is not None and counts.acls is not None
+        self._totals[NLM] += self._calls(counts.locks)
+        self._totals[NFSACL] += self._calls(counts.acls)
+        return dict(self._totals)
+
+    def _add_sizes(self, step: CalibrationStep, name: str, counts: Counts) -> None:
+        transfers = counts.transfers.get(name, {}).get(self._number, NO_TRANSFERS)
+        for started, count in transfers.by_blocks.items():
+            is_step = name == step.operation and started == blocks(step.size)
+            self._totals[step.name if is_step else kind_of(name, started * BLOCK_BYTES)] += count
+
+    def _calls(self, counted: ByAddressAndProcedure | None) -> int:
+        address = self.superblock.key.address
+        return sum(
+            count for (of, procedure), count in (counted or {}).items() if of == address and procedure != "FREE_ALL"
+        )
 
 
 class NfsRequests:

@@ -19,11 +19,17 @@ from fss_exporter.calibrate.calibration_run import (
     rows_by_requests,
     work_through,
 )
-from fss_exporter.calibrate.calibration_steps import IDLE, CalibrationPlan, chosen_steps, default_max_iops, steps_of
-from fss_exporter.calibrate.nfs_requests import NfsRequests
+from fss_exporter.calibrate.calibration_steps import (
+    IDLE,
+    STORED_BYTES,
+    CalibrationPlan,
+    chosen_steps,
+    default_max_iops,
+    steps_of,
+)
+from fss_exporter.calibrate.nfs_requests import NfsRequests, RequestCounts
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
-from fss_exporter.calibrate.request_counts import RequestCounts
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.exact_mode import Exact, exact
@@ -204,7 +210,7 @@ def _show_plan(plan: CalibrationPlan, target: MountTarget) -> None:
     tables.say(
         out,
         f"{target.name}: at most {plan.max_iops:,.0f} IOPS for about {plan.total_minutes} minutes, then up to 15 minutes "
-        f"until OCI has the last one. {plan.stored_bytes / 2**20:.0f} MiB are stored meanwhile: {max(plan.usd, 0.01):.2f} USD "
+        f"until OCI has the last one. {STORED_BYTES / 2**20:.0f} MiB are stored meanwhile: {max(plan.usd, 0.01):.2f} USD "
         "at most. File Storage does not bill requests.",
     )
 

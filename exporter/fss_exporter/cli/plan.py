@@ -22,12 +22,12 @@ from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiost
 from fss_exporter.nfs.rates import traffic as traffic_between
 from fss_exporter.plan.history import of_mount_targets, of_service
 from fss_exporter.plan.inputs import PlanInputs, check_inputs
-from fss_exporter.plan.load import Load, as_job, loads_by_address, stated_load
+from fss_exporter.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency
 from fss_exporter.plan.mount_target_answer import case_document, show_case
 from fss_exporter.plan.prometheus_api import Prometheus
 from fss_exporter.plan.scenario import Case, Scenario, what_if
 from fss_exporter.plan.scrape_pair import between_scrapes
-from fss_exporter.plan.service_answer import service_case, service_document, show_service, with_stated_latency
+from fss_exporter.plan.service_answer import service_case, service_document, show_service
 
 _FromPrometheus = Callable[[Prometheus], dict[str, Load]]
 _Stated = Callable[[], Load]

@@ -10,6 +10,7 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.histograms import in_classes
 from fss_exporter.model.limits import Limits, fullest, known_uses
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
+from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.model.traffic import Traffic, Transfers, scaled, together, workload
 from fss_exporter.plan.inputs import PlanInputs
 
@@ -90,6 +91,15 @@ def stated_load(
         raise UsageError("no rate: give --reads, --writes or --operation, or --concurrency and --latency")
     factor = highest / traffic.all_operations.operations
     return Load("as stated", scaled(traffic, factor), follows_latency=True)
+
+
+def with_stated_latency(inputs: PlanInputs, choice: ServiceChoice) -> PlanInputs:
+    """Return the inputs with the service's stated latency, if the flags give sizes and a concurrency only."""
+    size, kind = inputs.write_size, choice.kind
+    asks_rate = inputs.concurrency is not None and not inputs.has_rates and not inputs.is_job
+    if inputs.latency is not None or kind is None or size is None or not asks_rate or inputs.read_size is not None:
+        return inputs
+    return replace(inputs, latency=kind.stated_latency(size))
 
 
 def as_job(name: str, load: Load, inputs: PlanInputs) -> Load:

@@ -5,7 +5,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from fss_exporter.errors import SourceError
@@ -16,11 +16,7 @@ WEEK_S = 7 * 86400
 STEP_S = 300
 
 
-class _Series(NamedTuple):
-    """One series: labels, and values by epoch second, without NaN and infinity."""
-
-    labels: Mapping[str, str]
-    values: list[tuple[float, float]]
+_Series = tuple[Mapping[str, str], list[tuple[float, float]]]  # labels, and values by epoch second
 
 
 class Prometheus:
@@ -77,11 +73,11 @@ class Prometheus:
 
 
 def _parsed(series: Any) -> _Series:
-    """Parse a series of a matrix (`values`) or of a vector (`value`)."""
+    """Parse a series of a matrix (`values`) or of a vector (`value`), without NaN and infinity."""
     pairs = series["values"] if "values" in series else [series["value"]]
     values = [(float(moment), float(value)) for moment, value in pairs]
     labels = {name: str(value) for name, value in series["metric"].items()}
-    return _Series(labels, [pair for pair in values if math.isfinite(pair[1])])
+    return labels, [pair for pair in values if math.isfinite(pair[1])]
 
 
 def selector(label: str, value: str | None) -> str:

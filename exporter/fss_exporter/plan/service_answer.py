@@ -21,7 +21,7 @@ from fss_exporter.model.capacity import (
 )
 from fss_exporter.model.limits import Use, known_uses
 from fss_exporter.model.service_table import ServiceChoice, ServiceType
-from fss_exporter.model.traffic import Traffic, plain, scaled
+from fss_exporter.model.traffic import plain, scaled
 from fss_exporter.plan.answer_sentences import PARALLEL_TOOLS, amount
 from fss_exporter.plan.inputs import PlanInputs
 from fss_exporter.plan.load import Load
@@ -43,33 +43,26 @@ class ServiceCase:
     """A load, a service, and all the load runs on."""
 
     choice: ServiceChoice  # the service
+    inputs: PlanInputs  # the flags
     name: str  # address or resource of a recorded load; empty for a stated load
     load: Load  # reads and writes of the workload, with cost 1 each
     clients: ClientHosts  # the hosts, with the stated, recorded or documented latency
-    target: float  # share of a ceiling to stay at or below
-    volumes: int | None  # block volumes of one self-managed server; None where there is no such server
-    server_network: float | None  # network of this server towards the clients, bytes per second
-
-    @property
-    def wanted(self) -> Traffic:
-        """Reads and writes of the load."""
-        return self.load.traffic
 
     @property
     def operations(self) -> float:
         """Number of reads and writes."""
-        return self.wanted.all_operations.operations
+        return self.load.traffic.all_operations.operations
 
     @property
     def uses(self) -> tuple[Use, ...]:
         """Known ceilings of the capacity the operator has, all volumes together."""
-        each = known_uses(self.wanted, self.choice.ceilings)
-        return tuple(replace(use, limit=use.limit and use.limit * (self.volumes or 1)) for use in each)
+        each = known_uses(self.load.traffic, self.choice.ceilings)
+        return tuple(replace(use, limit=use.limit and use.limit * (self.inputs.volumes or 1)) for use in each)
 
     @property
     def client_bounds(self) -> tuple[Use, ...]:
         """Return the bounds of the clients, without the requests that the service takes."""
-        return client_uses(self.wanted, self.clients)
+        return client_uses(self.load.traffic, self.clients)
 
     @property
     def overloaded(self) -> list[Use]:
@@ -78,13 +71,13 @@ class ServiceCase:
 
     def in_flight(self, kind: ServiceType | None) -> purchase.InFlight | None:
         """Requests in flight. None for a job, or without a latency."""
-        return None if self.load.is_job else purchase.in_flight(self.wanted, kind, self.clients.latency_seconds)
+        return None if self.load.is_job else purchase.in_flight(self.load.traffic, kind, self.clients.latency_seconds)
 
     @property
     def clients_needed(self) -> int | None:
         """Return the hosts that a rate needs, by the documented throughput of one client. None without a document."""
         kind = self.choice.kind
-        share = None if kind is None or self.load.is_job else purchase.clients_share(self.wanted, kind)
+        share = None if kind is None or self.load.is_job else purchase.clients_share(self.load.traffic, kind)
         return None if share is None else pieces_for(share)
 
     @property
@@ -99,12 +92,14 @@ class ServiceCase:
         kind = self.choice.kind
         most = (self.clients.concurrency, kind.in_flight if kind else None)
         clients = replace(self.clients, concurrency=min(filter(None, most), default=None))
-        server = Use("network of the server", "B/s", self.wanted.payload, self.server_network)
-        return job_time((*self.uses, server, *client_uses(self.wanted, clients)), self.operations, clients)
+        server = Use("network of the server", "B/s", self.load.traffic.payload, self.inputs.server_network)
+        return job_time((*self.uses, server, *client_uses(self.load.traffic, clients)), self.operations, clients)
 
     def offers(self) -> list[purchase.Offer]:
         """Capacity of each type for the load. Of each volume where several share the load."""
-        found = purchase.offers(scaled(self.wanted, 1 / (self.volumes or 1)), self.choice.service, self.target)
+        found = purchase.offers(
+            scaled(self.load.traffic, 1 / (self.inputs.volumes or 1)), self.choice.service, self.inputs.target
+        )
         return [one for one in found if self.choice.kind is None or one.kind is self.choice.kind]
 
 
@@ -118,19 +113,20 @@ def service_case(choice: ServiceChoice, inputs: PlanInputs, name: str, load: Loa
     measured = inputs.latency or traffic.all_operations.mean_rtt_seconds or None
     clients = replace(inputs.hosts, latency_seconds=purchase.latency_of(traffic, choice.kind, measured))
     load = replace(load, traffic=traffic)
-    case = ServiceCase(choice, name, load, clients, inputs.target, inputs.volumes, inputs.server_network)
-    _check(case, inputs)
+    case = ServiceCase(choice, inputs, name, load, clients)
+    _check(case)
     return case
 
 
-def _check(case: ServiceCase, inputs: PlanInputs) -> None:
+def _check(case: ServiceCase) -> None:
+    inputs = case.inputs
     network = inputs.client_bandwidth is not None or inputs.network_rtt is not None
     refuse(
         {
             "--tls is about mount targets of OCI File Storage: leave it out with --service": inputs.tls,
             "--mount-targets is about OCI File Storage: leave it out with --service": inputs.mount_targets is not None,
             "--volumes: say what volumes with --service block-volume --type vpu-10 --capacity 800GB": (
-                case.volumes is not None and case.choice.ceilings.bytes_per_second is None
+                inputs.volumes is not None and case.choice.ceilings.bytes_per_second is None
             ),
             "--concurrency needs --latency, because the service states no latency of this load and type": (
                 inputs.concurrency is not None and case.clients.latency_seconds is None
@@ -147,22 +143,13 @@ def _check(case: ServiceCase, inputs: PlanInputs) -> None:
     )
 
 
-def with_stated_latency(inputs: PlanInputs, choice: ServiceChoice) -> PlanInputs:
-    """Return the inputs with the service's stated latency, if the flags give sizes and a concurrency only."""
-    size, kind = inputs.write_size, choice.kind
-    asks_rate = inputs.concurrency is not None and not inputs.has_rates and not inputs.is_job
-    if inputs.latency is not None or kind is None or size is None or not asks_rate or inputs.read_size is not None:
-        return inputs
-    return replace(inputs, latency=kind.stated_latency(size))
-
-
 def show_service(out: Console, case: ServiceCase) -> None:
     """Print the answer."""
     if case.name:
         say(out, f"{case.name}: {case.load.source}", "bold")
     rows = [] if case.load.is_job else [_row(case, offer) for offer in case.offers()]
     if rows:
-        each = " of each" if case.volumes else ""
+        each = " of each" if case.inputs.volumes else ""
         titles = (f"capacity{each} to buy", "IOPS then", "MB/s then")
         columns = (Column("type", left=True), *map(Column, titles))
         show_table(out, columns, rows, f"For this load: {case.choice.service.title}")
@@ -217,7 +204,7 @@ def _job(case: ServiceCase) -> Iterator[str]:
         return
     yield (
         f"time: {units.duration(time.seconds)} for {units.number(time.operations)} requests, set by {time.binds.resource}:"
-        f" {units.number(time.operations_per_second)} IOPS, {units.megabytes(case.wanted.payload / time.seconds)} MB/s on average"
+        f" {units.number(time.operations_per_second)} IOPS, {units.megabytes(case.load.traffic.payload / time.seconds)} MB/s on average"
     )
 
 
@@ -225,10 +212,10 @@ def _rate(case: ServiceCase) -> Iterator[str]:
     if not case.operations:
         yield f"nothing to buy: the load has no reads and writes, which are all that {case.choice.service.title} counts"
     yield (
-        f"asked for: {units.number(case.operations)} reads and writes per second, {units.megabytes(case.wanted.payload)}"
-        f" MB/s, with at most {units.percent(case.target)} of each ceiling"
+        f"asked for: {units.number(case.operations)} reads and writes per second, {units.megabytes(case.load.traffic.payload)}"
+        f" MB/s, with at most {units.percent(case.inputs.target)} of each ceiling"
     )
-    title = (f"{case.volumes} x " if case.volumes else "") + service_title(case.choice)
+    title = (f"{case.inputs.volumes} x " if case.inputs.volumes else "") + service_title(case.choice)
     for use in case.uses:
         what = "" if use.unit == "IOPS" else f" of {use.resource}"
         yield f"of what you have ({title}): {units.percent(use.ratio)} of {amount(use.limit, use.unit)}{what}"
@@ -271,15 +258,15 @@ def _reached(found: purchase.InFlight, requests: float, needed: float | None) ->
 
 
 def _server(case: ServiceCase) -> Iterator[str]:
-    each = case.choice.ceilings.bytes_per_second
-    if case.volumes is None or case.server_network is None or each is None:
+    each, volumes, network = case.choice.ceilings.bytes_per_second, case.inputs.volumes, case.inputs.server_network
+    if volumes is None or network is None or each is None:
         return
-    bound = min(each * case.volumes, case.server_network)
-    servers = pieces_for(case.wanted.payload / bound, case.target)
+    bound = min(each * volumes, network)
+    servers = pieces_for(case.load.traffic.payload / bound, case.inputs.target)
     needed = "" if case.load.is_job else f". The load takes {servers} such server{'s' if servers > 1 else ''}"
     yield (
-        f"a self-managed server passes on the lesser of {case.volumes} x {units.megabytes(each)} MB/s of volumes and"
-        f" {units.megabytes(case.server_network)} MB/s of network: {units.megabytes(bound)} MB/s{needed}"
+        f"a self-managed server passes on the lesser of {volumes} x {units.megabytes(each)} MB/s of volumes and"
+        f" {units.megabytes(network)} MB/s of network: {units.megabytes(bound)} MB/s{needed}"
     )
 
 
@@ -291,8 +278,8 @@ def service_document(case: ServiceCase) -> dict[str, Any]:
         "service": case.choice.service.name,
         **({"name": case.name, "source": case.load.source} if case.name else {}),
         f"operations{per}": case.operations,
-        f"bytes{per}": case.wanted.payload,
-        "target": case.target,
+        f"bytes{per}": case.load.traffic.payload,
+        "target": case.inputs.target,
         "possible": not why,
         "obstacles": why,
         "job_seconds": time.seconds if time else None,

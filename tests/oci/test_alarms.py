@@ -256,3 +256,10 @@ def bounds(alarm: pack.Alarm) -> list[float]:
 
 def test_the_standard_shape_has_every_ceiling_the_pack_has_a_model_for() -> None:
     assert all(ceiling.of(STANDARD.limits) for ceiling in CEILING_ALARMS.values())
+
+
+def test_ceilings_that_differ_by_a_fraction_have_alarms_of_their_own() -> None:
+    alarms = desired(PACK, SCOPE, Estate((target(FIRST, iops=1000.2), target(SECOND, iops=1000.4))))
+    keys = [alarm.key for alarm in alarms]
+    assert len(set(keys)) == len(keys), "two alarms of one key would delete each other in turn"
+    assert "mount-target-iops-peak-standard-1000.4" in keys

@@ -93,7 +93,7 @@ def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
             groups.setdefault((target.shape if ceiling.per_shape else "", value), []).append(target.ocid)
     for (shape, value), ocids in sorted(groups.items()):
         usual = ceiling.of(_limits_of(shape or STANDARD.name, estate.shape_limits))
-        key = "-".join(filter(None, (template.key, shape, "" if value == usual else f"{value:.0f}")))
+        key = "-".join(filter(None, (template.key, shape, "" if value == usual else figures.literal(value))))
         named = [] if len(ocids) == len(targets) else ocids
         for part, ids in _parts(key, named):
             yield _filled(template, part, ids, ceiling.figures(shape, value))
@@ -108,7 +108,7 @@ def _of_service_ceiling(template: Alarm, resources: Sequence[ServiceResource] | 
         if value is not None:
             groups.setdefault(value, []).append(one.id)
     for value, ocids in sorted(groups.items()):
-        key = template.key if value == ceiling.stated else f"{template.key}-{value:.0f}"
+        key = template.key if value == ceiling.stated else f"{template.key}-{figures.literal(value)}"
         for part, ids in _parts(key, ocids, ceiling.most_ids):
             yield _filled(template, part, ids, ceiling.figures(value, ids))
 
@@ -120,7 +120,7 @@ def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterato
     for ocid, interval in intervals.items():
         groups.setdefault(interval, []).append(ocid)
     for interval, ocids in sorted(groups.items() or [(usual, [])]):
-        key = REPLICATION if interval == usual else f"{REPLICATION}-{interval / 60:.0f}m"
+        key = REPLICATION if interval == usual else f"{REPLICATION}-{figures.literal(interval / 60)}m"
         named = [] if len(groups) < 2 else ocids
         for part, ids in _parts(key, named):
             yield _filled(template, part, ids, figures.replication_figures(interval))

@@ -3,7 +3,7 @@
 import logging
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from fss_exporter.background import Worker
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, Unreachable, UsageError
 from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
-from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.cloud_client import PrivateIp, Scope
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_settings import named_targets
@@ -186,6 +186,19 @@ def test_many_addresses_of_one_subnet_are_one_listing_and_few_are_looked_up_one_
         assert all(lookup.located(one).address for one in cloud.targets)
     assert few.calls == ["GetSubnet", "GetPrivateIp", "GetPrivateIp", "GetPrivateIp"]
     assert many.calls == ["GetSubnet", "ListPrivateIps"]
+
+
+def test_a_mount_target_that_is_being_deleted_does_not_hide_the_addresses_of_its_subnet() -> None:
+    class WithoutAddress(FakeCloud):
+        def private_ip(self, ocid: str) -> PrivateIp:
+            if ocid == "ip-going":
+                raise NotAuthorized("not found", operation="GetPrivateIp", status=404)
+            return super().private_ip(ocid)
+
+    targets = [replace(mount_target("going"), state="DELETING"), mount_target("a"), mount_target("b")]
+    lookup = AddressLookup(WithoutAddress(targets), lambda *_: None)
+    lookup.look_up(targets, lambda: None)
+    assert [bool(lookup.located(one).address) for one in targets] == [False, True, True]
 
 
 def test_a_limit_that_may_not_be_read_is_no_failure_and_one_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from fss_exporter.errors import CloudError, NotAuthorized
 from fss_exporter.oci.cloud_client import CloudClient, PrivateIp
-from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.oci_inventory import ACTIVE, MountTarget
 
 LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")  # API operations whose success is reported
 
@@ -57,7 +57,7 @@ class AddressLookup:
                 listed = self.client.private_ips(subnet_id)
                 self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
         allowed = True
-        for target in targets:
+        for target in sorted(targets, key=lambda one: one.state != ACTIVE):  # a refused lookup of another skips none
             if target.private_ip_id and target.private_ip_id not in self._private_ips and allowed:
                 allowed = self._look_up("GetPrivateIp", self.client.private_ip, target.private_ip_id, self._private_ips)
             self._looked_for.add(target.id)

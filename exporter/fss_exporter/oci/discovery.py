@@ -6,16 +6,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from fss_exporter.model.limits import NFS_PORT, Limits, shape_of
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.mount_target_settings import limits_of
-from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.oci_inventory import ACTIVE, Inventory, MountTarget
 from fss_exporter.settings import Settings
 from fss_exporter.tables import Progress
-
-ACTIVE: Final = "ACTIVE"
 
 
 @dataclass(frozen=True, slots=True)

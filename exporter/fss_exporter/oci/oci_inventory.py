@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from fss_exporter.oci.selection import TagFilter
 
+ACTIVE: Final = "ACTIVE"  # Lifecycle state of a usable resource
 GONE = frozenset({"DELETED", "FAILED", "TERMINATED"})  # Lifecycle states of resources that no longer exist
 
 

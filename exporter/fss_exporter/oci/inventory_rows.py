@@ -8,12 +8,11 @@ from fss_exporter.model.limits import shape_of
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.mount_target_settings import latency_objectives_of, limits_of, slo_objectives_of
 from fss_exporter.oci.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
-from fss_exporter.settings import Settings
+from fss_exporter.settings import LimitOverrides, Settings
 
 Rows = Iterable[tuple[tuple[str, ...], float | None]]
 """Label values and a number each. A row without a number is left out."""
 
-_LIMITS: Final = "iops read_bytes_per_second write_bytes_per_second connections encrypted_connections".split()
 _INFO: Final = 1.0
 
 
@@ -49,7 +48,7 @@ def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str])
 def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings) -> Iterator[tuple[str, Rows]]:
     targets = [((region, target.id, target.name), target) for target in inventory.mount_targets.values()]
     limits = [(labels, limits_of(target, settings)) for labels, target in targets]
-    for what in _LIMITS:
+    for what in LimitOverrides.model_fields:  # the ceilings of mount targets
         yield f"fss_mount_target_{what}_limit", [(labels, getattr(one, what)) for labels, one in limits]
     latencies = [
         ((*labels, *which), seconds)

@@ -3,9 +3,9 @@
 In a checkout `assets/` links to the edited folders. A wheel contains the files.
 """
 
+import os
 from collections import Counter
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
 import click
@@ -17,20 +17,14 @@ from fss_exporter.errors import UsageError
 
 def shipped(runbook_url: str = RUNBOOK) -> dict[PurePosixPath, bytes]:
     """Return every shipped file: path below the target folder (`rules/alerts.yml`) to content. `runbook_url` is the base of links."""
-    files = dict(_walk(resources.files("fss_exporter") / "assets", PurePosixPath()))
+    root = Path(str(resources.files("fss_exporter") / "assets"))
+    files = (Path(folder, name) for folder, _, names in os.walk(root, followlinks=True) for name in names)
     return {
-        path: content.replace(f"{RUNBOOK}#".encode(), f"{runbook_url}#".encode()) for path, content in files.items()
+        PurePosixPath(path.relative_to(root)): path.read_bytes().replace(
+            f"{RUNBOOK}#".encode(), f"{runbook_url}#".encode()
+        )
+        for path in sorted(files)
     }
-
-
-def _walk(folder: Traversable, place: PurePosixPath) -> list[tuple[PurePosixPath, bytes]]:
-    files: list[tuple[PurePosixPath, bytes]] = []
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            files += _walk(entry, place / entry.name)
-        elif entry.is_file():
-            files.append((place / entry.name, entry.read_bytes()))
-    return files
 
 
 def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) -> int:

@@ -15,14 +15,8 @@ from fss_exporter.cli.flags import CompartmentFlags
 from fss_exporter.cli.oci_polling import selection_of
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.flag_records import flag, takes
+from fss_exporter.oci import discovery
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
-from fss_exporter.oci.discovery import (
-    DiscoveredMountTarget,
-    found_in,
-    http_sd,
-    refresh_with_progress,
-    sharing_an_address,
-)
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.settings import LimitOverrides, Settings
 from fss_exporter.tables import Column, Figure
@@ -52,7 +46,7 @@ def discover(flags: DiscoverFlags) -> int:
     """
     settings = flags.settings()
     sessions = sessions_of(settings, read_credentials(settings.oci))
-    found: list[DiscoveredMountTarget] = []
+    found: list[discovery.DiscoveredMountTarget] = []
     failures: list[str] = []
     for session in sessions:
         part, wrong = _list_region(session, settings)
@@ -67,13 +61,13 @@ def discover(flags: DiscoverFlags) -> int:
     elif flags.output == "json":
         click.echo(tables.as_json({"mount_targets": [_document(one) for one in found]}))
     elif flags.output == "http_sd":
-        click.echo(tables.as_json(http_sd(found)))
+        click.echo(tables.as_json(discovery.http_sd(found)))
     else:
         click.echo(configuration(settings, [session.region for session in sessions], found), nl=False)
     return 1 if failures else 0
 
 
-def _list_region(session: Session, settings: Settings) -> tuple[list[DiscoveredMountTarget], list[str]]:
+def _list_region(session: Session, settings: Settings) -> tuple[list[discovery.DiscoveredMountTarget], list[str]]:
     """Return the resources of one region, and the failed listings."""
     failures: dict[str, str] = {}
 
@@ -85,9 +79,9 @@ def _list_region(session: Session, settings: Settings) -> tuple[list[DiscoveredM
     selection = replace(selection_of(settings), services=(), optional_services=())
     refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=report)
     with tables.progress() as progress, suppress(CloudError):  # reported
-        refresh_with_progress(refresh, progress)
+        discovery.refresh_with_progress(refresh, progress)
     inventory = refresh.state.inventory
-    found = [] if inventory is None else found_in(session.region, inventory, settings)
+    found = [] if inventory is None else discovery.found_in(session.region, inventory, settings)
     return found, list(failures.values())
 
 
@@ -110,19 +104,19 @@ _FIGURES = (
 )
 
 
-def _show(found: Sequence[DiscoveredMountTarget]) -> None:
+def _show(found: Sequence[discovery.DiscoveredMountTarget]) -> None:
     out = tables.console()
     tables.show_figures(out, _FIGURES, found)
     tables.say(
         out, f"{len(found)} mount targets; - is a ceiling without a published figure, or an unknown address", "dim"
     )
-    for one in sharing_an_address(found):
+    for one in discovery.sharing_an_address(found):
         tables.note(
             f"{one.target.name}: {one.target.address} is also the address of another mount target. See --output config"
         )
 
 
-def _document(one: DiscoveredMountTarget) -> dict[str, Any]:
+def _document(one: discovery.DiscoveredMountTarget) -> dict[str, Any]:
     target = one.target
     return {
         "region": one.region,
@@ -139,7 +133,7 @@ def _document(one: DiscoveredMountTarget) -> dict[str, Any]:
     }
 
 
-def configuration(settings: Settings, regions: Sequence[str], found: Sequence[DiscoveredMountTarget]) -> str:
+def configuration(settings: Settings, regions: Sequence[str], found: Sequence[discovery.DiscoveredMountTarget]) -> str:
     """Return a configuration of `serve` for the found resources, as YAML."""
     oci: dict[str, Any] = {"auth": settings.oci.auth}
     if settings.oci.auth == "config_file":
@@ -158,7 +152,7 @@ def configuration(settings: Settings, regions: Sequence[str], found: Sequence[Di
         "# Made by fss-exporter discover. Use it: fss-exporter serve --collector.oci --config.file THIS_FILE\n",
         _dumped({"oci": oci}),
         _about_ceilings(found),
-        _about_addresses(sharing_an_address(found)),
+        _about_addresses(discovery.sharing_an_address(found)),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -169,14 +163,14 @@ def _dumped(document: dict[str, Any]) -> str:
     return text if printable_lines(text) == text else yaml.safe_dump(document, sort_keys=False)
 
 
-def _about_ceilings(found: Sequence[DiscoveredMountTarget]) -> str:
+def _about_ceilings(found: Sequence[discovery.DiscoveredMountTarget]) -> str:
     shapes = sorted({one.shape for one in found if one.limits.iops is None})
     lines = "".join(f"#     {shape}: {{iops: FIGURE}}\n" for shape in shapes)
     head = "# No IOPS ceiling is published for these shapes. Where you know one, take the # away:\n# limits:\n#   shapes:\n"
     return head + lines if shapes else ""
 
 
-def _about_addresses(shared: Sequence[DiscoveredMountTarget]) -> str:
+def _about_addresses(shared: Sequence[discovery.DiscoveredMountTarget]) -> str:
     """Return lines for the operator to edit, because only the operator knows the clients' addresses for a mount target."""
     lines = "".join(printable(f"#   {one.target.id}: {one.target.address}") + "\n" for one in shared)
     head = "# These mount targets share an address. Say what the clients of each mount, and take the # away:\n# addresses:\n"

@@ -1,6 +1,7 @@
 """The agent: what reads this host's NFS counters, put together from its flags."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fss_exporter.cli.ceilings import NO_MOUNT_SETTINGS, MountSettings
@@ -38,9 +39,7 @@ class NfsAgent:
         self.ticker = Ticker(self._exact.reader.read if self._exact else read, flags.tick_s, accounts=accounts)
         self._processes: ProcessReader | None = None
         if flags.processes:
-            from fss_exporter.cli.exact_mode import process_reader  # noqa: PLC0415
-
-            self._processes = process_reader(flags, self._last_reading, mounts)
+            self._processes = self._process_reader()
         self.loops = [self.ticker.loop]
         if self._exact is not None:
             self._exact.reader.interval_s = lambda: self.ticker.wanted_interval_s
@@ -60,10 +59,29 @@ class NfsAgent:
         return Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts).read
 
     def _exact_mode(self, read: Callable[[], Reading]) -> "tuple[Exact, LatencyReader]":
-        from fss_exporter.cli.exact_mode import exact, latency_reader  # noqa: PLC0415  # most agents count nothing
+        from fss_exporter.cli.exact_mode import exact, sources  # noqa: PLC0415  # most agents count nothing
+        from fss_exporter.nfs.exact.latency_reader import LatencyReader  # noqa: PLC0415
 
+        flags, mounts = self._flags, self._mounts
         # The loop of durations looks at other times than the ticker and has a reader of its own.
-        return exact(self._flags, read, self._mounts), latency_reader(self._flags, self._reader(), self._mounts)
+        own, rtt, retention_s = self._reader(), flags.exact_rtt, flags.series_retention_s
+        latency = LatencyReader(own, sources(flags), mounts.address_map, rtt=rtt, retention_s=retention_s)
+        return exact(flags, read, mounts), latency
+
+    def _process_reader(self) -> "ProcessReader":
+        from fss_exporter.cli.exact_mode import sources  # noqa: PLC0415  # few agents count by process
+        from fss_exporter.nfs.processes.counting import ProcessCounting, ProcessReader  # noqa: PLC0415
+        from fss_exporter.nfs.processes.process_session import OF_AGENT  # noqa: PLC0415
+
+        flags, mounts = self._flags, self._mounts
+        counting = ProcessCounting(
+            OF_AGENT,
+            writers=flags.writers,
+            sources=replace(sources(flags), procfs=flags.procfs, pod_logs=flags.pod_logs),
+            address_map=mounts.address_map,
+            overrides=mounts.overrides,
+        )
+        return ProcessReader(counting, flags.processes, self._last_reading, flags.scrapers)
 
     def _last_reading(self) -> "Reading | None":
         with self.ticker.lock:

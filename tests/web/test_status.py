@@ -209,6 +209,23 @@ def test_the_first_visit_shows_who_loads_the_mounts_since_the_start() -> None:
     assert ">91<" in html
 
 
+@pytest.mark.parametrize(("mounts", "listed"), [(50, None), (1100, "The 50 busiest of 1,100 mounts are listed.")])
+def test_a_list_that_leaves_mounts_out_says_so(mounts: int, listed: str | None) -> None:
+    rows = [row for number in range(mounts) for row in mount(number, export=f"/{number}")]
+
+    html = render(page_of(*rows, earlier=mount(0)))
+
+    assert ("busiest of" in html) is (listed is not None)
+    assert (listed or "") in html
+
+
+@pytest.mark.parametrize(("addresses", "is_said"), [(25, False), (26, True)])
+def test_a_list_that_leaves_addresses_out_says_so(addresses: int, is_said: bool) -> None:
+    rows = [("fss_client_peak_estimated_iops", {"address": f"10.0.0.{number}"}, number) for number in range(addresses)]
+
+    assert ("The 25 busiest of 26 addresses are listed." in render(page_of(*rows))) is is_said
+
+
 def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_success() -> None:
     html = render(
         page_of(

@@ -30,6 +30,7 @@ def status_page(
         mount_targets=mount_target_rows(samples, client_rows.iops_by_address(grown) if earlier else {}),
         addresses=client_rows.address_rows(samples, _known_addresses(samples), grown),
         mounts=client_rows.mount_rows(samples, grown) if earlier else (),
+        mount_count=len(grown.mounts),
         collectors=_collectors(samples, now.timestamp()),
         regions=_regions(samples, now.timestamp()),
         rates_over_seconds=at - earlier.at if earlier else None,

@@ -167,7 +167,8 @@ class StatusPage:
     now: datetime  # time of the collection
     mount_targets: tuple[MountTargetRow, ...]
     addresses: tuple[AddressRow, ...]
-    mounts: tuple[MountRow, ...]
+    mounts: tuple[MountRow, ...]  # the busiest
+    mount_count: int  # all mounts of this host
     collectors: tuple[CollectorRow, ...]
     regions: tuple[RegionRow, ...]
     rates_over_seconds: float | None  # time that the client rates cover. None in the exporter's first second

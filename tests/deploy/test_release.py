@@ -66,6 +66,13 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return environment / "bin/fss-exporter"
 
 
+def test_the_documents_name_the_version_of_the_package() -> None:
+    changelog = re.findall(r"^## ([\d.]+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    images = re.findall(r"fss-exporter-(?:agent|poller):([\d.]+)", (ROOT / "docs/install.md").read_text())
+    assert changelog[0] == VERSION
+    assert set(images) == {VERSION}
+
+
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("fss_exporter/")}

@@ -6,8 +6,9 @@ import pytest
 from tests.nfs.records import Names, mountinfo, mountstats
 
 from fss_exporter.errors import SourceError
-from fss_exporter.nfs.mountinfo import MountFilter
+from fss_exporter.nfs.mountinfo import MountFilter, parse_mountinfo
 from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.records import Mountinfo
 
 
 def tree(root: Path, pid: str, *, device: str = "10.0.0.3:/a") -> Path:
@@ -34,6 +35,24 @@ def test_without_it_the_exporters_own_mounts_are_read_with_one_warning_that_says
     assert len(caplog.records) == 1
     assert f"cannot read {tmp_path}/1/mountinfo" in caplog.text
     assert "--path.procfs" in caplog.text
+
+
+def test_an_unprivileged_exporter_parses_its_own_mounts_once_and_not_each_tick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody may read the mountinfo of process 1, and root alone its mountstats."""
+    tree(tmp_path, "self", device="10.0.0.4:/own")
+    (tree(tmp_path, "1") / "1" / "mountstats").unlink()
+    procfs, parsed = Procfs(tmp_path), []
+
+    def count(text: str, wanted: MountFilter) -> Mountinfo:
+        parsed.append(text)
+        return parse_mountinfo(text, wanted)
+
+    monkeypatch.setattr("fss_exporter.nfs.procfs.parse_mountinfo", count)
+    for _ in range(3):
+        assert [superblock.key.export for superblock in procfs.read().superblocks] == ["/own"]
+    assert len(parsed) == 1
 
 
 def test_a_process_the_user_named_is_read_or_nothing(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ class Procfs:
     def _read(self, pid: str) -> Reading:
         mountinfo, mountstats = self._root / pid / "mountinfo", self._root / pid / "mountstats"
         mounts = _read(mountinfo)
-        self._see(mounts)
         text = decode(self._counters(mountstats))
+        self._see(mounts)
         if text and not text.startswith(_FIRST_WORDS):  # even without NFS there is a record of the root file system
             raise SourceError(f"{mountstats} begins with no record of a mount. Check --path.procfs")
         counters = self._parser.parse(text, self._table.is_wanted)

@@ -187,3 +187,14 @@ def test_it_runs_as_a_process_on_a_narrow_terminal(tmp_path: Path, server: int) 
     assert "\x1b" not in answer.out
     assert all(len(line) <= 60 for line in answer.out.splitlines())
     assert "problems 0, warnings 0, advice 1, fine 1" in answer.out
+
+
+@pytest.mark.parametrize("number", ["99999", "\N{SUPERSCRIPT TWO}", "9" * 5000])
+def test_a_number_that_no_kernel_writes_ends_no_check(tmp_path: Path, number: str) -> None:
+    options = f"proto=tcp,soft,nconnect={number},rsize={number},port={number},timeo={number},was"
+    flags = host(tmp_path, 1, ("proto=tcp,port=1,timeo", options), ("10.80.1.10", "127.0.0.1"))
+    (tmp_path / "proc/sys/kernel/osrelease").write_text(f"{number}.1")
+    (tmp_path / "proc/sys/net/ipv4/tcp_rmem").write_text(f"4096 131072 {number}")
+    answer = ask("doctor", *flags, *ALONE)
+    assert answer.code == 2
+    assert "soft-mount" in answer.out

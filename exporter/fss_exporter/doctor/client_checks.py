@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from fss_exporter.doctor.client_facts import LARGE_DIRECTORY, ClientFacts
+from fss_exporter.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, whole_number
 from fss_exporter.doctor.findings import Finding, found
 from fss_exporter.model.capacity import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
 from fss_exporter.model.limits import NFS_PORT, Limits
@@ -67,13 +67,13 @@ def _soft(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Find
         return
     if "ro" not in options:
         yield found("soft-mount.writable", subject)
-    elif _whole(options.get("timeo")) < _SHORTEST_SOFT_TIMEOUT:
+    elif whole_number(options.get("timeo")) < _SHORTEST_SOFT_TIMEOUT:
         yield found("soft-mount.short", subject, timeo=options.get("timeo", "unknown"))
 
 
 def _transfer_sizes(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
     sizes = {name: superblock.record.options.get(name) for name in ("rsize", "wsize")}
-    small = [f"{name}={size}" for name, size in sizes.items() if 0 < _whole(size) < _LARGEST_TRANSFER]
+    small = [f"{name}={size}" for name, size in sizes.items() if 0 < whole_number(size) < _LARGEST_TRANSFER]
     if small:
         yield found("transfer-size.small", subject, options=", ".join(small))
 
@@ -82,7 +82,7 @@ def _nconnect(superblock: Superblock, subject: str, facts: ClientFacts) -> Itera
     options = superblock.record.options
     if superblock.record.fstype != "nfs" or options.get("proto", "tcp") not in {"tcp", "tcp6"}:
         return
-    count = _whole(options.get("nconnect")) or len(superblock.record.transports) or 1
+    count = whole_number(options.get("nconnect")) or len(superblock.record.transports) or 1
     if count >= _NCONNECT or superblock.known.service is not OCI_FSS:
         # The advice is Oracle's. The document of another service has no advice about nconnect.
         yield found("nconnect.enough", subject, connections=f"{count} connection{'s' if count > 1 else ''}")
@@ -95,7 +95,7 @@ def _nconnect(superblock: Superblock, subject: str, facts: ClientFacts) -> Itera
 
 
 def _has_nconnect(kernel: str) -> bool:
-    match = re.match(r"(\d+)\.(\d+)", kernel)
+    match = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", kernel)
     if not match:
         return False
     version = (int(match[1]), int(match[2]))
@@ -167,10 +167,6 @@ def _share(superblock: Superblock, *names: str) -> str:
     whole = sum(counters.operations for counters in operations.values())
     part = sum(operations[name].operations for name in names if name in operations)
     return f"{part / whole:.0%}" if whole else "none"
-
-
-def _whole(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() else 0
 
 
 def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:

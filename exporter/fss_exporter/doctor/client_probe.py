@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory
+from fss_exporter.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory, whole_number
 from fss_exporter.doctor.kernel_counting import look, read_text
 from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
@@ -86,7 +86,7 @@ def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mappin
 def _servers(reading: Reading) -> tuple[tuple[str, int], ...]:
     """Return address and port of each server. TLS forwarders are left out, because a forwarder runs on this host."""
     found = {
-        (mount.address, int(port) if (port := mount.options.get("port", "")).isdigit() else NFS_PORT)
+        (mount.address, whole_number(mount.options.get("port")) or NFS_PORT)
         for superblock in reading.superblocks
         for mount in superblock.mounts
         if mount.address and not is_forwarder(mount.address)
@@ -141,8 +141,7 @@ def read_sysctls(procfs: Path) -> dict[str, int]:
     """Return the existing figures of `SYSCTLS`, and of several figures the last."""
     found = {}
     for name in SYSCTLS:
-        text = read_text(procfs / "sys" / name.replace(".", "/"))
-        words = text.split()
-        if words and words[-1].isdigit():
-            found[name] = int(words[-1])
+        words = read_text(procfs / "sys" / name.replace(".", "/")).split()
+        if words and (last := whole_number(words[-1])):
+            found[name] = last
     return found

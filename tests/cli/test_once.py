@@ -227,7 +227,9 @@ def test_a_state_with_a_damaged_part_is_refused_or_gives_counters() -> None:
         ticker = Ticker(lambda: reading, 1.0, lambda: 30.0, accounts=fresh)
         ticker.tick()
         assert ticker.loop.heartbeat.success, text
-        text_of_metrics = b"".join(plain(Collectors({"nfs": NfsCollector(ticker, by_operation=True)}, ()))).decode()
+        text_of_metrics = b"".join(
+            plain(Collectors({"nfs": NfsCollector(ticker, by_operation=True)}, ()).collect())
+        ).decode()
         values = [float(line.rpartition(" ")[2]) for line in text_of_metrics.splitlines() if line[:1] not in ("#", "")]
         assert all(0 <= value < 1e300 for value in values), text
     assert refused > len(states) / 2

@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from types import FrameType, SimpleNamespace
+from types import FrameType
 from typing import Any
 
 from tests.oci.fake_cloud import FakeCloud, mount_target
@@ -64,7 +64,7 @@ def test_a_datapoint_passes_the_modules_of_the_architecture_page() -> None:
         sys.setprofile(None)
         read = [one for one in collector.collect() if one.metric.name == "fss_mount_target_read_bytes_total"]
         sys.setprofile(profile)
-        page = b"".join(text.plain(SimpleNamespace(collect=lambda: read)))
+        page = b"".join(text.plain(read))
     finally:
         sys.setprofile(None)
     assert b"fss_mount_target_read_bytes_total{" in page

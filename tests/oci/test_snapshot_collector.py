@@ -73,7 +73,7 @@ def test_names_from_the_cloud_cannot_leave_their_label(worlds: Callable[..., Wor
     targets = tuple(replace(one, name=HOSTILE) if one.name == "mt-home" else one for one in tenancy.mount_targets)
     world = worlds(replace(tenancy, mount_targets=targets))
     world.poll()
-    families = list(text_string_to_metric_families(b"".join(plain(world.collector)).decode()))
+    families = list(text_string_to_metric_families(b"".join(plain(world.collector.collect())).decode()))
     assert {family.name for family in families} <= {name.removesuffix("_total") for name in CATALOGUE}
     seen = {sample.labels.get("mount_target") for family in families for sample in family.samples}
     assert HOSTILE in seen

@@ -14,8 +14,7 @@ from tests.web.certificates import Authority
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Request, Response, text
-from fss_exporter.web.rate_limit import RateLimiter
-from fss_exporter.web.web_config_reload import WebConfigReload
+from fss_exporter.web.web_config_reload import RateLimiter, WebConfigReload
 
 HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
 RIGHT = {"authorization": f"Basic {base64.b64encode(b'me:secret').decode()}"}

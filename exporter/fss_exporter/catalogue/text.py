@@ -33,14 +33,14 @@ class _One(Collector):
         return (self._family,)
 
 
-def plain(collector: Collector) -> Iterator[bytes]:
+def plain(families: Iterable[PrometheusFamily]) -> Iterator[bytes]:
     """Prometheus text format 0.0.4, piece by piece."""
-    return _pieces(collector.collect(), exposition.generate_latest)
+    return _pieces(families, exposition.generate_latest)
 
 
-def open_metrics(collector: Collector) -> Iterator[bytes]:
+def open_metrics(families: Iterable[PrometheusFamily]) -> Iterator[bytes]:
     """OpenMetrics 1.0.0, piece by piece."""
-    yield from _pieces(collector.collect(), _open_metrics_part)
+    yield from _pieces(families, _open_metrics_part)
     yield _END
 
 

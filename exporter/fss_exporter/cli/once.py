@@ -118,7 +118,7 @@ class _Run:
         if not ticker.loop.heartbeat.success:
             raise SourceError("the counters could not be added up: the lines before this one say why")
         collector = NfsCollector(ticker, by_operation=self._flags.operations == "all", zero_answers=zero_answers)
-        return b"".join(plain(Collectors({"nfs": collector}, (ticker.loop,)))).decode()
+        return b"".join(plain(Collectors({"nfs": collector}, (ticker.loop,)).collect())).decode()
 
     def _reading_of(self, texts: RawTexts) -> Reading:
         mounts = parse_mountinfo(texts.mountinfo, self._flags.wanted_mounts)

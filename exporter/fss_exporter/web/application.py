@@ -85,31 +85,24 @@ def build(
         {
             "/": Route(_page(page)),
             telemetry_path: Route(scrapes),
-            "/-/healthy": Route(_health(stalled)),
-            "/-/ready": Route(_readiness(waiting_for, stalled)),
+            "/-/healthy": Route(_state("healthy", stalled)),
+            "/-/ready": Route(_state("ready", stalled, waiting_for)),
             "/-/reload": Route(_reloading(reload), methods=CHANGE),
         }
     )
 
 
-def _health(stalled: Callable[[], tuple[str, ...]]) -> Application:
-    async def say_healthy(_: Request) -> Response:
+def _state(
+    word: str, stalled: Callable[[], tuple[str, ...]], waiting_for: Callable[[], tuple[str, ...]] = tuple
+) -> Application:
+    async def say_state(_: Request) -> Response:
         if loops := stalled():
-            return text(503, f"fss-exporter is not healthy: {'; '.join(loops)}.")
-        return text(200, "fss-exporter is healthy.")
-
-    return say_healthy
-
-
-def _readiness(waiting_for: Callable[[], tuple[str, ...]], stalled: Callable[[], tuple[str, ...]]) -> Application:
-    async def say_ready(_: Request) -> Response:
-        if loops := stalled():
-            return text(503, f"fss-exporter is not ready: {'; '.join(loops)}.")
+            return text(503, f"fss-exporter is not {word}: {'; '.join(loops)}.")
         if missing := waiting_for():
             return text(503, f"fss-exporter waits for {', '.join(missing)}.")
-        return text(200, "fss-exporter is ready.")
+        return text(200, f"fss-exporter is {word}.")
 
-    return say_ready
+    return say_state
 
 
 def _page(page: Callable[[str], str]) -> Application:

@@ -4,34 +4,22 @@ import email.utils
 import logging
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fss_exporter.log_once import LogOnce
 from fss_exporter.web.costly import ClientGone
 from fss_exporter.web.messages import Application, Request, Response, text
 
+if TYPE_CHECKING:
+    from fss_exporter.web.protocol import HttpConnection
+
 _log_once = LogOnce(logging.getLogger(__name__))
 BODY_BYTES = 1024  # No endpoint of the exporter wants a body
 _PIECE_BYTES = 32 * 1024
-CONNECTION = "connection"  # The key of the `Answering` connection in the state of a request
+CONNECTION = "connection"  # The key of the `HttpConnection` in the state of a request
 
 Message = Mapping[str, Any]
-
-
-class Answering(Protocol):
-    """The connection of a request."""
-
-    held_bytes: int  # of the response's body, not yet written
-    was_refused: bool  # whether an earlier request had no right password
-    has_hung_up: bool  # whether the client sends nothing more, and perhaps reads nothing more
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether nothing more can be sent."""
-
-    def begin_answer(self) -> None:
-        """The whole request has arrived."""
 
 
 class Asgi:
@@ -46,7 +34,7 @@ class Asgi:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         """Answer one request (https://asgi.readthedocs.io/en/latest/specs/www.html)."""
-        connection: Answering | None = scope["state"].get(CONNECTION)
+        connection: HttpConnection | None = scope["state"].get(CONNECTION)
         request = await _whole_request(scope, receive, connection) if connection else None
         if request is None or connection is None:  # the client has left
             return
@@ -85,7 +73,7 @@ def _headers(response: Response) -> list[tuple[bytes, bytes]]:
 
 
 async def _whole_request(
-    scope: Mapping[str, Any], receive: Callable[[], Any], connection: Answering
+    scope: Mapping[str, Any], receive: Callable[[], Any], connection: "HttpConnection"
 ) -> Request | Response | None:
     """Return the request, a refusal, or None if the client has left."""
     headers: dict[str, str] = {}

@@ -14,6 +14,7 @@ from fss_exporter import __version__
 from fss_exporter.background import HasHeartbeat
 from fss_exporter.catalogue import CATALOGUE, Family, Series, family
 from fss_exporter.errors import FssError
+from fss_exporter.log_once import LogOnce
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class Collectors(Collector):
         self._sources = sources
         self._loops = loops
         self._clock = clock
-        self._failing: dict[str, str] = {}
+        self._log_once = LogOnce(_LOG, clock=clock)
 
     def describe(self) -> Iterable[Family]:
         """Nothing: registering must not do any work."""
@@ -114,16 +115,9 @@ class Collectors(Collector):
             for collected in source.collect():
                 families.append(collected)  # noqa: PERF402  # list() would lose all families to the last one's failure
         except Exception as failure:  # noqa: BLE001  # whatever it is, it costs this collector only
-            self._report(name, failure)
+            known = isinstance(failure, FssError)
+            message = f"collector {name} failed: {failure if known else repr(failure)}"
+            self._log_once.failed(name, message, level=logging.ERROR, error=None if known else failure)
             return families, False
-        if self._failing.pop(name, None) is not None:
-            _LOG.info("collector %s works again", name)
+        self._log_once.works(name, f"collector {name} works again")
         return families, True
-
-    def _report(self, name: str, failure: Exception) -> None:
-        what = str(failure) if isinstance(failure, FssError) else repr(failure)
-        if self._failing.get(name) != what:
-            self._failing[name] = what
-            _LOG.error(
-                "collector %s failed: %s", name, what, exc_info=None if isinstance(failure, FssError) else failure
-            )

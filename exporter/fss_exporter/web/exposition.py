@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from prometheus_client import exposition
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.openmetrics import exposition as openmetrics
-from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import text
 from fss_exporter.log_once import LogOnce
@@ -31,7 +30,7 @@ class Format:
     content_type: str  # header of the response
     media_type: str  # name in an Accept header
     versions: frozenset[str]  # accepted `version` parameters. Empty stands for a request without a version
-    write: Callable[[Collector], Iterator[bytes]]  # writes families as bytes, piece by piece
+    write: Callable[[Sequence[Family]], Iterator[bytes]]  # writes families as bytes, piece by piece
 
 
 OPENMETRICS = Format(
@@ -41,16 +40,6 @@ OPENMETRICS = Format(
     text.open_metrics,
 )
 PLAIN = Format(exposition.CONTENT_TYPE_PLAIN_0_0_4, "text/plain", frozenset({"", "0.0.4"}), text.plain)
-
-
-@dataclass(frozen=True, slots=True)
-class _Families:
-    """Collected families in the form of a registry, for writers that collect from a registry."""
-
-    families: Sequence[Family]
-
-    def collect(self) -> Iterator[Family]:
-        return iter(self.families)
 
 
 def negotiate(accept: str) -> Format:
@@ -88,10 +77,10 @@ def write(families: Sequence[Family], form: Format, *, compress: bool) -> bytes:
     logged.
     """
     try:
-        return _body(form.write(_Families(families)), compress=compress)
+        return _body(form.write(families), compress=compress)
     except Exception:  # noqa: BLE001  # whatever it is, the other families do not suffer
         writable = [family for family in families if _writable(family, form)]
-        return _body(form.write(_Families(writable)), compress=compress)
+        return _body(form.write(writable), compress=compress)
 
 
 def _body(pieces: Iterator[bytes], *, compress: bool) -> bytes:
@@ -103,7 +92,7 @@ def _body(pieces: Iterator[bytes], *, compress: bool) -> bytes:
 
 def _writable(family: Family, form: Format) -> bool:
     try:
-        _body(form.write(_Families([family])), compress=False)
+        _body(form.write([family]), compress=False)
     except Exception as failure:  # noqa: BLE001  # as above
         message = f"left {family.name} out of a scrape: {failure!r}"[:500]
         _log_once.failed(family.name, message, level=logging.ERROR)

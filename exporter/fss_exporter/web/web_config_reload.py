@@ -7,6 +7,7 @@ written file changes nothing: the present configuration stays, and the log names
 import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,12 +16,41 @@ from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.passwords import Passwords, Results, Verdict
-from fss_exporter.web.rate_limit import RateLimiter
 from fss_exporter.web.tls import ServerTls, secure
+from fss_exporter.web.turns import client_of
 from fss_exporter.web.web_config import WebConfiguration, load
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
+_REMEMBERED_CLIENTS = 1000  # One that has been forgotten may send a whole burst again
+
+
+class RateLimiter:
+    """A bucket of tokens for each client, so that a busy client does not block others.
+
+    Args:
+        interval: seconds until a client may send a further request. 0 is no limit.
+        burst: requests that a client may send at a time.
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, interval: float, burst: int, clock: Callable[[], float]) -> None:
+        self._interval = interval
+        self._burst = burst
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, address: str) -> bool:
+        """Whether a further request of this address fits."""
+        if not self._interval:
+            return True
+        client, now = client_of(address), self._clock()
+        tokens, at = self._buckets.pop(client, (float(self._burst), now))
+        tokens = min(self._burst, tokens + (now - at) / self._interval)
+        self._buckets[client] = (tokens - 1 if tokens >= 1 else tokens, now)
+        if len(self._buckets) > _REMEMBERED_CLIENTS:
+            self._buckets.popitem(last=False)
+        return tokens >= 1
 
 
 @dataclass(frozen=True, slots=True)

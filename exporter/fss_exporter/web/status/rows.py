@@ -85,14 +85,9 @@ class MountTargetRow:
         return max((usage.level for usage in self.usages), default=Level.UNKNOWN)
 
     @property
-    def nearest(self) -> Usage | None:
-        """The usage with the highest share of a ceiling. None without a known ceiling or value."""
-        return max((usage for usage in self.usages if usage.limit), key=lambda usage: usage.ratio or 0.0, default=None)
-
-    @property
     def utilisation(self) -> float:
         """The highest share of any ceiling, which orders the page. 0 if nothing is known."""
-        return (self.nearest and self.nearest.ratio) or 0.0
+        return max((usage.ratio or 0.0 for usage in self.usages), default=0.0)
 
     def of(self, quantity: Quantity) -> tuple[Usage, ...]:
         """Return the usages of one quantity."""

@@ -20,6 +20,7 @@ from fss_exporter.calibrate.calibration_run import (
     work_through,
 )
 from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
+from fss_exporter.cli.calibrate import measured_rows
 
 
 @pytest.fixture
@@ -108,6 +109,23 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
     assert idle_mount_target(region, fast_clock).io_operations(minutes, 300) == {}
     assert fast_clock.time - began == pytest.approx(300, abs=31)
     assert rows_by_iops(minutes, {}) == []
+
+
+def test_steps_without_a_published_minute_are_named(
+    region: Region, fast_clock: FastClock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = CalibrationPlan(chosen_steps(["GETATTR", "LOOKUP"]), 3, 5000.0)
+    client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
+    minutes = work_through(plan, client, fast_clock, lambda _: None)
+    cloud = idle_mount_target(region, fast_clock)
+    whole = cloud.io_operations(minutes, 900)
+    late = {one.minute for one in minutes if one.step == "LOOKUP"}
+    arrived = {minute: iops for minute, iops in whole.items() if minute not in late}
+    monkeypatch.setattr(cloud, "publishes_iops", lambda: True)
+    monkeypatch.setattr(cloud, "io_operations", lambda *_: arrived)
+    rows = measured_rows(cloud, plan, minutes, 900)
+    assert [row.step for row in rows] == ["idle", "GETATTR"]
+    assert "OCI has no minute of LOOKUP, so these steps have no row. Try a longer --wait" in capsys.readouterr().err
 
 
 class TestReport:

@@ -293,6 +293,13 @@ class TestARecordedLoad:
         (offer,) = plan["offers"]
         assert offer["capacity_bytes"] == pytest.approx(payload / 0.8 / (150 << 20) * 1000 * 1024**3)
 
+    def test_needs_only_its_reads_and_writes_in_flight(self) -> None:
+        folder = RECORDINGS / "k_mixed"
+        flags = ("--mountstats", folder / "before.txt", folder / "after.txt", "--concurrency", "0.5")
+        (plan,) = ask("plan", "--service", "lustre", *flags, "--output", "json").document["plans"]
+        (why,) = plan["obstacles"]
+        assert why.endswith(f"The load needs {plan['in_flight']:.3g} at a time")
+
     def test_without_reads_and_writes_has_nothing_to_buy_for(self) -> None:
         folder = RECORDINGS / "i2_stat_storm"
         out = ask("plan", "--service", "lustre", "--mountstats", folder / "before.txt", folder / "after.txt").out

@@ -162,6 +162,9 @@ def measured_rows(
     """
     if cloud.publishes_iops():
         rows = rows_by_iops(done, cloud.io_operations(done, patience_s), plan.steps)
+        late = [step.name for step in plan.steps if step.name not in {row.step for row in rows}]
+        if rows and late:
+            tables.note(f"OCI has no minute of {', '.join(late)}, so these steps have no row. Try a longer --wait")
     else:
         tables.note("this tenancy has no MountTargetIOPS: the table compares numbers of requests, not their cost")
         rows = rows_by_requests(done, cloud.requests(done, patience_s), plan.steps)

@@ -14,7 +14,7 @@ from fss_exporter.cli.flags import NO_SHAPE, OutputFlags, ServiceFlags, ShapeFla
 from fss_exporter.cli.saved_files import text_of
 from fss_exporter.errors import UsageError
 from fss_exporter.fio.report import read_report
-from fss_exporter.fio.verdict_report import Judged, show_verdicts, verdict_document
+from fss_exporter.fio.verdict_report import show_verdicts, verdict_document
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.model.benchmark import Job, Storage, judge
 from fss_exporter.model.limits import Limits
@@ -78,7 +78,7 @@ def fio(flags: FioFlags) -> None:
         overrides=own.mounts.overrides,
     )
     found = [
-        Judged(name, own_jobs, judge(own_jobs, replace(storage, clients=flags.clients or _hosts(own_jobs))))
+        judge(own_jobs, replace(storage, clients=flags.clients or _hosts(own_jobs)), name)
         for name, own_jobs in _groups(jobs, by_directory=flags.by_directory)
     ]
     source = ", ".join(flags.reports)

@@ -116,7 +116,7 @@ def _last_document(source: str, text: str) -> Mapping[str, Any]:
             raise UsageError(f"{source}: nested too deeply for a report of fio") from error
         except ValueError as error:
             line = text.count("\n", 0, getattr(error, "pos", start)) + 1
-            raise UsageError(f"{source}: line {line}: not JSON, or cut off: {_reason(error)}") from error
+            raise UsageError(f"{source}: line {line}: not JSON, or cut off: {getattr(error, 'msg', error)}") from error
     if not isinstance(found, dict) or "fio version" not in found:
         raise UsageError(f"{source}: not a report of fio. Make one with fio --output-format=json --output=FILE")
     return found
@@ -131,10 +131,6 @@ def _next_object(text: str, position: int) -> int | None:
         if not text[text.rfind("\n", 0, start) + 1 : start].strip():
             return start
         position = start + 1
-
-
-def _reason(error: ValueError) -> str:
-    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def _mistakes(source: str, error: ValidationError) -> str:

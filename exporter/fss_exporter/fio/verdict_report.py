@@ -1,7 +1,6 @@
 """The verdict on a benchmark as tables, sentences and JSON (schema: docs/schemas/fio.json)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -20,15 +19,6 @@ from fss_exporter.model.limits import Use
 from fss_exporter.tables import Column, Row
 
 _TAILS = (50.0, 99.0, 99.9)
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Jobs that ran together, with their verdict."""
-
-    name: str  # name of the group, or of the directory if directories are mount targets
-    jobs: Sequence[Job]  # the jobs
-    verdict: BenchmarkVerdict  # verdict on all jobs
 
 
 _COLUMNS = (
@@ -53,7 +43,7 @@ def counted_as(storage: Storage) -> str:
     return "mount-target IOPS" if storage.choice is None else "IOPS of the service"
 
 
-def show_verdicts(out: Console, source: str, name: str, storage: Storage, found: Sequence[Judged]) -> None:
+def show_verdicts(out: Console, source: str, name: str, storage: Storage, found: Sequence[BenchmarkVerdict]) -> None:
     """Print the verdicts on groups of jobs, with the names of the reports (`source`) and of the storage."""
     cost = (Column(counted_as(storage)),) if storage.limits is not None else ()
     rows = [row for one in found for job in one.jobs for row in _rows(job, storage)]
@@ -63,7 +53,7 @@ def show_verdicts(out: Console, source: str, name: str, storage: Storage, found:
         tables.say(out, "")
         together = " together" if len(one.jobs) > 1 else ""
         tables.say(out, f"{one.name}{together}", "bold")
-        for line in verdict_sentences(one.verdict, name, storage):
+        for line in verdict_sentences(one, name, storage):
             tables.say(out, line, hanging=2)
         for remark in dict.fromkeys(remark for job in one.jobs for remark in job.remarks if remark not in notes):
             tables.say(out, f"note: {remark}", hanging=2)
@@ -146,13 +136,12 @@ _SENTENCES = {
 }
 
 
-def verdict_document(judged: Judged, storage: Storage) -> dict[str, Any]:
+def verdict_document(verdict: BenchmarkVerdict, storage: Storage) -> dict[str, Any]:
     """Return a group of jobs with the verdict. Unknown figures are null."""
-    verdict, jobs = judged.verdict, judged.jobs
     iops = verdict.traffic.iops if storage.limits is not None else None
     return {
-        "group": jobs[0].group,
-        "name": judged.name,
+        "group": verdict.jobs[0].group,
+        "name": verdict.name,
         "jobs": [
             {
                 "name": job.name,
@@ -166,7 +155,7 @@ def verdict_document(judged: Judged, storage: Storage) -> dict[str, Any]:
                 else None,
                 "remarks": list(job.remarks),
             }
-            for job in jobs
+            for job in verdict.jobs
         ],
         "mount_target_iops": iops._asdict() if iops else None,
         "in_flight": verdict.in_flight,

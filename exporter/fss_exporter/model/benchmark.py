@@ -151,6 +151,8 @@ class Storage:
 class BenchmarkVerdict:
     """The result of jobs that ran together."""
 
+    name: str  # name of the group, or of the directory if directories are mount targets
+    jobs: tuple[Job, ...]  # the jobs
     traffic: Traffic  # load on the storage
     uses: tuple[Use, ...]  # every ceiling, and the share of one mount target in the load
     first: Use | None  # the fullest ceiling. None if no ceiling is known
@@ -163,7 +165,7 @@ class BenchmarkVerdict:
     error: float | None
 
 
-def judge(jobs: Iterable[Job], storage: Storage) -> BenchmarkVerdict:
+def judge(jobs: Iterable[Job], storage: Storage, name: str = "") -> BenchmarkVerdict:
     """Compare jobs that ran together with the storage."""
     jobs = tuple(jobs)
     traffic = together(storage.traffic(job) for job in jobs)
@@ -179,6 +181,8 @@ def judge(jobs: Iterable[Job], storage: Storage) -> BenchmarkVerdict:
     bound = fullest((*found, *(use for use in clients if use.resource != SERVICE_QUEUE)))
     met = first is not None and bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
     return BenchmarkVerdict(
+        name=name,
+        jobs=jobs,
         traffic=traffic,
         uses=found,
         first=first,

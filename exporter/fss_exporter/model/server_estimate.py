@@ -129,9 +129,7 @@ def _most_blocks(rates: Sequence[float], bytes_per_second: float | None) -> floa
 
 
 def _weighted(rates: Sequence[float], weights: Sequence[int]) -> float:
-    """Sum of the products."""
-    total: float = sum(map(mul, rates, weights))
-    return total
+    return float(sum(map(mul, rates, weights)))
 
 
 def _is_one_size(rates: Sequence[float], bytes_per_second: float | None) -> bool:

@@ -51,16 +51,17 @@ def _classes(at_most: Mapping[float, float], seconds: float) -> list[TransferCla
     Raises:
         UsageError: a counter fell, or the last class has no bound and is not empty.
     """
-    found, above, below = [], 0.0, 0.0
-    for bound, count in sorted(at_most.items()):
-        if count < below:
-            raise UsageError(f"{_SIZES} went back: the exporter was restarted between two scrapes")
-        if count > below:
-            found.append(TransferClass(above, bound, (count - below) / seconds))
-        above, below = bound, count
-    if found and found[-1].up_to_bytes == math.inf:
-        raise UsageError(f"{_SIZES} has transfers of more than {found[-1].above_bytes:g} bytes, which no kernel makes")
-    return found
+    edges = sorted(at_most)
+    found = [
+        TransferClass(above, edge, (at_most[edge] - at_most.get(above, 0.0)) / seconds)
+        for above, edge in zip((0.0, *edges), edges, strict=False)
+    ]
+    if any(one.operations < 0 for one in found):
+        raise UsageError(f"{_SIZES} went back: the exporter was restarted between two scrapes")
+    used = [one for one in found if one.operations]
+    if used and used[-1].up_to_bytes == math.inf:
+        raise UsageError(f"{_SIZES} has transfers of more than {used[-1].above_bytes:g} bytes, which no kernel makes")
+    return used
 
 
 def _with_traffic(

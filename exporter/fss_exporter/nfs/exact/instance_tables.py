@@ -176,7 +176,7 @@ class TriggerSetUp(Generic[Session]):
         rows: fewest and most rows of a table.
         clock: monotonic seconds.
         counted, otherwise: texts for the log after a success and after a failure.
-        most_unreadable: most unreadable looks in a row before new triggers.
+        most_unreadable: most unreadable looks in a row whose counts a later look may bring.
 
     Attributes:
         session: the triggers in place. None without triggers.
@@ -246,21 +246,19 @@ class TriggerSetUp(Generic[Session]):
         return self.session
 
     def lose(self, lost: Lost) -> bool:
-        """Note a failed look. Return whether the triggers stay, because a later look may bring the counts of all.
+        """Note a failed look. Return whether a later look may bring the counts of this look.
 
-        Of several unreadable looks in a row, the log has the first. After dropped events the next tables have more rows.
+        Unreadable tables stay, and the log has the first of several such looks. All other tables are removed. After dropped events
+        the next tables have more rows.
         """
         self.unreadable = self.unreadable + 1 if lost.check == UNREADABLE else 0
         if self.unreadable <= 1:
             log.warning("%s in this interval: %s", self._otherwise, lost)
         if lost.check == DROPPED:
             self.double()
-        if 0 < self.unreadable <= self._most_unreadable:
-            return True
-        if self.unreadable:  # new tables may be unreadable as well
-            self._next_try = self._clock() + RETRY_SECONDS
-        self.end()
-        return False
+        if not self.unreadable:
+            self.end()
+        return 0 < self.unreadable <= self._most_unreadable
 
     def double(self) -> None:
         """Let the next tables have twice the rows, as far as tables may grow."""

@@ -81,7 +81,7 @@ class LatencyReader:
     def close(self) -> None:
         """Remove everything for good. A round in progress sets nothing up again."""
         self._triggers.close()
-        self._end()
+        self._begin_anew()
 
     def families(self, answer: Answer) -> Iterable[Family]:
         """Return the metric families of the counts so far."""
@@ -90,8 +90,7 @@ class LatencyReader:
     def _interval_s(self) -> float:
         return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
 
-    def _end(self) -> None:
-        self._triggers.end()
+    def _begin_anew(self) -> None:
         self._look = None
         self.totals = replace(self.totals, active=False)
 
@@ -134,7 +133,8 @@ class LatencyReader:
     def _replace_full_tables(self, reading: Reading) -> None:
         self._triggers.double()
         self.totals = self.totals.lost(FULL)
-        self._end()
+        self._triggers.end()
+        self._begin_anew()
         self._set_up(reading)
 
     def _look_at_clients(self, look: TablesLook, reading: Reading) -> None:
@@ -147,7 +147,7 @@ class LatencyReader:
     def _lose(self, lost: Lost) -> None:
         self.totals = self.totals.lost(lost.check)
         if not self._triggers.lose(lost):
-            self._end()
+            self._begin_anew()
 
     def _set_up_again(self, reading: Reading) -> None:
         try:
@@ -183,7 +183,7 @@ class LatencyReader:
             paused=frozenset(),
         )
         if self._triggers.session is None:  # closed in the meantime
-            self._end()
+            self._begin_anew()
 
     def _forget(self, reading: Reading) -> None:
         """Drop the totals of addresses without a mount for longer than the retention."""

@@ -115,6 +115,10 @@ def test_a_running_exporter_is_read_like_the_kernel(monkeypatch: pytest.MonkeyPa
             counted = re.compile(r'(?m)^fss_client_operations_total\{.*operation="READ".*\} [1-9]')
             processes.wait_for(lambda: counted.search(processes.get(f"{url}/metrics")), "the next tick")
 
+        # Else the counters of the first tick are the second ones.
+        processes.wait_for(
+            lambda: "\nfss_client_operations_total{" in processes.get(f"{url}/metrics"), "the first tick"
+        )
         monkeypatch.setattr(time, "sleep", nap)
         answer = ask("iostat", "--url", f"{url}/metrics", "--output", "json")
     assert answer.code == 0, answer.err

@@ -15,7 +15,7 @@ from fss_exporter.web.binding import bind
 from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.http_server import HttpServer, no_tls
 from fss_exporter.web.messages import Application, Request, Response, text
-from fss_exporter.web.protocol import Tls
+from fss_exporter.web.tls import ServerTls
 
 
 @dataclass
@@ -84,7 +84,10 @@ async def say_ok(_: Request) -> Response:
 
 @contextmanager
 def serving(
-    application: Application = say_ok, *, tls: Callable[[], Tls | None] = no_tls, limits: ConnectionLimits | None = None
+    application: Application = say_ok,
+    *,
+    tls: Callable[[], ServerTls | None] = no_tls,
+    limits: ConnectionLimits | None = None,
 ) -> Iterator[Served]:
     """A listener on a free port of loopback, in a thread of its own."""
     (bound,) = bind(("127.0.0.1:0",))

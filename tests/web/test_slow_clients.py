@@ -21,7 +21,7 @@ from tests.web.serving import Served, serving
 
 from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.messages import Request, Response, text
-from fss_exporter.web.protocol import Tls
+from fss_exporter.web.tls import ServerTls
 from fss_exporter.web.web_config_reload import WebConfigReload
 
 PATIENT = ConnectionLimits(request_seconds=NEVER_S, idle_seconds=NEVER_S, answer_seconds=NEVER_S, send_seconds=NEVER_S)
@@ -71,7 +71,7 @@ def await_close(connection: socket.socket) -> None:
             pass
 
 
-def https(folder: Path) -> tuple[Callable[[], Tls | None], ssl.SSLContext]:
+def https(folder: Path) -> tuple[Callable[[], ServerTls | None], ssl.SSLContext]:
     """A server's certificate as the listener is told of it, and a client that trusts it."""
     authority = Authority(folder)
     server = authority.sign("server")

@@ -5,7 +5,7 @@ import logging
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from uvicorn.server import ServerState
 
@@ -13,7 +13,10 @@ from fss_exporter.log_once import LogOnce
 from fss_exporter.web.asgi import Asgi
 from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor
 from fss_exporter.web.messages import Application
-from fss_exporter.web.protocol import HttpConnection, Shared, Tls, uvicorn_config
+from fss_exporter.web.protocol import HttpConnection, Shared, uvicorn_config
+
+if TYPE_CHECKING:
+    from fss_exporter.web.tls import ServerTls
 
 _LOG = logging.getLogger(__name__)
 _SEND_BUFFER_BYTES = 64 * 1024
@@ -28,7 +31,7 @@ meanwhile.
 _SHUTDOWN_SECONDS = 0.4
 
 
-def no_tls() -> Tls | None:
+def no_tls() -> "ServerTls | None":
     """Plain HTTP for every connection."""
     return None
 
@@ -51,7 +54,7 @@ class HttpServer:
         sockets: Sequence[socket.socket],
         application: Application,
         *,
-        tls: Callable[[], Tls | None] = no_tls,
+        tls: Callable[[], "ServerTls | None"] = no_tls,
         limits: ConnectionLimits | None = None,
     ) -> None:
         limits = limits or ConnectionLimits()

@@ -6,25 +6,15 @@ import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from enum import Enum
 
 import bcrypt
 
-from fss_exporter.web.costly import TooManyWait
 from fss_exporter.web.daemon_thread import in_thread
 from fss_exporter.web.turns import FairTurns, client_of
 
 _REMEMBERED = 100
 _BCRYPT_BYTES = 72
 _COST = slice(4, 6)
-
-
-class Verdict(Enum):
-    """Result of the check of an Authorization header."""
-
-    KNOWN = "known"
-    UNKNOWN = "unknown"
-    BUSY = "busy"
 
 
 class Results:
@@ -75,7 +65,7 @@ class Passwords:
 
     async def check(
         self, authorization: str, client: str, is_gone: Callable[[], bool] = lambda: False, *, has_guessed: bool = False
-    ) -> Verdict:
+    ) -> bool:
         """Whether an Authorization header names a user and their password.
 
         Args:
@@ -87,24 +77,22 @@ class Passwords:
 
         Raises:
             ClientGone: the client left before the check.
+            TooManyWait: too many passwords wait for their check.
         """
         given = _credentials(authorization)
         if given is None:
-            return Verdict.UNKNOWN
+            return False
         user, password = given
         proof = self._results.proof(user, self._users.get(user, b""), password)
         known = self._results.recall(proof)
         if known is None:
-            try:
-                await self._turns.acquire(client_of(client), is_gone, has_guessed=has_guessed)
-            except TooManyWait:
-                return Verdict.BUSY
+            await self._turns.acquire(client_of(client), is_gone, has_guessed=has_guessed)
             try:
                 known = await in_thread(lambda: self._hash(user, password[:_BCRYPT_BYTES]))
             finally:
                 self._turns.release()
             self._results.remember(proof, known=known)
-        return Verdict.KNOWN if known else Verdict.UNKNOWN
+        return known
 
     def _hash(self, user: str, password: bytes) -> bool:
         """Compare, then hash until the work is 2^cost for every user: 2^n + (2^n + 2^(n+1) + ...) up to 2^cost."""

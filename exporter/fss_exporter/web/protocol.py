@@ -7,11 +7,10 @@ import asyncio
 import asyncio.sslproto
 import logging
 import socket
-import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import h11
 from uvicorn.config import Config
@@ -23,6 +22,9 @@ from fss_exporter.web.asgi import CONNECTION, Asgi
 from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor
 from fss_exporter.web.turns import client_of
 
+if TYPE_CHECKING:
+    from fss_exporter.web.tls import ServerTls  # few exporters need pydantic
+
 UNREAD_BYTES = 16 * 1024
 """Most bytes of a request's head, and of requests sent ahead of their answers. A client above the limit is closed."""
 _ESTABLISHED = 1  # TCP_ESTABLISHED in net/tcp_states.h of Linux
@@ -31,24 +33,13 @@ _BAD_REQUEST = b"this is not HTTP/1.1 as the exporter reads it\n"
 asyncio.sslproto.SSLProtocol.max_size = 32 * 1024  # bytes read at once, a buffer of each connection; 256 KiB otherwise
 
 
-class Tls(Protocol):
-    """TLS of one new connection."""
-
-    @property
-    def context(self) -> ssl.SSLContext:
-        """Certificate, client CA, versions and ciphers."""
-
-    def admits(self, certificate: Mapping[str, Any] | None) -> bool:
-        """Whether a verified client certificate, as `SSLSocket.getpeercert` gives it, has an allowed name."""
-
-
 @dataclass(slots=True)
 class Shared:
     """State that all connections of a server share."""
 
     uvicorn: Config  # configuration of the protocol
     state: ServerState  # uvicorn's own list of connections and requests
-    tls: Callable[[], Tls | None]  # asked for each new connection. None for plain HTTP
+    tls: Callable[[], "ServerTls | None"]  # asked for each new connection. None for plain HTTP
     limits: ConnectionLimits  # numbers, bytes and times
     connections: Connections  # all that are open
     log_once: LogOnce  # for what clients do wrong
@@ -90,7 +81,7 @@ class HttpConnection(H11Protocol):
         self._shared = shared
         self._socket_transport: asyncio.Transport | None = None
         self._waits_for = WaitsFor.FIRST_BYTE
-        self._tls: Tls | None = None
+        self._tls: ServerTls | None = None
         self._handshake: asyncio.Task[None] | None = None
         self._has_begun = False
         self._early = b""
@@ -132,7 +123,7 @@ class HttpConnection(H11Protocol):
         else:
             self._wait_for(WaitsFor.FIRST_BYTE)  # TLS begins with the first byte, so that silent clients cost nothing
 
-    async def _secure(self, plain: asyncio.Transport, tls: Tls, hello: bytes) -> None:
+    async def _secure(self, plain: asyncio.Transport, tls: "ServerTls", hello: bytes) -> None:
         seconds = self._shared.limits.request_seconds
         try:
             self.loop.call_soon(self.loop.call_soon, _feed, plain, hello)  # after start_tls has begun the handshake

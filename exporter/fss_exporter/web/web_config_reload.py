@@ -14,8 +14,9 @@ from pathlib import Path
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
+from fss_exporter.web.costly import TooManyWait
 from fss_exporter.web.messages import Application, Request, Response, text
-from fss_exporter.web.passwords import Passwords, Results, Verdict
+from fss_exporter.web.passwords import Passwords, Results
 from fss_exporter.web.tls import ServerTls, secure
 from fss_exporter.web.turns import client_of
 from fss_exporter.web.web_config import WebConfiguration, load
@@ -190,18 +191,17 @@ def _state(path: Path) -> _State:
 
 async def _refusal(request: Request, in_force: _InForce) -> Response | None:
     """Return the reason for a refusal. Only a request with a right password uses a token, so that guesses use none."""
-    verdict = Verdict.KNOWN
     if in_force.passwords is not None:
         authorization = request.headers.get("authorization", "")
-        verdict = await in_force.passwords.check(
-            authorization, request.peer, request.is_gone, has_guessed=request.was_refused
-        )
-    if verdict is Verdict.BUSY:
-        return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
-    if verdict is Verdict.UNKNOWN:
-        return text(
-            401, "user and password, please", ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
-        )
+        try:
+            is_known = await in_force.passwords.check(
+                authorization, request.peer, request.is_gone, has_guessed=request.was_refused
+            )
+        except TooManyWait:
+            return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
+        if not is_known:
+            challenge = ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
+            return text(401, "user and password, please", challenge)
     if not in_force.limiter.take(request.peer):
         return text(429, "too many requests. rate_limit in the web configuration sets the limit")
     return None

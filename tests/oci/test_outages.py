@@ -334,3 +334,18 @@ def test_a_failed_query_leaves_the_number_of_streams_of_the_last_answer() -> Non
     (region,) = poll.board.regions
     assert region.poll is not None
     assert {(one.success, one.streams) for one in region.poll.metrics.values()} == {(False, 2)}
+
+
+def test_a_spelling_that_brings_data_in_the_first_poll_stays_in_use() -> None:
+    poll = Poll()
+    poll.cloud.names = ("MountTargetReadThroughput", "MountTargetreadThroughput")
+    poll.cloud.figure = lambda metric, _, __: 1.0 if metric == "MountTargetReadThroughput" else None
+    ages = []
+    for _ in range(3):
+        poll.minute()
+        (region,) = poll.board.regions
+        assert region.poll
+        newest = region.poll.metrics["MountTargetReadThroughput"].newest
+        assert newest
+        ages.append(newest_complete(poll.now) - newest)
+    assert ages == [0, 0, 0]

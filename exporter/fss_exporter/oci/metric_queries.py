@@ -140,7 +140,7 @@ class MetricQueries:
         before = self.states.get(metric.name)
         known = before.newest if before else None
         newest = max((one for one in (known, answer.newest) if one is not None), default=None)
-        if answer.success and (before is None or newest == known):
+        if answer.success and newest == known:
             self._names.fell_silent(metric)
         if answer.success and not answer.streams and before is not None and before.streams:
             self.names_are_due = True  # another spelling is in use now, or there is nothing more to report

@@ -36,11 +36,15 @@ def require(command: str, package: str) -> str:
 
 
 def wait_for(condition: Callable[[], T], what: str, patience_s: float = PATIENCE_S) -> T:
-    """The condition's first true value; asked again until then."""
-    deadline = time.monotonic() + patience_s
+    """The condition's first true value; asked again until then.
+
+    A long wait asks less often, because to ask takes time of the processors from what is waited for.
+    """
+    begun = time.monotonic()
     while not (value := condition()):
-        assert time.monotonic() < deadline, f"waited {patience_s:.0f} s for {what}"
-        time.sleep(0.05)
+        waited = time.monotonic() - begun
+        assert waited < patience_s, f"waited {patience_s:.0f} s for {what}"
+        time.sleep(min(1.0, max(0.05, waited / 20)))
     return value
 
 

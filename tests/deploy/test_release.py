@@ -58,7 +58,8 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = tmp_path_factory.mktemp("environment")
     run(sys.executable, "-m", "venv", "--without-pip", environment)
     python = environment / "bin/python"
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", wheel)
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps")
+    run(*pip, "--no-compile", wheel)
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     where = run(python, "-c", "import fss_exporter; print(fss_exporter.__file__)", cwd=environment)

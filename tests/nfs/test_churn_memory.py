@@ -38,7 +38,7 @@ for number in range(exports):
         agent.ticker.tick()
         assert agent.ticker.loop.heartbeat.success
     if number % 10 == 9:
-        size = sum(map(len, plain(agent.collector)))
+        size = sum(map(len, plain(agent.collector.collect())))
 resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 print(resident / 2**20, len(agent.ticker.accounts.mounts), size)
 """

@@ -295,6 +295,36 @@ def test_a_round_that_is_told_to_stop_ends_the_loop_without_an_error() -> None:
     assert worker.heartbeat.errors == 0
 
 
+@pytest.mark.parametrize("jump_s", [86_400.0, -86_400.0], ids=["sleep of a day", "clock set back by a day"])
+def test_a_wall_clock_that_jumps_stalls_no_loop(jump_s: float) -> None:
+    """While a host sleeps, the monotonic clock of Linux stands still."""
+    clock, wall = Clock(100.0), Clock(1e9)
+    worker = Worker("nfs", Round(), interval=lambda: 1.0, clock=clock, wall_clock=wall)
+    worker.run_once()
+
+    clock.now += 1
+    wall.now += jump_s
+    assert not worker.heartbeat.is_stalled(clock.now)
+
+    worker.run_once()
+    assert worker.heartbeat.last_success_timestamp == 1e9 + jump_s
+    assert worker._pause_seconds(clock.now) == 1.0
+
+
+def test_a_process_that_was_stopped_for_an_hour_is_stalled_until_the_next_round() -> None:
+    """After SIGSTOP and SIGCONT the monotonic clock has gone on."""
+    clock = Clock(100.0)
+    worker = worker_of(Round(), clock)
+    worker.run_once()
+
+    clock.now += 3600
+    assert worker.heartbeat.is_stalled(clock.now)
+    assert worker._pause_seconds(clock.now - 3600) == 0
+
+    worker.run_once()
+    assert not worker.heartbeat.is_stalled(clock.now)
+
+
 def test_a_stalled_loop_is_named_with_its_silence() -> None:
     clock = Clock(100.0)
     stalled, running = worker_of(Round(), clock), worker_of(Round(), clock, interval=60.0)

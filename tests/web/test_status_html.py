@@ -69,6 +69,19 @@ def test_the_view_takes_rates_over_the_oldest_look_of_the_last_minute() -> None:
     assert "Means of the last 17 min" in much_later
 
 
+def test_a_wall_clock_set_back_by_a_day_shows_no_negative_age() -> None:
+    failed = [
+        ("fss_collector_success", {"collector": "nfs"}, 0),
+        ("fss_collector_last_success_timestamp_seconds", {"collector": "nfs"}, NOW.timestamp() + 86_400),
+    ]
+    view = StatusView(lambda: families([*failed, *mount(1)]), clock=iter((0.0, 10.0)).__next__, now=lambda: NOW)
+
+    html = view.html()
+
+    assert "The last success was 0 s ago" in html
+    assert "Means of the last 11 s" in html
+
+
 def test_a_reload_within_a_second_takes_rates_over_the_time_before() -> None:
     time = [0.0]
     view = StatusView(lambda: families(mount(1)), clock=lambda: time[0], now=lambda: NOW)

@@ -173,10 +173,22 @@ class _Running:
         _LOG.info("stopped")
 
 
+def _fault_handler() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Return the function that logs errors of the event loop, each kind once an hour."""
+    log_once = LogOnce(_LOG)
+
+    def log(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        message, error = context["message"], context.get("exception")
+        # A message such as "Exception in callback name(...)" ends with arguments, which differ each time.
+        kind = f"{message.split()[:3]} {type(error)}"
+        log_once.failed(kind, message, level=logging.ERROR, error=error)
+
+    return log
+
+
 async def _run(server: HttpServer, reload: Reloading, begin_stopping: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    log_once = LogOnce(_LOG)
     reloads: set[asyncio.Task[str]] = set()
 
     def on_hangup() -> None:
@@ -184,15 +196,11 @@ async def _run(server: HttpServer, reload: Reloading, begin_stopping: Callable[[
         reloads.add(task)
         task.add_done_callback(reloads.discard)
 
-    def on_fault(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        log_once.failed(f"{context['message']} {type(error)}", context["message"], level=logging.ERROR, error=error)
-
     def on_stop() -> None:
         stop.set()
         begin_stopping()
 
-    loop.set_exception_handler(on_fault)
+    loop.set_exception_handler(_fault_handler())
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_stop)
     loop.add_signal_handler(signal.SIGHUP, on_hangup)

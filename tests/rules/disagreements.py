@@ -113,6 +113,21 @@ def _() -> World:
     return region({"latency": after(0.2, 0.004, minutes=8)}, arrived=bursts(3), minutes=START + 40)
 
 
+@incident("silent", "an outage ends the requests, and OCI publishes no share of good requests after", page_by=6)
+def _() -> World:
+    none = after(0, 300, start=START + 2)
+    return region({"success": after(0.0, 1.0), "requests": none, "iops": none}, silent=("MountTargetHealth",))
+
+
+@incident("silent", "the last minute before OCI publishes nothing shows a total outage: two pages", page_by=7, pages=2)
+def _() -> World:
+    world = region({"success": after(0.0, 1.0)}, arrived=lambda m: min(m - 1, START), minutes=START + 40)
+    # The poller forgets data of six minutes ago.
+    for name in [one for one in world.series if one.startswith("fss_mount_target_success")]:
+        world.series[name] = [value if m <= START + 6 else None for m, value in enumerate(world.series[name])]
+    return world
+
+
 # OCI and the agents disagree.
 
 

@@ -122,7 +122,7 @@ def test_ten_thousand_connections_opened_and_left_do_not_keep_a_scrape_out(tmp_p
             for _ in range(min(10_000, hard - 1000)):
                 opened.enter_context(running.connect())
             # The kernel keeps silent connections to itself for a second.
-            wait_for(lambda: running.logged("closing the one that has waited longest"), "the crowd to be noticed")
+            wait_for(lambda: running.logged("closing the one with the longest wait"), "the crowd to be noticed")
             begun = time.monotonic()
             assert "fss_exporter_build_info" in get(f"{running.url}/metrics")
             took = time.monotonic() - begun

@@ -95,6 +95,7 @@ class Connections:
         self._limits = limits
         # Each dict is in the order in which its connections began to wait.
         self._waiting: dict[WaitsFor, dict[Connection, _Wait]] = {one: {} for one in WaitsFor}
+        self._held = Counter[str]()  # open connections by client
         self._log_once = LogOnce(logging.getLogger(__name__))
 
     def __len__(self) -> int:
@@ -104,6 +105,7 @@ class Connections:
     def enter(self, connection: Connection, waits_for: WaitsFor) -> None:
         """A connection, known or new, begins to wait for something."""
         is_new = not self.leave(connection)
+        self._held[connection.client_key] += 1
         loop = asyncio.get_running_loop()
         self._waiting[waits_for][connection] = _Wait(
             loop.time(), loop.call_later(self._limits.seconds(waits_for), self.close, connection)
@@ -118,6 +120,9 @@ class Connections:
         for waiting in self._waiting.values():
             if wait := waiting.pop(connection, None):
                 wait.expiry.cancel()
+                self._held[connection.client_key] -= 1
+                if not self._held[connection.client_key]:
+                    del self._held[connection.client_key]
                 return True
         return False
 
@@ -138,20 +143,25 @@ class Connections:
         The order is: 1. any wait for the client that is longer than a scraper needs, 2. waits for the next request, 3. the
         waits that most connections have, so that a crowd of silent clients does not close a scraper in its handshake.
         """
-        now = asyncio.get_running_loop().time()
-        held = Counter(connection.client_key for connection in self.among(*WaitsFor))
-        client = max(held, key=held.__getitem__)
-        others = {
-            one: [each for each in waiting if each is not newcomer and each.client_key == client]
-            for one, waiting in self._waiting.items()
-        }
-        longest = [(self._waiting[one][others[one][0]].began, one) for one in _BUSY if others[one]]
-        began, slowest = min(longest, default=(now, WaitsFor.FIRST_BYTE))
-        if now - began <= _SCRAPER_NEEDS_SECONDS:
-            crowd = max(longest, key=lambda wait: (len(others[wait[1]]), -wait[0]), default=(now, slowest))[1]
-            slowest = WaitsFor.NEXT_REQUEST if others[WaitsFor.NEXT_REQUEST] else crowd
-        self.close(next(iter(others[slowest]), newcomer))
+        client = max(self._held, key=self._held.__getitem__)
+        busy = [(one, wait) for one in _BUSY if (wait := self._longest(one, newcomer, client))]
+        slowest = min((wait for _, wait in busy), key=lambda wait: wait[0], default=None)
+        is_slow = slowest and asyncio.get_running_loop().time() - slowest[0] > _SCRAPER_NEEDS_SECONDS
+        _, of_crowd = max(busy, key=lambda each: (self._number(each[0], newcomer), -each[1][0]), default=(None, None))
+        idle = self._longest(WaitsFor.NEXT_REQUEST, newcomer, client)
+        _, connection = (slowest if is_slow else idle or of_crowd) or (0.0, newcomer)
+        self.close(connection)
         self._log_once.failed("crowded", f"too many connections of {client}: closing the one with the longest wait")
+
+    def _number(self, waits_for: WaitsFor, newcomer: Connection) -> int:
+        waiting = self._waiting[waits_for]
+        return len(waiting) - (newcomer in waiting)
+
+    def _longest(self, waits_for: WaitsFor, newcomer: Connection, client: str) -> tuple[float, Connection] | None:
+        for connection, wait in self._waiting[waits_for].items():
+            if connection is not newcomer and connection.client_key == client:
+                return wait.began, connection
+        return None
 
     def _bound_unsent(self) -> None:
         """Close connections with many unsent bytes, first those that take nothing, of the client with the most bytes.

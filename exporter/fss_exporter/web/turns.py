@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ _IPV6_NETWORK = 64
 """Bits of a host's IPv6 network. A host can use any number of addresses in the network (RFC 4291, section 2.5.4)."""
 
 
+@lru_cache(maxsize=1000)
 def client_of(address: str) -> str:
     """Return the key of a client: the IPv4 address, or the network of the IPv6 address."""
     try:

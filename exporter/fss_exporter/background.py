@@ -105,7 +105,7 @@ class Event:
         """Wait until the event is set, at most 24 days. Return whether the event is set."""
         poll = select.poll()  # threads that wait at once need one each
         poll.register(self._descriptor, select.POLLIN)
-        return bool(poll.poll(min(seconds * 1000, _LONGEST_POLL_MILLISECONDS)))
+        return bool(poll.poll(min(max(seconds, 0.0) * 1000, _LONGEST_POLL_MILLISECONDS)))  # below 0 poll waits for ever
 
 
 class Worker:

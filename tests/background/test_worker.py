@@ -249,6 +249,7 @@ def test_a_pause_without_memory_costs_no_thread(monkeypatch: pytest.MonkeyPatch)
 def test_an_event_can_be_set_before_and_during_a_wait() -> None:
     event = Event()
     assert not event.wait(0)
+    assert not event.wait(-1)
 
     event.set()
     event.set()

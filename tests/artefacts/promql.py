@@ -23,7 +23,14 @@ ANNOUNCED = {
 }
 """Series that rules use where they exist."""
 
-BEFORE = {"slo:fss_page:bad_minutes1h": frozenset({"region", "mount_target_id", "address", "slo"})}
+_MOUNT_TARGET = frozenset({"region", "mount_target_id"})
+BEFORE = {
+    "address:fss_mount_target:join": _MOUNT_TARGET | {"address", "mount_target"},
+    "mount_target:fss_latency_objective_seconds:min": _MOUNT_TARGET | {"kind", "size"},
+    "mount_target:fss_slo_objective_ratio:min": _MOUNT_TARGET | {"slo"},
+    "mount_target:fss_iops_limit:min": _MOUNT_TARGET,
+    "slo:fss_page:bad_minutes1h": _MOUNT_TARGET | {"address", "slo"},
+}
 """Series whose rule reads its own result of the evaluation before."""
 
 _CLIENT = frozenset({"job", "instance", "address"})

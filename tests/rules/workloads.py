@@ -189,22 +189,22 @@ def _() -> World:
     return readers(region({"write_bytes": 0}), 4, after(0.04, 0.003))
 
 
-@incident("more", "a client with 500 mounts of one mount target hangs", page_by=6)
-def _() -> World:
-    world = hanging(region(minutes=START + 15), 1)
+def with_500_mounts(world: World) -> World:
+    """Repeat the series of each mount for 499 further exports."""
     for name, values in list(world.series.items()):
         if 'export="/data"' in name:
             world.series |= {name.replace('"/data"', f'"/data-{n}"'): values for n in range(499)}
     return world
+
+
+@incident("more", "a client with 500 mounts of one mount target hangs", page_by=6)
+def _() -> World:
+    return with_500_mounts(hanging(region(minutes=START + 15), 1))
 
 
 @incident("more", "a client with 500 mounts of one mount target is slow on all", page_by=10)
 def _() -> World:
-    world = clients(region(minutes=START + 15), 1, operations=1, rtt=after(0.045, 0.003))
-    for name, values in list(world.series.items()):
-        if 'export="/data"' in name:
-            world.series |= {name.replace('"/data"', f'"/data-{n}"'): values for n in range(499)}
-    return world
+    return with_500_mounts(clients(region(minutes=START + 15), 1, operations=1, rtt=after(0.045, 0.003)))
 
 
 @incident("noise", "the only host with an agent mounts twelve mount targets and hangs on all: one page", page_by=6)

@@ -69,8 +69,8 @@ class EstimatedCosts:
     def forget(self, keys: Collection[SeriesKey]) -> None:
         """Drop the state of mounts whose series are dropped."""
 
-    def families(self, at_zero: Collection[str]) -> Iterable[Family]:  # noqa: ARG002
-        """Return the source's own metric families. `at_zero` are new addresses, which show zeros in this answer."""
+    def families(self, new_mounts: Collection[SeriesKey], new_addresses: Collection[str]) -> Iterable[Family]:  # noqa: ARG002
+        """Return the source's own metric families. New mounts and addresses show zeros in this answer."""
         return ()
 
 

@@ -104,7 +104,7 @@ class NfsCollector(Collector):
                 family("fss_nfs_sent_bytes_total", [((), accounts.network.sent_bytes)]),
                 family("fss_nfs_received_bytes_total", [((), accounts.network.received_bytes)]),
                 *self._objectives(superblocks),
-                *accounts.costs.families(new_addresses),
+                *accounts.costs.families(new_mounts, new_addresses),
                 *_about_ticks(self._ticker),
                 *(one for families in self._further for one in families(answer)),
             ]

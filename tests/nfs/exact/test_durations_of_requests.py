@@ -9,6 +9,7 @@ from tests.nfs.exact.host import Mount
 from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.exact.latency_host import CALLS, HERE, Call, LatencyHost, ready
 
+from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import Answer, NfsCollector
 from fss_exporter.nfs.exact.request_durations import EXPONENTS, edge_seconds
 from fss_exporter.nfs.exact.tracefs import OF_LATENCY
@@ -373,6 +374,24 @@ def test_totals_of_an_address_go_after_the_retention(tmp_path: Path) -> None:
     host.tick()
 
     assert {address for address, _ in host.reader.totals.requests} == {THERE}
+
+
+def test_totals_of_an_address_go_before_its_other_series_so_that_a_mount_that_is_back_has_no_old_counts(
+    tmp_path: Path,
+) -> None:
+    mount = Mount(40)
+    host = ready(tmp_path, mount)
+    ticker = Ticker(host._read, 1.0, lambda: host.now, accounts=Accounts(retention_s=3600.0))
+    host.calls(Call(40, mount))
+    host.tick()
+    ticker.tick()
+    host.mounts.remove(mount)
+    host.now += 3600 - host.reader.loop.heartbeat.interval_seconds
+    host.tick()
+    ticker.tick()
+
+    assert ticker.accounts.addresses
+    assert not host.reader.totals.requests
 
 
 def test_a_new_address_shows_zeros_in_the_first_answer_and_its_counts_in_the_second(tmp_path: Path) -> None:

@@ -131,6 +131,25 @@ def test_a_scrape_read_back_tells_how_long_costs_were_estimated() -> None:
     assert math.isnan(read_scrape("exporter", scraped(Host(), 2, counted=False)).estimated_seconds)
 
 
+def test_the_seconds_by_mode_of_a_new_mount_are_zero_before_their_counts() -> None:
+    host = Host()
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
+    collector = NfsCollector(ticker)
+    ticker.tick()
+    collector.collect()
+    host.now += 1.0
+    ticker.tick()
+    host.mounts[41] = Mount(41, age=0)
+    host.now += 1.0
+    ticker.tick()
+
+    def seconds() -> list[float]:
+        seconds = next(one for one in collector.collect() if one.name == "fss_client_cost_seconds")
+        return sorted(sample.value for sample in seconds.samples)
+
+    assert [seconds(), seconds()] == [[0, 0, 0, 2], [0, 0, 1, 2]]
+
+
 def test_sizes_locks_and_acls_of_a_new_address_are_zero_before_their_counts() -> None:
     host = Host()
     ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))

@@ -101,19 +101,23 @@ def _add_calls(
 
 
 def counted_families(
-    totals: CountedTotals, overrides: CostOverrides, at_zero: Collection[str] = ()
+    totals: CountedTotals,
+    overrides: CostOverrides,
+    new_mounts: Collection[SeriesKey] = (),
+    new_addresses: Collection[str] = (),
 ) -> Iterator[Family]:
-    """Return the metric families of exact mode. `at_zero` are addresses that show zeros in this answer."""
+    """Return the metric families of exact mode. New mounts and addresses show zeros in this answer."""
     locks, acls = (
-        {place: 0 if place[0] in at_zero else count for place, count in calls.items()}
+        {place: 0 if place[0] in new_addresses else count for place, count in calls.items()}
         for calls in (totals.locks, totals.acls)
     )
+    seconds_by_mount = {key: _no_seconds() if key in new_mounts else one for key, one in totals.seconds.items()}
     yield family("fss_client_cost_exact", ((key, float(exact)) for key, exact in totals.exact.items()))
     yield family(
         "fss_client_cost_seconds_total",
-        (((*key, mode), seconds[mode]) for key, seconds in totals.seconds.items() for mode in ("exact", "estimated")),
+        (((*key, mode), seconds[mode]) for key, seconds in seconds_by_mount.items() for mode in ("exact", "estimated")),
     )
-    yield _sizes(totals, at_zero)
+    yield _sizes(totals, new_addresses)
     yield family("fss_client_lock_operations_total", locks.items())
     lock_costs: dict[str, float] = defaultdict(float)
     for (address, procedure), count in locks.items():
@@ -130,10 +134,10 @@ def counted_families(
     yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
 
 
-def _sizes(totals: CountedTotals, at_zero: Collection[str]) -> Family:
+def _sizes(totals: CountedTotals, new_addresses: Collection[str]) -> Family:
     result = family("fss_client_io_size_bytes")
     for (address, operation), counted in totals.sizes.items():
-        transfers = NO_TRANSFERS if address in at_zero else counted
+        transfers = NO_TRANSFERS if address in new_addresses else counted
         buckets = [
             (float(bound * BLOCK_BYTES), sum(n for blocks, n in transfers.by_blocks.items() if blocks <= bound))
             for bound in _BOUNDS_BLOCKS
@@ -232,6 +236,6 @@ class CountedCosts(EstimatedCosts):
         """Drop the totals of mounts."""
         self.totals.forget(keys)
 
-    def families(self, at_zero: Collection[str]) -> Iterable[Family]:
+    def families(self, new_mounts: Collection[SeriesKey], new_addresses: Collection[str]) -> Iterable[Family]:
         """Everything counted."""
-        return counted_families(self.totals, self._overrides, at_zero)
+        return counted_families(self.totals, self._overrides, new_mounts, new_addresses)

@@ -40,7 +40,7 @@ class LatencyReader:
     """Count the durations of requests, in a separate loop. `read` reads mountstats once, and raises SourceError.
 
     `rtt` says whether round-trip times are counted too. `retention_s` are the seconds that the totals of an address stay after the
-    last umount.
+    last umount, at most.
     """
 
     def __init__(
@@ -186,11 +186,14 @@ class LatencyReader:
             self._begin_anew()
 
     def _forget(self, reading: Reading) -> None:
-        """Drop the totals of addresses without a mount for longer than the retention."""
-        now = self._clock()
+        """Drop the totals of addresses without a mount, two rounds before the retention ends.
+
+        The accounts drop the address at the end. An address that is back begins at zero, so no old totals may be left.
+        """
+        now, longest_s = self._clock(), max(0.0, self._retention_s - 2 * self._interval_s())
         for superblock in reading.superblocks:
             self._last_seen[superblock.key.address] = now
-        gone = {address for address, at in self._last_seen.items() if now - at > self._retention_s}
+        gone = {address for address, at in self._last_seen.items() if now - at > longest_s}
         if gone:
             self.totals = self.totals.without(gone)
             for address in gone:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fss_exporter.errors import CloudError
 from fss_exporter.oci import mql
-from fss_exporter.oci.cloud_client import Compartment, Listing, MetricRequest, Point, PrivateIp, Scope, Stream
+from fss_exporter.oci.cloud_client import Listing, MetricRequest, Point, PrivateIp, Scope, Stream
 from fss_exporter.oci.oci_inventory import ExportSet, MountTarget
 
 TENANCY = "ocid1.tenancy.oc1..t"
@@ -42,6 +42,7 @@ class FakeCloud:
         figure: value of a metric and mount target in a minute (its end); None for no point.
         refuse: the error of an API operation, None where it is answered.
         refuse_scope: the error of ListMetrics in a scope, None where it is answered.
+        tree: the compartments below the root.
         spoil: changes the streams of an answer.
         calls: API operations in the order they were called.
         asked: first minute of the last query, by scope.
@@ -59,6 +60,7 @@ class FakeCloud:
     tenancy_id: str = TENANCY
     clock_skew_seconds: float | None = 0.0
     limits: Mapping[str, float] = field(default_factory=lambda: {DOMAIN: 2.0})
+    tree: Listing = field(default_factory=lambda: Listing(()))
 
     def _call(self, operation: str) -> None:
         self.calls.append(operation)
@@ -70,9 +72,9 @@ class FakeCloud:
         self._call("ListAvailabilityDomains")
         return (DOMAIN,)
 
-    def compartments(self) -> tuple[Compartment, ...]:
+    def compartments(self) -> Listing:
         self._call("ListCompartments")
-        return ()
+        return self.tree
 
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         self._call(operation)

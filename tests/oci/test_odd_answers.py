@@ -17,7 +17,7 @@ from fss_exporter.oci.alarms.tenancy import event_types
 from fss_exporter.oci.calls import CallBudget, FailureLog
 from fss_exporter.oci.client import Answer, Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
-from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.cloud_client import Compartment, Scope
 from fss_exporter.oci.labels import RegionLabels
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Inventory
@@ -69,7 +69,7 @@ def test_a_compartment_and_a_host_with_half_a_character_are_readable_text() -> N
         get_private_ip={"id": "p", "ipAddress": "10.0.0.1", "hostnameLabel": "\ud800"},
         get_subnet={"subnetDomainName": "\ud800.example.com"},
     )
-    assert cloud.compartments()[0].name == "?"
+    assert cloud.compartments().records[0].name == "?"
     assert cloud.private_ip("p").host_label == "?"
     assert cloud.subnet_domain("s") == "?.example.com"
 
@@ -221,10 +221,9 @@ def test_availability_domains_of_an_odd_form_are_a_broken_answer_and_no_empty_re
         client(list_availability_domains=rows).availability_domains()
 
 
-def test_a_compartment_of_an_odd_form_is_a_broken_answer_and_does_not_hide_its_resources() -> None:
-    rows = [{"id": "ocid1.compartment.oc1..a", "name": "a"}, {"id": None, "name": "b"}]
-    with pytest.raises(BrokenAnswer, match="ListCompartments in eu-frankfurt-1: 1 compartments are not as documented"):
-        client(list_compartments=rows).compartments()
+def test_a_compartment_of_an_odd_form_is_counted_and_the_others_are_listed() -> None:
+    found = client(list_compartments=[{"id": "ocid1.compartment.oc1..a", "name": "a"}, {"id": None}]).compartments()
+    assert (found.records, found.broken) == ((Compartment("ocid1.compartment.oc1..a", "a"),), 1)
 
 
 @pytest.mark.parametrize("row", ["text", None, 7, []])

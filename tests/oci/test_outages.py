@@ -13,7 +13,7 @@ from fss_exporter.background import Worker
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, Unreachable, UsageError
 from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
-from fss_exporter.oci.cloud_client import PrivateIp, Scope
+from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp, Scope
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_settings import named_targets
@@ -306,6 +306,24 @@ def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_
     assert seen == [(20, 20)]
     assert poll.cloud.calls.count("ListMountTargets") == 1, "listed once"
     assert poll.inventory.listed.is_set()
+
+
+def test_a_compartment_of_an_odd_form_fails_the_listing_and_costs_only_itself() -> None:
+    storage, other = (
+        Compartment("ocid1.compartment.oc1..s", "storage"),
+        Compartment("ocid1.compartment.oc1..o", "other"),
+    )
+    poll = Poll()
+    watched, succeeded = [], []
+    for tree in (Listing((storage,), 1), Listing((storage, other)), Listing((other,), 1), Listing((other,))):
+        poll.cloud.tree = tree
+        poll.inventory.run()
+        state = poll.inventory.state
+        assert state.inventory
+        watched.append(state.inventory.compartments.keys() - {poll.cloud.tenancy_id})
+        succeeded.append(state.succeeded["ListCompartments"])
+    assert watched == [{storage.id}, {storage.id, other.id}, {storage.id, other.id}, {other.id}]
+    assert succeeded == [False, True, False, True]
 
 
 def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -111,7 +111,7 @@ class CloudClient(Protocol):
     def availability_domains(self) -> tuple[str, ...]:
         """Return names of the region's availability domains (ListAvailabilityDomains)."""
 
-    def compartments(self) -> tuple[Compartment, ...]:
+    def compartments(self) -> Listing:
         """Return all active compartments of the tenancy (ListCompartments)."""
 
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:

@@ -12,7 +12,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from fss_exporter.errors import CloudError, FssError, NotAuthorized, UsageError
+from fss_exporter.errors import BrokenAnswer, CloudError, FssError, NotAuthorized, UsageError
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci import oci_inventory as records
 from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup, Report
@@ -60,6 +60,7 @@ class InventoryRefresh:
     _used: set[tuple[str, ...]] = field(default_factory=set, init=False)
     _not_watched: set[str] = field(default_factory=set, init=False)
     _unreachable_services: set[str] = field(default_factory=set, init=False)
+    _tree: dict[str, str] = field(default_factory=dict, init=False)  # names of compartments by OCID
     _limits: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), init=False)
 
     def __post_init__(self) -> None:
@@ -180,12 +181,18 @@ class InventoryRefresh:
         """Return names of the wanted compartments by OCID."""
         wanted = self.selection.compartments
         try:
-            tree = self._asked(("ListCompartments",), self.client.compartments)
+            listed = self._asked(("ListCompartments",), self.client.compartments)
         except CloudError:
             if not wanted:
                 raise
-            tree = ()  # OCIDs can do without names
-        names, mistakes = choose(wanted, self.client.tenancy_id, {one.id: one.name for one in tree})
+            listed = Listing(())  # OCIDs can do without names
+        tree = {one.id: one.name for one in listed.records}
+        if listed.broken:  # such a compartment may be one that was listed before
+            tree = self._tree | tree
+            message = f"ListCompartments in {self.client.region}: {listed.broken} rows are no compartment"
+            self._note("ListCompartments", BrokenAnswer(message, operation="ListCompartments"))
+        self._tree = tree
+        names, mistakes = choose(wanted, self.client.tenancy_id, tree)
         for mistake in mistakes:
             self._note("ListCompartments", UsageError(mistake))
         return names

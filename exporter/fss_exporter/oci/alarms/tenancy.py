@@ -24,7 +24,8 @@ def watched(
 ) -> Inventory:
     """Return the mount targets, replications and resources of other services in a compartment or in the whole tenancy."""
     client = SdkClient(session)
-    compartments = [compartment_id, *((one.id for one in client.compartments()) if in_subtree else ())]
+    below = client.compartments() if in_subtree else Listing(())
+    compartments = [compartment_id, *(one.id for one in below.records)]
     domains = client.availability_domains()
     places = [(compartment, domain) for compartment in compartments for domain in domains]
     every: list[Listing] = [
@@ -36,7 +37,7 @@ def watched(
         for operation in SERVICE_OPERATIONS[service]
         for one in compartments
     ]
-    broken = sum(listing.broken for listing in every)
+    broken = sum(listing.broken for listing in (below, *every))
     if broken:
         raise UsageError(f"{session.region}: {broken} listed resources are not as documented, so no plan is made")
     return join([record for listing in every for record in listing.records], tags, compartments={})

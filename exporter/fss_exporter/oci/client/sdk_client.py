@@ -9,7 +9,7 @@ from fss_exporter.oci.client.failures import broken
 from fss_exporter.oci.client.listed_records import listing, text_of, whole
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.client.session import Session, api_name
-from fss_exporter.oci.cloud_client import Compartment, Listing, MetricRequest, PrivateIp, Scope, Stream
+from fss_exporter.oci.cloud_client import Listing, MetricRequest, PrivateIp, Scope, Stream
 
 _PAGE_ROWS: Final = 1000
 
@@ -60,7 +60,7 @@ class SdkClient:
             raise broken(message, "ListAvailabilityDomains", self.region)
         return found.records
 
-    def compartments(self) -> tuple[Compartment, ...]:
+    def compartments(self) -> Listing:
         rows = self._rows(
             "identity",
             "list_compartments",
@@ -69,10 +69,7 @@ class SdkClient:
             lifecycle_state="ACTIVE",
             limit=_PAGE_ROWS,
         )
-        found = listing(listed_records.compartment, rows)
-        if found.broken:  # without its compartment a resource would be hidden
-            raise broken(f"{found.broken} compartments are not as documented", "ListCompartments", self.region)
-        return found.records
+        return listing(listed_records.compartment, rows)
 
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         service, method, make = _LISTINGS[operation]

@@ -1,8 +1,11 @@
 """docs/architecture.md shows the rooms as they are."""
 
+import ast
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +36,30 @@ def test_every_module_and_series_that_the_page_names_exists() -> None:
 def test_a_read_passes_at_most_8_modules_and_a_datapoint_at_most_12() -> None:
     assert 5 < len(walk(1)) <= 8
     assert 5 < len(walk(2)) <= 12
+
+
+def _definitions(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, kinds):
+                yield path.name, node
+
+
+def test_a_name_of_a_class_or_a_file_stands_once() -> None:
+    classes = Counter(node.name for _, node in _definitions(ast.ClassDef) if isinstance(node, ast.ClassDef))
+    files = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert [name for name, number in (classes + files).items() if number > 1] == []
+    assert len(classes) > 100
+
+
+def test_no_function_has_more_than_40_lines() -> None:
+    functions = [
+        (file, node.name, (node.end_lineno or 0) - node.lineno + 1)
+        for file, node in _definitions(ast.FunctionDef, ast.AsyncFunctionDef)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert [one for one in functions if one[2] > 40] == []
+    assert len(functions) > 1000
 
 
 def test_every_room_has_a_row() -> None:

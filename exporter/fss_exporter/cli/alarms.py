@@ -83,7 +83,7 @@ def render(flags: RenderFlags) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanFlags(AlarmFlags):
+class AlarmPlanFlags(AlarmFlags):
     """The flags of `alarms plan`."""
 
     detailed: bool = switch("--detailed-exitcode", "Exit with 0: no changes, 2: changes, 1: error.")
@@ -91,8 +91,8 @@ class PlanFlags(AlarmFlags):
 
 
 @alarms.command(cls=_Planner)
-@takes(PlanFlags)
-def plan(flags: PlanFlags) -> int:
+@takes(AlarmPlanFlags)
+def plan(flags: AlarmPlanFlags) -> int:
     """Show what `apply` would do. Nothing is changed."""
     try:
         saved, _ = _planned(flags)

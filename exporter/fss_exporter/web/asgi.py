@@ -2,7 +2,7 @@
 
 import email.utils
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -72,14 +72,20 @@ def _headers(response: Response) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in headers]
 
 
+def _joined(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return headers by name. Repeated headers are joined with a comma (RFC 9110, section 5.3)."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in raw:
+        name, value = raw_name.decode("ascii"), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
 async def _whole_request(
     scope: Mapping[str, Any], receive: Callable[[], Any], connection: "HttpConnection"
 ) -> Request | Response | None:
     """Return the request, a refusal, or None if the client has left."""
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("ascii"), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    headers = _joined(scope["headers"])
     close = ("Connection", "close")
     if scope["http_version"] not in {"1.0", "1.1"}:
         return text(505, "this server speaks HTTP/1.1", close)

@@ -85,10 +85,6 @@ def small(region: str = REGION) -> records.Tenancy:
         )
         for name, row in _rows("lustre", places)
     ]
-    volumes = [
-        build.resource(records.Volume, "bootvolume" if row.get("boot") else "volume", name, **row)
-        for name, row in _rows("volumes", places)
-    ]
     return build.finished(
         "fssdemo",
         zones.values(),
@@ -101,8 +97,13 @@ def small(region: str = REGION) -> records.Tenancy:
         connectors=(connector,),
         streams=(build.id("stream", "alarms"),),
         lustre_file_systems=tuple(lustre),
-        volumes=tuple(volumes),
+        volumes=tuple(_volumes(build, places)),
     )
+
+
+def _volumes(build: _Builder, places: Mapping[str, _Place]) -> Iterator[records.Volume]:
+    for name, row in _rows("volumes", places):
+        yield build.resource(records.Volume, "bootvolume" if row.get("boot") else "volume", name, **row)
 
 
 def _rows(kind: str, places: Mapping[str, _Place]) -> Iterator[tuple[str, dict[str, Any]]]:

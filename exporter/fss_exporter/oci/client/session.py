@@ -50,7 +50,7 @@ _WITHOUT_PAGES: Final = {"list_availability_domains"}  # the SDK's method takes 
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JsonAnswer:
     """Parsed JSON of an answer, and the headers."""
 
     data: Any
@@ -78,7 +78,7 @@ class Session:
     def __post_init__(self) -> None:
         self.tenancy_id = self.held.tenancy_id
 
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Answer:
+    def call(self, service: str, operation: str, *arguments: object, **options: object) -> JsonAnswer:
         """Call the SDK's method of a service (`monitoring`, `list_mount_targets`), and try again after temporary errors.
 
         The arguments are those of the SDK's method. A body is a plain dict.
@@ -128,12 +128,12 @@ class Session:
 
     def _attempt(
         self, method: Callable[..., Any], operation: str, arguments: tuple[object, ...], options: Mapping[str, object]
-    ) -> Answer:
+    ) -> JsonAnswer:
         name, began = api_name(operation), self.clock()
         outcome = CloudError.outcome
         try:
             response = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
-            answer = Answer(response.data, response.headers)
+            answer = JsonAnswer(response.data, response.headers)
             self._note_clock(response.headers)
         except Exception as error:
             self._note_clock(getattr(error, "headers", None) or {})

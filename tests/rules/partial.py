@@ -1,0 +1,64 @@
+"""Incidents and non-incidents of trouble that returns each hour, and of data that OCI publishes in part.
+
+Importing this module adds them to `INCIDENTS`.
+"""
+
+from tests.rules.incidents import MT, incident, region
+from tests.rules.simulator import START, OfMinute, World, after
+
+POLLER = {"job": "fss", "instance": "poller-1:10949", "region": "eu-1"}
+VOLUME = {**POLLER, "service": "oci-block", "resource_id": "ocid1.volume.v", "resource": "vol"}
+
+
+def each(minutes: int, count: int = 1) -> OfMinute:
+    """A counter that grows at once, each so many minutes."""
+    return lambda m: 0 if m < START else ((m - START) // minutes + 1) * count
+
+
+# Trouble that returns.
+
+
+@incident("noise", "a job hits its hard quota each 30 minutes for two hours: one ticket", ticket_by=10, tickets=1)
+def _() -> World:
+    world = region(minutes=START + 120)
+    file_system = {**POLLER, "file_system_id": "fs-1", "file_system": "fs-1"}
+    world.add("fss_file_system_hard_quota_violations_total", file_system, each(30))
+    return world
+
+
+@incident("noise", "an hourly job has an old keytab: one ticket", ticket_by=15, tickets=1)
+def _() -> World:
+    world = region(minutes=START + 150)
+    world.add("fss_kerberos_errors_total", {**MT, "error_type": "KEYTAB"}, each(60, 5))
+    return world
+
+
+@incident("noise", "each copy of an hourly replication needs 80 minutes: one ticket", ticket_by=60, tickets=1)
+def _() -> World:
+    world = region(minutes=START + 300)
+    replication = {**POLLER, "replication_id": "r-1", "replication": "r"}
+    world.add("fss_replication_interval_seconds", replication, 3600)
+    world.add(
+        "fss_replication_recovery_point_age_seconds",
+        {**replication, "side": "source"},
+        lambda m: 1800 + m % 60 * 60 if m < START else 4800 + (m - START) % 80 * 60,
+    )
+    return world
+
+
+# Other services of OCI.
+
+
+@incident("silent", "a volume is at 95 % of its IOPS with writes alone, and OCI publishes no reads", ticket_by=10)
+def _() -> World:
+    world = region()
+    world.add("fss_service_write_operations_per_second", VOLUME, after(23_750, 1_000))
+    world.add("fss_service_iops_limit", VOLUME, 25_000)
+    return world
+
+
+@incident("false", "one operation of a million waits each eight minutes on a block volume", quiet=True)
+def _() -> World:
+    world = region(minutes=START + 60)
+    world.add("fss_service_throttled_operations_total", VOLUME, each(8))
+    return world

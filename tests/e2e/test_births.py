@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -25,8 +25,9 @@ BORN, DELETES_UNTIL, END = 1000, 1090, 4600
 TRUTH = {"REMOVE": 9000, "RMDIR": 900, "READDIRPLUS": 900, "LOOKUP": 9000}
 
 
+@cache
 def look(second: int) -> Reading:
-    """The host's NFS files at a second."""
+    """The host's NFS files at a second, read once for all simulations. No agent changes a reading."""
     if second < BORN:
         return reading(info="")
     done = min(1.0, (second - BORN + 1) / (DELETES_UNTIL - BORN))

@@ -57,6 +57,7 @@ LONG_RUNS = frozenset(
         "a full mount target is deleted, and its successor with the same name is full",
         "a poller is taken out of service for good: one page, and a ticket after three hours",
         "one of three scrapes fails on every target while 10 % of the requests fail",
+        "the budget is spent by an outage, and two days later 2 % fail for an hour",
         "the poller dies, and 15 minutes later all clients hang: two pages",
         "the poller dies, and clients hang from then on for two hours: two pages",
         "the poller dies, and ten minutes later agents see the full ceiling",

@@ -690,9 +690,9 @@ def _() -> World:
     return world
 
 
-@incident("more", "the busiest minutes grow by a tenth of the ceiling each week", ticket_by=31_000)
+@incident("more", "the busiest minutes grow by a tenth of the ceiling each week", ticket_by=24_000)
 def _() -> World:
-    return _weeks(lambda m: 20_000 + 5_000 * (m / 10_080) * (8 <= m // 60 % 24 < 18), 21)
+    return _weeks(lambda m: 20_000 + 5_000 * (m / 10_080) * (8 <= m // 60 % 24 < 18), 17)
 
 
 @incident("more", "all load of a file system is on one of two mount targets", ticket_by=40)
@@ -762,7 +762,7 @@ def _() -> World:
 
 @incident("more", "agents are gone from service discovery by day", ticket_by=1500)
 def _() -> World:
-    return clients(World(1500 + 90, step=2), 2, scraped=lambda m: 1 if m < 1500 else None, gone=True)
+    return clients(World(1500 + 60, step=2), 2, scraped=lambda m: 1 if m < 1500 else None, gone=True)
 
 
 @incident("more", "writes use 95 % of the bandwidth", ticket_by=8)

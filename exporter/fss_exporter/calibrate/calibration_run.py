@@ -88,7 +88,7 @@ def _minute(plan: CalibrationPlan, step: CalibrationStep, sender: RequestSender,
         if clock.now() >= end:
             break
         try:
-            uncounted += sender.send(step)
+            uncounted.update(sender.send(step))
         except FileNotFoundError:  # a REMOVE has used up the files
             break
     clock.wait_until(end)

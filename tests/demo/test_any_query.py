@@ -1,17 +1,16 @@
 """Whatever is asked, the region answers or refuses; it never breaks."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from hypothesis import given, strategies as st
 from tests.clock import NOW, Clock
-from tests.region import Region, small
+from tests.region import Region, shared_account, small
 
-from fss_exporter.demo.region.api_operations import Call
+from fss_exporter.demo.region.api_operations import ApiOperation, Call
 from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.demo.region.refusal import Refusal
 
-REGION = Region(small(), now=Clock())
-SUMMARIZE = next(operation for operation in REGION.operations if operation.name == "SummarizeMetricsData")
 STATISTICS = ("mean", "max", "min", "sum", "count", "first", "last", "rate", "increment", "absent", "avg")
 
 metric = st.builds(
@@ -44,6 +43,13 @@ moments = st.none() | st.integers(-(10**6), 10**6).map(
 )
 
 
+@cache
+def summarize() -> tuple[Region, ApiOperation]:
+    """A region that does not listen, and its operation: made for the test, because a region takes time to make."""
+    region = Region(small(), account=shared_account(), now=Clock())
+    return region, next(operation for operation in region.operations if operation.name == "SummarizeMetricsData")
+
+
 @given(
     text=query,
     start=moments,
@@ -54,13 +60,14 @@ moments = st.none() | st.integers(-(10**6), 10**6).map(
 def test_any_query_over_any_time_is_answered_or_refused_with_400(
     text: str, start: datetime | None, end: datetime | None, resolution: str | None, namespace: str
 ) -> None:
-    assert SUMMARIZE.body is not None
-    details = SUMMARIZE.body.model_construct(
+    region, operation = summarize()
+    assert operation.body is not None
+    details = operation.body.model_construct(
         namespace=namespace, query=text, start_time=start, end_time=end, resolution=resolution, resource_group=None
     )
-    scope = SUMMARIZE.query.model_construct(compartment_id=REGION.tenancy.id, compartment_id_in_subtree=True)
+    scope = operation.query.model_construct(compartment_id=region.tenancy.id, compartment_id_in_subtree=True)
     try:
-        answer = SUMMARIZE.handle(Call({}, scope, details, {}))
+        answer = operation.handle(Call({}, scope, details, {}))
     except Refusal as no:
         assert (no.status, no.code) == (400, "InvalidParameter")  # noqa: PT017  # both ends are fine, a third is not
         return

@@ -210,7 +210,7 @@ def _() -> World:
 
 @incident("silent", "ESTALE on open at one client of ten", ticket_by=16)
 def _() -> World:
-    return clients(clients(region(), 99), 1, 99, failing=after(40))
+    return clients(clients(region(), 9), 1, 9, failing=after(15))
 
 
 @incident("silent", "7 % of the agents are dead for good", ticket_by=75)

@@ -1,10 +1,11 @@
-"""Incidents and non-incidents of trouble that returns each hour, and of data that OCI publishes in part.
+"""Incidents and non-incidents of trouble that returns each hour, of data that OCI publishes in part, and of unusual objectives.
 
 Importing this module adds them to `INCIDENTS`.
 """
 
-from tests.rules.incidents import MT, incident, region
-from tests.rules.simulator import START, OfMinute, World, after
+from tests.rules.incidents import MT, clients, dead, incident, region
+from tests.rules.simulator import START, MountTarget, OfMinute, Poller, World, after
+from tests.rules.variants import without
 
 POLLER = {"job": "fss", "instance": "poller-1:10949", "region": "eu-1"}
 VOLUME = {**POLLER, "service": "oci-block", "resource_id": "ocid1.volume.v", "resource": "vol"}
@@ -61,4 +62,45 @@ def _() -> World:
 def _() -> World:
     world = region(minutes=START + 60)
     world.add("fss_service_throttled_operations_total", VOLUME, each(8))
+    return world
+
+
+# Data in part.
+
+
+@incident("silent", "two pollers list a compartment each of one region, and one dies among 60 agents", page_by=13)
+def _() -> World:
+    world = region(scraped=dead)
+    MountTarget(Poller(world, instance="poller-2:10949").add(), name="mt-b", address="10.0.0.2").add()
+    return clients(world, 60)
+
+
+@incident("false", "a mount target without a byte and without published requests: each of three checks a minute fails")
+def _() -> World:
+    world = region({"success": after(0.0, 1.0), "connections": 2, "read_bytes": 0, "write_bytes": 0})
+    return without(world, "fss_mount_target_iops{", "fss_mount_target_io_operations", "fss_file_system_")
+
+
+@incident("silent", "the estimates of OCI are 70 and 98 % in turn, without MountTargetIOPS", ticket_by=12)
+def _() -> World:
+    world = without(region(), "fss_mount_target_iops{", "fss_mount_target_io_operations")
+    load = lambda m: 10_000 if m < START else (49_000 if m % 2 else 35_000)  # noqa: E731  # one expression
+    world.add("fss_mount_target_estimated_iops", MT, load)
+    return world
+
+
+# Objectives of good minutes.
+
+
+@incident("silent", "90 % of good minutes are promised, and each request takes five times the objective", page_by=50)
+def _() -> World:
+    world = region({"latency": after(0.1, 0.004)}, minutes=START + 60)
+    world.add("fss_mount_target_slo_objective_ratio", {**MT, "slo": "latency"}, 0.9)
+    return world
+
+
+@incident("false", "99.9 % of good minutes are promised, and two minutes are slow")
+def _() -> World:
+    world = region({"latency": after(0.1, 0.004, minutes=2)}, minutes=START + 40)
+    world.add("fss_mount_target_slo_objective_ratio", {**MT, "slo": "latency"}, 0.999)
     return world

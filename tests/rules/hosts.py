@@ -96,6 +96,18 @@ def _() -> World:
     return world
 
 
+@incident("false", "hosts mount an unknown server that answers in 15 ms, seen by node_exporter alone", quiet=True)
+def _() -> World:
+    world = region()
+    for number in range(5):
+        node_client(world, f"web-{number}")
+        node_client(world, f"web-{number}", address="10.9.9.9")
+    for name, values in world.series.items():
+        if "response_time" in name and "10.9.9.9" in name:
+            world.series[name] = [(value or 0) * 7.5 for value in values]
+    return world
+
+
 # Topologies.
 
 

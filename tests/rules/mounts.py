@@ -206,3 +206,18 @@ def _() -> World:
     MountTarget(poller, known=lambda m: 1 if m < START + 10 else None, oci_id="ocid1.mounttarget.one").add()
     MountTarget(poller, address="10.0.0.9", known=born(START + 10), oci_id="ocid1.mounttarget.one").add()
     return hanging(world, 4)
+
+
+@incident("silent", "30 % of the requests of all clients of an NFSv4.1 server fail", page_by=10)
+def _() -> World:
+    return clients(World(), 5, address="10.9.9.9", service="", failing=after(60))
+
+
+@incident("false", "an NFSv4.1 server refuses half of all requests in its grace period of two minutes", quiet=True)
+def _() -> World:
+    return clients(World(START + 60), 6, address="10.9.9.9", service="", failing=after(100, minutes=2))
+
+
+@incident("noise", "all requests of all clients fail for 25 minutes: nothing after recovery", page_by=8, lasting=25)
+def _() -> World:
+    return clients(region(minutes=START + 60), 5, failing=after(200, minutes=25))

@@ -1,9 +1,9 @@
-"""Incidents and non-incidents of identities, replications and idle systems; several causes, and recoveries.
+"""Incidents and non-incidents of identities, replications and idle systems; several causes, recoveries, and trouble that comes again.
 
 Importing this module adds them to `INCIDENTS`.
 """
 
-from tests.rules.fleets import stall
+from tests.rules.fleets import born, gone, stall
 from tests.rules.incidents import FS, MT, clients, dead, hanging, incident, region, waiting
 from tests.rules.simulator import START, Client, MountTarget, OfMinute, Poller, World, after
 from tests.rules.variants import node_client, without
@@ -164,3 +164,47 @@ def _() -> World:
     return without(
         region({"success": after(0.0, 1.0, minutes=20), "requests": no, "iops": no}, minutes=START + 60), "fss_client"
     )
+
+
+# Trouble that comes again.
+
+
+def each(period: int, minutes: int, value: float) -> OfMinute:
+    """A value in the first minutes of each period from the start of the incident, else 0."""
+    return lambda m: value if m >= START and (m - START) % period < minutes else 0
+
+
+@incident("noise", "a job of one host fails for 15 minutes of each hour: one ticket", ticket_by=16, tickets=1)
+def _() -> World:
+    return clients(clients(region(minutes=START + 200), 9), 1, 9, failing=each(60, 15, 20))
+
+
+@incident("noise", "an hourly job fills the network card of a host for 12 minutes: one ticket", ticket_by=12, tickets=1)
+def _() -> World:
+    world = clients(region(minutes=START + 200), 3)
+    host = {"job": "fss", "instance": "web-0:10949"}
+    world.add("fss_client_network_bytes_per_second_limit", host, 1.25e8)
+    world.count("fss_nfs_received_bytes_total", host, each(60, 12, 1.2e8))
+    world.count("fss_nfs_sent_bytes_total", host, 1e6)
+    return world
+
+
+@incident("noise", "one host of ten hangs for 8 of each 12 minutes, for two hours: one ticket", ticket_by=10, tickets=1)
+def _() -> World:
+    def waits(minute: int) -> float:
+        since = minute - START
+        return since % 12 * 60 if 0 <= since < 120 and since % 12 < 8 else 0
+
+    return clients(clients(region(minutes=START + 140), 9), 1, 9, unanswered=waits)
+
+
+@incident("false", "encrypted nodes are replaced one after another, and each hangs for its last minutes")
+def _() -> World:
+    world = clients(region(minutes=START + 45), 20, address="192.168.255.2")
+    for number in range(10):
+        end = START + 3 * number + 3
+        waits = lambda m, end=end: 130 if m == end - 1 else 0  # noqa: E731  # one expression
+        old = Client(world, f"old-{number}", "192.168.255.2", unanswered=waits, scraped=gone(end), gone=True)
+        old.add()
+        Client(world, f"new-{number}", "192.168.255.2", scraped=born(end), gone=True).add()
+    return world

@@ -32,13 +32,21 @@ def readers(world: World, count: int, rtt: OfMinute | float = 0.003) -> World:
     return world
 
 
-def exact(world: World, name: str, slow: float, start: int = START, minutes: int = 10**6) -> World:
-    """The durations of the reads of a client in exact mode: a share of 50 requests a second is slow for some minutes."""
+def exact(
+    world: World, name: str, slow: float, start: int = START, minutes: int = 10**6, mean: float | None = None
+) -> World:
+    """The durations of the reads of a client in exact mode: a share of 50 requests a second is slow for some minutes.
+
+    `mean` is the mean duration in those minutes, in seconds.
+    """
     labels = {"job": "fss", "instance": f"{name}:10949", "address": "10.0.0.1", "class": "read"}
     for bound, share in (("0.004096", 1 - slow), ("0.016384", 1 - slow), ("0.131072", 1.0), ("+Inf", 1.0)):
         rate = after(50 * share, 50, start=start, minutes=minutes)
         world.count("fss_client_request_duration_seconds_bucket", {**labels, "le": bound}, rate)
     world.count("fss_client_request_duration_seconds_count", labels, 50)
+    if mean is not None:
+        rate = after(50 * mean, 50 * 0.003, start=start, minutes=minutes)
+        world.count("fss_client_request_duration_seconds_sum", labels, rate)
     return world
 
 
@@ -253,3 +261,17 @@ def _() -> World:
 @incident("false", "exact mode: one request of 200 is slow", quiet=True)
 def _() -> World:
     return exact(exact(clients(region(minutes=START + 60), 2), "web-0", 0.005), "web-1", 0.005)
+
+
+@incident(
+    "false", "exact mode: reads of large files wait for each other in the clients, and their round trips are good"
+)
+def _() -> World:
+    world = clients(region(minutes=START + 40), 2)
+    return exact(exact(world, "web-0", 0.95, mean=0.1), "web-1", 0.95, mean=0.1)
+
+
+@incident("silent", "exact mode: 5 % of the requests are slow, as their round trips are", page_by=13)
+def _() -> World:
+    world = clients(region(), 2, rtt=after(0.008, 0.003))
+    return exact(exact(world, "web-0", 0.05, mean=0.009), "web-1", 0.05, mean=0.009)

@@ -181,6 +181,27 @@ def _() -> World:
     )
 
 
+def pair(world: World) -> World:
+    """The world with a second poller of the region that is well."""
+    MountTarget(Poller(world, instance="poller-2:10949").add()).add()
+    return world
+
+
+@incident("silent", "two pollers of one region are in the job of 50 agents, and one dies", ticket_by=40)
+def _() -> World:
+    return clients(pair(region(scraped=dead, minutes=START + 45)), 50)
+
+
+@incident("silent", "two pollers watch one region, and the queries of one are refused", ticket_by=15)
+def _() -> World:
+    return pair(region(failing=lambda m: ("MountTargetIOPS", "MountTargetHealth") if m >= START else ()))
+
+
+@incident("false", "the clock of a poller jumps an hour back for three minutes")
+def _() -> World:
+    return region(clock=after(-3600, minutes=3))
+
+
 # Mount targets that come and go.
 
 

@@ -49,6 +49,13 @@ def _() -> World:
     return twice(hanging(clients(region(), 9), 3, 9), "prometheus_replica", "b")
 
 
+@incident(
+    "more", "two replicas of Prometheus write to one store, and one client of five hangs", ticket_by=10, tickets=1
+)
+def _() -> World:
+    return twice(hanging(clients(region(), 4), 1, 4), "replica", "b")
+
+
 @incident("noise", "two replicas of Prometheus write to one store, and latency is twice the objective", page_by=10)
 def _() -> World:
     slow = after(0.04, 0.004)

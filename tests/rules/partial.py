@@ -75,6 +75,20 @@ def _() -> World:
     return clients(world, 60)
 
 
+@incident(
+    "noise",
+    "two pollers list a compartment each, one dies, and its clients see 40 ms where its objective is 50 ms: one page",
+    page_by=13,
+)
+def _() -> World:
+    world = region(scraped=dead, minutes=START + 40)
+    MountTarget(Poller(world, instance="poller-2:10949").add(), name="mt-b", address="10.0.0.2").add()
+    for kind, size in (("read", "8KiB_to_64KiB"), ("write", "8KiB_to_64KiB"), ("metadata", "")):
+        configured = {**MT, "kind": kind, "size": size}
+        world.add("fss_mount_target_latency_objective_seconds", configured, lambda m: 0.05 if m < START else None)
+    return clients(world, 30, rtt=0.04)
+
+
 @incident("false", "a mount target without a byte and without published requests: each of three checks a minute fails")
 def _() -> World:
     world = region({"success": after(0.0, 1.0), "connections": 2, "read_bytes": 0, "write_bytes": 0})

@@ -208,3 +208,8 @@ def _() -> World:
         old.add()
         Client(world, f"new-{number}", "192.168.255.2", scraped=born(end), gone=True).add()
     return world
+
+
+@incident("noise", "requests are slow for ten of each fifteen minutes: one page", page_by=10)
+def _() -> World:
+    return region({"latency": lambda m: 0.05 if m >= START and (m - START) % 15 < 10 else 0.004}, minutes=START + 90)

@@ -1,6 +1,7 @@
 """man_pages.py FOLDER: a man page for every command of fss-exporter, from the commands' own help."""
 
 import sys
+from copy import deepcopy
 from pathlib import Path
 
 import click
@@ -11,11 +12,17 @@ from fss_exporter.cli.main import cli
 
 
 def with_all_commands(lazy: click.Group) -> click.Group:
-    """The same group with its commands imported: click-man does not see commands that are imported on use."""
+    """A copy of the group with its commands imported: click-man does not see commands that are imported on use."""
     context = click.Context(lazy)
     loaded = {name: lazy.get_command(context, name) for name in lazy.list_commands(context)}
-    commands = {name: command for name, command in loaded.items() if command is not None}
-    group = click.Group("fss-exporter", commands=commands, help=lazy.help, params=lazy.params)
+    commands = {name: deepcopy(command) for name, command in loaded.items() if command is not None}
+    group = click.Group(
+        "fss-exporter",
+        commands=commands,
+        help=lazy.help,
+        params=deepcopy(lazy.params),
+        context_settings=lazy.context_settings,
+    )
     show_whole_summaries(group)
     return group
 

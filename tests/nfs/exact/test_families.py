@@ -131,12 +131,18 @@ def test_a_scrape_read_back_tells_how_long_costs_were_estimated() -> None:
     assert math.isnan(read_scrape("exporter", scraped(Host(), 2, counted=False)).estimated_seconds)
 
 
-def test_the_seconds_by_mode_of_a_new_mount_are_zero_before_their_counts() -> None:
+def known_to_a_server() -> tuple[Host, Ticker, NfsCollector]:
+    """A host whose mount a server has scraped once, so that a further mount is new."""
     host = Host()
     ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
     collector = NfsCollector(ticker)
     ticker.tick()
     collector.collect()
+    return host, ticker, collector
+
+
+def test_the_seconds_by_mode_of_a_new_mount_are_zero_before_their_counts() -> None:
+    host, ticker, collector = known_to_a_server()
     host.now += 1.0
     ticker.tick()
     host.mounts[41] = Mount(41, age=0)
@@ -151,11 +157,7 @@ def test_the_seconds_by_mode_of_a_new_mount_are_zero_before_their_counts() -> No
 
 
 def test_sizes_locks_and_acls_of_a_new_address_are_zero_before_their_counts() -> None:
-    host = Host()
-    ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
-    collector = NfsCollector(ticker)
-    ticker.tick()
-    collector.collect()
+    host, ticker, collector = known_to_a_server()
     host.mounts[41] = Mount(41, address="10.0.0.4", age=0)
     host.call(41, READ, 4 * KIB)
     host.now += 1.0

@@ -2,18 +2,21 @@
 
 import logging
 import threading
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.oci.fake_cloud import FakeCloud, mount_target
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import CloudError, FssError, NotAuthorized, Unreachable, UsageError
 from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
-from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp, Scope
+from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp, Scope, Stream
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.mount_target_settings import named_targets
@@ -116,6 +119,47 @@ def test_a_stream_that_is_missing_after_an_outage_brings_its_backlog_later(missi
     poll.cloud.spoil = lambda streams: streams
     poll.minute()
     assert poll.counted()["a"] == poll.counted()["b"] == (63 + missing_polls) * 60.0
+
+
+@pytest.mark.parametrize("late", [1, 5, 9, 10, 12, 15])
+@pytest.mark.parametrize("polls_before", range(20, 25))
+def test_a_minute_that_comes_up_to_fifteen_minutes_late_counts_within_five_polls(late: int, polls_before: int) -> None:
+    poll = Poll()
+    for _ in range(polls_before):
+        poll.minute()
+    missing = newest_complete(poll.now + 60.0)
+    poll.cloud.spoil = lambda streams: [_without(stream, missing) for stream in streams if stream]
+    for _ in range(late):
+        poll.minute()
+    poll.cloud.spoil = lambda streams: streams
+    for _ in range(5):
+        poll.minute()
+    whole = Poll()
+    for _ in range(polls_before + late + 5):
+        whole.minute()
+    assert poll.counted() == whole.counted()
+
+
+def _without(stream: Stream, minute: int) -> Stream:
+    """Return the stream without one minute, which ends at `minute`, epoch seconds."""
+    points = [point for point in stream.points if datetime.fromisoformat(point.timestamp).timestamp() != minute]
+    return structs.replace(stream, points=points)
+
+
+def test_a_poll_asks_for_twelve_minutes_of_a_counter_in_the_mean() -> None:
+    poll = Poll()
+    for _ in range(10):
+        poll.minute()
+    asked: Counter[tuple[str, str]] = Counter()
+
+    def figure(metric: str, target: str, _: int) -> float:
+        asked[metric, target] += 1
+        return 1.0
+
+    poll.cloud.figure = figure
+    for _ in range(5):
+        poll.minute()
+    assert asked["MountTargetReadThroughput", "a"] == 5 * 12
 
 
 def test_a_compartment_that_answers_for_the_first_time_after_hours_brings_no_backlog_of_hours() -> None:

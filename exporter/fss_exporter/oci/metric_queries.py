@@ -24,7 +24,9 @@ from fss_exporter.oci.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
-_THOROUGH_EVERY: Final = 5  # polls; a series that is new and late is found within so many
+_THOROUGH_EVERY: Final = (
+    5  # polls; a series that is new and late, and a minute that is very late, are found within so many
+)
 
 log = logging.getLogger(__name__)
 
@@ -200,14 +202,15 @@ class MetricQueries:
         return MetricRequest(scope, metric.namespace, metric.query(spelling, part), minutes.start, minutes.end)
 
     def _window(self, metric: OciMetric, answers: Iterable[int]) -> query_extent.Window:
+        thorough = self._polls % _THOROUGH_EVERY == 0
         if metric.counter is None:
             known = self.states.get(metric.name)
             minutes = query_extent.gauge_minutes(
                 self.now(),
                 newest=known.newest if known else None,
                 slowest=self.stores[metric.name].slowest,
-                thorough=self._polls % _THOROUGH_EVERY == 0,
+                thorough=thorough,
             )
             return query_extent.window(self.now(), overlap_minutes=minutes, answered=None)
-        oldest = min(answers, default=None)
-        return query_extent.window(self.now(), overlap_minutes=query_extent.COUNTER_OVERLAP_MINUTES, answered=oldest)
+        overlap = query_extent.THOROUGH_OVERLAP_MINUTES if thorough else query_extent.COUNTER_OVERLAP_MINUTES
+        return query_extent.window(self.now(), overlap_minutes=overlap, answered=min(answers, default=None))

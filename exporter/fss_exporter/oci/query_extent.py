@@ -22,9 +22,14 @@ LATE_MINUTES = 4
 GAUGE_MOST_MINUTES = 15
 """How far back a gauge is looked for at all."""
 
-COUNTER_OVERLAP_MINUTES = 11
-"""Minutes to query again before the oldest of the last `ANSWERS_REPEATED` answers. A minute that comes up to 15 minutes late
-still counts.
+COUNTER_OVERLAP_MINUTES = 5
+"""Minutes to query again before the oldest of the last `ANSWERS_REPEATED` answers. A minute that comes up to 9 minutes late
+counts at the next poll.
+"""
+
+THOROUGH_OVERLAP_MINUTES = 15
+"""The same in each fifth poll, so that a minute that comes up to 15 minutes late still counts. Long answers cost the CPU of a
+poll.
 """
 
 ANSWERS_REPEATED = 5

@@ -22,8 +22,8 @@ LATE_MINUTES = 4
 GAUGE_MOST_MINUTES = 15
 """How far back a gauge is looked for at all."""
 
-COUNTER_OVERLAP_MINUTES = 5
-"""Minutes to query again before the oldest of the last `ANSWERS_REPEATED` answers. A minute that comes up to 9 minutes late
+COUNTER_OVERLAP_MINUTES = 4
+"""Minutes to query again before the oldest of the last `ANSWERS_REPEATED` answers. A minute that comes up to 8 minutes late
 counts at the next poll.
 """
 

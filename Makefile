@@ -26,11 +26,14 @@ LONGER := $(addprefix --deselect ,tests/nfs/test_churn_memory.py tests/nfs/test_
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)
 
-test-incidents: .venv/dev tools-present ## every incident of the rules once; `make test` runs one for each set of messages (minutes)
+test-incidents: .venv/dev tools-present ## every incident of the rules once; `make test` runs a few that have all messages between them (minutes)
 	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
 
 test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders and phases (an hour)
 	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)
+
+test-packages: .venv/dev ## build deb and rpm of the agent, install, run and remove them in a scratch root
+	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py $(ARGS)
 
 check: .venv/bin/python ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 servers
@@ -182,7 +185,7 @@ promtool3: # of the second generation, built with Go
 	@tools/promtool3 >/dev/null
 
 servers: # from the distribution
-	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv rpmbuild
+	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv
 
 .venv-cli/bin/oci: requirements/cli.txt
 	@tools/make-venv $(PYTHON) .venv-cli

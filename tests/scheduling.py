@@ -9,7 +9,6 @@ SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/rules/with_every_inc
 """Files that take long and share nothing: their tests run wherever a worker is free."""
 
 LONG = """
-tests/deploy/test_packages.py
 tests/e2e/test_memory.py
 tests/e2e/test_dashboards_live.py
 tests/web/test_attacks.py

@@ -1,4 +1,4 @@
-"""The incidents of `make test`: one for each set of messages. `make test-incidents` runs all."""
+"""The incidents of `make test`: each alert brings each kind of message in one of them. `make test-incidents` runs all."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -68,16 +68,26 @@ LONG_RUNS = frozenset(
 """Incidents of many hours or weeks, or of two causes, that `make test-incidents` runs alone. Other incidents have their alerts."""
 
 
-def chosen() -> Iterator[Incident]:
-    """One incident of each outcome, and of each kind where nothing is sent. What is expected counts where the page lacks an incident."""
+def parts(one: Incident, outcome: str) -> frozenset[str]:
+    """What an incident shows: each alert with the receiver of its message, or its kind where nothing is sent."""
+    return frozenset(re.findall(r"(?:page|ticket) Fss\w+", outcome)) or frozenset({f"{one.kind}: {outcome}"})
+
+
+def candidates() -> dict[Incident, frozenset[str]]:
+    """The incidents that are short enough, with what they show. What is expected counts where the page lacks an incident."""
     known = outcomes()
-    seen: set[str] = set()
-    for one in sorted(INCIDENTS, key=lambda incident: incident.name in LARGE):
-        outcome = known.get(one.name, re.sub(r" \d+ min", "", one.expected))
-        part = one.kind if outcome == "quiet" else outcome
-        if part not in seen and one.name not in LONG_RUNS:
-            seen.add(part)
-            yield one
+    short = [one for one in INCIDENTS if one.name not in LARGE | LONG_RUNS]
+    return {one: parts(one, known.get(one.name, re.sub(r" \d+ min", "", one.expected))) for one in short}
+
+
+def chosen() -> Iterator[Incident]:
+    """Few incidents that show together what all candidates show. Each next one shows most of what is left."""
+    shown = candidates()
+    left = frozenset[str]().union(*shown.values())
+    while left:
+        best = max(shown, key=lambda one: len(shown[one] & left))
+        left -= shown[best]
+        yield best
 
 
 def on_a_generation(incidents: Sequence[Incident]) -> list[tuple[Incident, str]]:

@@ -1,4 +1,7 @@
-"""The deb and the rpm of the agent: built, installed into an empty root folder, run, and removed."""
+"""`make test-packages`: the deb and the rpm of the agent, built, installed into an empty root folder, run, and removed.
+
+Not among the default tests, because the builds take a quarter of a minute. A job of its own runs it for every change.
+"""
 
 import os
 import re

@@ -3,7 +3,10 @@
 Importing this module adds them to `INCIDENTS`.
 """
 
-from tests.rules.incidents import MT, clients, dead, incident, region
+from collections.abc import Callable
+
+from tests.rules.fleets import twice
+from tests.rules.incidents import MT, clients, dead, hanging, incident, region
 from tests.rules.simulator import START, MountTarget, OfMinute, Poller, World, after
 from tests.rules.variants import without
 
@@ -117,4 +120,74 @@ def _() -> World:
 def _() -> World:
     world = region({"latency": after(0.1, 0.004, minutes=2)}, minutes=START + 40)
     world.add("fss_mount_target_slo_objective_ratio", {**MT, "slo": "latency"}, 0.999)
+    return world
+
+
+# Data of one mount target, and mount targets that leave the listing.
+
+
+def another(world: World, arrived: Callable[[int], int], **how: object) -> World:
+    """The world with a second mount target, whose data arrive apart from those of the first."""
+    MountTarget(Poller(world, arrived=arrived), name="mt-b", address="10.0.0.2", **how).add()  # type: ignore[arg-type]  # a table of arguments
+    return world
+
+
+@incident("false", "the data of one mount target come six minutes at once, at 60 % of its ceiling", quiet=True)
+def _() -> World:
+    return another(
+        region(minutes=START + 40), lambda m: START - 2 if START - 1 <= m < START + 5 else m - 1, iops=30_000
+    )
+
+
+@incident(
+    "false",
+    "the estimate of OCI stands still at 95 %, because no data arrive: no ticket about IOPS",
+    page_by=30,
+    ticket_by=12,
+    tickets=1,
+)
+def _() -> World:
+    world = without(region(arrived=lambda m: min(m - 1, START)), "fss_mount_target_iops{", "fss_mount_target_io_oper")
+    world.add("fss_mount_target_estimated_iops", MT, after(47_500, 20_000))
+    return world
+
+
+# Copies of a client, and addresses of one host.
+
+
+@incident("false", "two replicas of Prometheus write to one store: 0.6 requests a second take 100 ms", quiet=True)
+def _() -> World:
+    slow = after(0.1, 0.003)
+    return twice(
+        clients(region({"requests": 0.6, "iops": 1}, minutes=START + 60), 1, operations=0.6, rtt=slow), "replica"
+    )
+
+
+@incident("noise", "one host with six encryption forwarders of its own loses its network: no region", page_by=6)
+def _() -> World:
+    world = clients(region(), 3)
+    for number in range(6):
+        hanging(world, 1, 3, address=f"192.168.{number}.2")
+    return world
+
+
+# Pollers that return.
+
+
+@incident("false", "the only poller has a new instance name after each of four restarts", quiet=True)
+def _() -> World:
+    world = World(START + 90)
+    for number in range(4):
+        there = lambda m, n=number: 1 if 30 * n <= m < 30 * n + 27 else None  # noqa: E731  # one expression
+        MountTarget(Poller(world, instance=f"poller-{number}:10949", scraped=there, gone=True).add()).add()
+    return world
+
+
+@incident("noise", "OCI throttles the poller for five minutes of each hour: one ticket", tickets=1)
+def _() -> World:
+    world = region(minutes=START + 200)
+    call = {**POLLER, "operation": "SummarizeMetricsData"}
+    throttled: OfMinute = lambda m: 0.4 if m >= START and (m - START) % 60 < 5 else 0  # noqa: E731  # one expression
+    world.count("fss_oci_api_requests_total", {**call, "outcome": "throttled"}, throttled)
+    world.count("fss_oci_api_requests_total", {**call, "outcome": "ok"}, 1)
     return world

@@ -29,6 +29,7 @@ BEFORE = {
     "mount_target:fss_latency_objective_seconds:min": _MOUNT_TARGET | {"kind", "size"},
     "mount_target:fss_slo_objective_ratio:min": _MOUNT_TARGET | {"slo"},
     "mount_target:fss_iops_limit:min": _MOUNT_TARGET,
+    "mount_target:fss_published_requests:last": _MOUNT_TARGET,
     "slo:fss_page:bad_minutes1h": _MOUNT_TARGET | {"address", "slo"},
     "poller_mount_target:fss_watched:info": _MOUNT_TARGET | {"cluster", "job", "instance"},
 }

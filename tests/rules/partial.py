@@ -191,3 +191,18 @@ def _() -> World:
     world.count("fss_oci_api_requests_total", {**call, "outcome": "throttled"}, throttled)
     world.count("fss_oci_api_requests_total", {**call, "outcome": "ok"}, 1)
     return world
+
+
+@incident(
+    "silent", "a mount target moves to a compartment without a policy, and its clients use it", ticket_by=60, tickets=1
+)
+def _() -> World:
+    moved = {"name": "mt-b", "address": "10.0.0.2", "known": dead}
+    return clients(region({}, moved, minutes=START + 150), 4, address="10.0.0.2")
+
+
+@incident("silent", "OCI publishes nothing about a mount target for 30 hours: one page", page_by=20, tickets=0)
+def _() -> World:
+    world = region({}, {"name": "mt-b", "address": "10.0.0.2"}, minutes=START + 1800)
+    gone = [name for name in world.series if "mt-b" in name and "_info" not in name and "_limit" not in name]
+    return without(world, *gone, start=START)

@@ -213,3 +213,22 @@ def _() -> World:
 @incident("noise", "requests are slow for ten of each fifteen minutes: one page", page_by=10)
 def _() -> World:
     return region({"latency": lambda m: 0.05 if m >= START and (m - START) % 15 < 10 else 0.004}, minutes=START + 90)
+
+
+@incident("noise", "most requests fail for five of each fifteen minutes: the second page stays", page_by=6, pages=2)
+def _() -> World:
+    down = each(15, 5, 1)
+    return region({"success": lambda m: 1 - (down(m) or 0)}, minutes=START + 120)
+
+
+@incident("noise", "an outage of eight minutes comes again 40 minutes later: two pages", page_by=6, lasting=49, pages=2)
+def _() -> World:
+    return region(
+        {"success": lambda m: 0.0 if 0 <= m - START < 48 and (m - START) % 40 < 8 else 1.0}, minutes=START + 70
+    )
+
+
+@incident("noise", "a tenth of the requests fails for eight of each fourteen minutes: one page", page_by=8)
+def _() -> World:
+    failing = each(14, 8, 0.1)
+    return region({"success": lambda m: 1 - (failing(m) or 0)}, minutes=START + 120)

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from tests.demo.sdk import Clients
     from tests.region import Account, Region, Tenancy
 
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
-settings.load_profile("patient")
+PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("few", **PATIENT, max_examples=30)
+settings.register_profile("many", **PATIENT, max_examples=500)  # make test-properties
+settings.load_profile("few")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -214,9 +214,7 @@ def test_node_exporter_rules_put_every_operation_into_its_class_at_its_cost() ->
     costs: dict[tuple[str, str], float] = {}
     for rule in PACK:
         if rule.name == "node_class:fss_client_estimated_iops:rate5m" and rule.labels["class"].startswith("metadata"):
-            for factor, names in re.findall(
-                r'(?:(\d) \* )?sum by \([^)]*\) \(rate\(\w+\{operation=~?"([A-Z|]+)"', rule.expr
-            ):
+            for factor, names in re.findall(r'(?:(\d) \* )?rate\(\w+\{operation=~?"([A-Z|]+)"', rule.expr):
                 costs |= {(name, rule.labels["class"]): float(factor or 1) for name in names.split("|")}
 
     assert costs == {(name, class_of(name)): cost for name, cost in FIXED_COSTS.items() if cost}

@@ -232,3 +232,10 @@ def _() -> World:
 def _() -> World:
     failing = each(14, 8, 0.1)
     return region({"success": lambda m: 1 - (failing(m) or 0)}, minutes=START + 120)
+
+
+@incident("noise", "one far client of ten sees 80 ms for ten minutes of each hour: one ticket", ticket_by=70, tickets=1)
+def _() -> World:
+    slow = each(60, 10, 0.077)
+    world = clients(region(minutes=START + 130), 9)
+    return clients(world, 1, 9, rtt=lambda m: 0.003 + (slow(m) or 0))

@@ -38,9 +38,9 @@ test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs eac
 test-packages: .venv/dev ## build deb and rpm of the agent, install, run and remove them in a scratch root
 	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py $(ARGS)
 
-check: .venv/bin/python ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, tests
+check: .venv/bin/python ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, packages, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 servers
-	@$(MAKE) --no-print-directory -j 2 deploy-check format lint types contracts dashboard-check
+	@$(MAKE) --no-print-directory -j 2 deploy-check test-packages format lint types contracts dashboard-check
 	@$(MAKE) --no-print-directory test
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)
@@ -188,7 +188,7 @@ promtool3: # of the second generation, built with Go
 	@tools/promtool3 >/dev/null
 
 servers: # from the distribution
-	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv
+	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv rpmbuild
 
 .venv-cli/bin/oci: requirements/cli.txt
 	@tools/make-venv $(PYTHON) .venv-cli

@@ -1,6 +1,6 @@
 """`make test-packages`: the deb and the rpm of the agent, built, installed into an empty root folder, run, and removed.
 
-Not among the default tests, because the builds take a quarter of a minute. A job of its own runs it for every change.
+Not among the default tests, because the builds take a quarter of a minute. `make check` runs them beside the linters.
 """
 
 import os

@@ -65,7 +65,7 @@ def names() -> Names:
 
 def queries_in(text: str) -> Iterator[str]:
     """The expressions a text asks for with `query`, with a value in place of `%s`."""
-    for found in re.findall(r'printf "((?:[^"\\]|\\.)*)" [^|]*\| query', text):
+    for found in re.findall(r'printf "((?:[^"\\]|\\.)*)" [^|{}]*\| query', text):
         yield found.replace("%s", "x")
 
 

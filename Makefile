@@ -32,7 +32,7 @@ test-incidents: .venv/dev tools-present ## every incident of the rules once; `ma
 test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders and phases (an hour)
 	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)
 
-test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 30 (minutes)
+test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 100 (minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=many $(ARGS)
 
 test-packages: .venv/dev ## build deb and rpm of the agent, install, run and remove them in a scratch root

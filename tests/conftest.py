@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from tests.region import Account, Region, Tenancy
 
 PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("few", **PATIENT, max_examples=30)
+settings.register_profile("patient", **PATIENT)
 settings.register_profile("many", **PATIENT, max_examples=500)  # make test-properties
-settings.load_profile("few")
+settings.load_profile("patient")
 
 
 @pytest.hookimpl(wrapper=True)

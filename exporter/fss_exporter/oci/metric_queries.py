@@ -24,9 +24,7 @@ from fss_exporter.oci.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
-_THOROUGH_EVERY: Final = (
-    5  # polls; a series that is new and late, and a minute that is very late, are found within so many
-)
+_THOROUGH_EVERY: Final = 5  # polls; a late series that is new, and a very late minute, are found within so many
 
 log = logging.getLogger(__name__)
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -170,6 +171,13 @@ def evaluations(url: str, rounds: int) -> tuple[list[float], float]:
     return list(taken.values()), cpu / max(1.0, _done(url) - done)
 
 
+def _scraped_parts(url: str) -> int:
+    """Scraped parts so far. The generated series of a group may hold an `up` too, of another job."""
+    query = urllib.parse.urlencode({"query": 'count(up{job=~"part-.*"})'})
+    result = ask(f"{url}/api/v1/query?{query}")["data"]["result"]
+    return int(result[0]["value"][1]) if result else 0
+
+
 def measure(group: Mapping[str, Any], clients: int, rounds: int) -> Measured:
     """Load what a group selects, and let it be evaluated."""
     names = selected(group)
@@ -179,9 +187,7 @@ def measure(group: Mapping[str, Any], clients: int, rounds: int) -> Measured:
         (directory / "rules.yml").write_text(yaml.safe_dump({"groups": [{**group, "interval": "2s"}]}))
         (directory / "prometheus.yml").write_text(configuration(port, directory / "rules.yml"))
         with prometheus(directory) as url:
-            while len(fetched) < PARTS or ask(f"{url}/api/v1/query?query=count(up)")["data"]["result"][0]["value"][
-                1
-            ] != str(PARTS):
+            while len(fetched) < PARTS or _scraped_parts(url) < PARTS:
                 time.sleep(0.2)
             series = (
                 sum(1 for client in range(MOUNT_TARGETS) for _ in of_client(client, names)) * clients // MOUNT_TARGETS

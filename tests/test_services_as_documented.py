@@ -124,7 +124,7 @@ class TestLustre:
         assert LUSTRE.kinds["mbps-per-tb-125"].least_bytes == 31.2 * 1024 * GIB
 
     def test_estimate(self) -> None:
-        assert (LUSTRE.prices("READ"), LUSTRE.prices("WRITE"), LUSTRE.prices("GETATTR")) == (True, True, False)
+        assert LUSTRE.cost == "plain"
 
     def test_alert(self, tmp_path: Path) -> None:
         """40 TB of 125 MB/s per TB: 3.2 GB/s read and 1.6 GB/s written are 96 %."""
@@ -182,7 +182,7 @@ class TestBlockVolumes:
         assert BLOCK_VOLUME.ceilings("vpu-120", 10 * TB) == Limits(300_000, bytes_per_second=2_680e6)
 
     def test_estimate(self) -> None:
-        assert (BLOCK_VOLUME.prices("READ"), BLOCK_VOLUME.prices("LOOKUP")) == (True, False)
+        assert BLOCK_VOLUME.cost == "plain"
 
     def test_alert(self, tmp_path: Path) -> None:
         """100 GB balanced: 5,000 of 6,000 IOPS, and some operations held back."""
@@ -205,4 +205,4 @@ class TestBlockVolumes:
 class TestNoService:
     def test_nothing_is_known_so_nothing_is_judged(self) -> None:
         assert NONE.ceilings("", None) == Limits()
-        assert not NONE.prices("READ")
+        assert NONE.cost == "unknown"

@@ -88,7 +88,6 @@ def _flags_of(record: type) -> Iterator[Field[Any]]:
 
 
 def _declared(one: Field[Any], hint: Any) -> Callable[[Any], Any]:
-    """Return the option or argument of a field."""
     attributes = dict(one.metadata)
     declared, names = attributes.pop("declared"), attributes.pop("names")
     if declared is click.option:
@@ -101,7 +100,6 @@ def _declared(one: Field[Any], hint: Any) -> Callable[[Any], Any]:
 
 
 def _of_type(hint: Any, *, is_repeatable: bool) -> dict[str, Any]:
-    """Return what the type of a field says about its flag."""
     if isinstance(hint, UnionType):
         (hint,) = (part for part in get_args(hint) if part is not NoneType)
     if get_origin(hint) is not tuple:

@@ -87,10 +87,17 @@ def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: st
         say(out, f"left out, the terminal is too narrow: {missing}", "dim", hanging=2)
 
 
-def show_figures(out: Console, figures: Sequence[Figure], lines: Iterable[Any]) -> None:
-    """Print a table with a column for each figure and a row for each line."""
-    columns = [figure.column for figure in figures if figure.column]
-    show(out, columns, [Row(tuple(figure.cell(line) for figure in figures if figure.column)) for line in lines])
+def show_figures(
+    out: Console,
+    figures: Iterable[Figure],
+    lines: Iterable[Any],
+    style: Callable[[Any], str] = lambda _: "",
+    title: str = "",
+) -> None:
+    """Print a table with a column for each figure, and a row with the style of the line for each line."""
+    shown = [figure for figure in figures if figure.column]
+    rows = [Row(tuple(figure.cell(line) for figure in shown), style(line)) for line in lines]
+    show(out, [figure.column for figure in shown if figure.column], rows, title)
 
 
 def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:

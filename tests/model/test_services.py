@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.model.purchase import InFlight
 from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling, recognised
 
@@ -58,18 +57,12 @@ def test_a_service_is_recognised_by_the_end_of_the_servers_name(server: str, ser
 
 
 def test_what_an_operation_costs_is_a_rule_of_the_service() -> None:
-    priced = {
-        service.name: {name for name in (*NFS3_OPERATIONS, "OPEN", "SEQUENCE") if service.prices(name)}
-        for service in SERVICES.values()
-    }
-
-    plain = {"READ", "WRITE"}
-    assert priced == {
-        "oci-fss": set(NFS3_OPERATIONS),
-        "apsara-nas": plain,
-        "lustre": plain,
-        "block-volume": plain,
-        "none": set(),
+    assert {service.name: service.cost for service in SERVICES.values()} == {
+        "oci-fss": "weighted",
+        "apsara-nas": "plain",
+        "lustre": "plain",
+        "block-volume": "plain",
+        "none": "unknown",
     }
 
 

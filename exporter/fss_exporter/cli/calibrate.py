@@ -1,7 +1,7 @@
 """`fss-exporter calibrate`: measure what each NFS request costs a mount target, and compare with the cost table."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -45,7 +45,7 @@ from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.settings import Settings
-from fss_exporter.tables import Column, Row
+from fss_exporter.tables import Column, Figure, Row
 
 _MOUNT_OPTIONS: Final = ("vers", "rsize", "wsize", "proto", "nconnect", "sec", "local_lock")
 
@@ -218,16 +218,21 @@ def _show_plan(plan: CalibrationPlan, target: MountTarget) -> None:
     )
 
 
-_COLUMNS: Final = (
-    Column("request", left=True),
-    Column("requests", 4),
-    Column("IOPS by table", 3),
-    Column("IOPS by OCI", 2),
-    Column("cost by table", 5),
-    Column("measured", 1),
-    Column("ratio"),
-    Column("+/-"),
-    Column("verdict", left=True),
+def _cost(column: Column, text: Callable[[CalibrationRow], str]) -> Figure:
+    """Return a figure of the cost. The idle minutes have none."""
+    return Figure(column, lambda row: "" if row.step == IDLE.name else text(row))
+
+
+_FIGURES: Final = (
+    Figure(Column("request", left=True), lambda row: row.step),
+    Figure(Column("requests", 4), lambda row: row.requests, units.number),
+    Figure(Column("IOPS by table", 3), lambda row: row.table_iops, units.number),
+    Figure(Column("IOPS by OCI", 2), lambda row: row.oci_iops, units.number),
+    _cost(Column("cost by table", 5), lambda row: f"{row.cost.table:g}"),
+    _cost(Column("measured", 1), lambda row: units.NOT_KNOWN if row.oci_iops is None else f"{row.cost.measured:.2f}"),
+    _cost(Column("ratio"), lambda row: "" if row.cost.ratio is None else f"{row.cost.ratio:.3f}"),
+    _cost(Column("+/-"), lambda row: f"{row.cost.uncertainty / (row.cost.table or 1.0):.3f}"),
+    _cost(Column("verdict", left=True), lambda row: row.cost.verdict),
 )
 
 
@@ -242,20 +247,4 @@ def _print(rows: list[CalibrationRow], report: str, output: str) -> None:
 
 def show_rows(rows: Sequence[CalibrationRow]) -> None:
     """Print results as a table."""
-    tables.show(tables.console(), _COLUMNS, [Row(_cells(row)) for row in rows])
-
-
-def _cells(row: CalibrationRow) -> tuple[str, ...]:
-    cost = row.cost
-    idle = row.step == IDLE.name
-    return (
-        row.step,
-        units.number(row.requests),
-        units.number(row.table_iops),
-        units.number(row.oci_iops),
-        "" if idle else f"{cost.table:g}",
-        "" if idle else units.NOT_KNOWN if row.oci_iops is None else f"{cost.measured:.2f}",
-        "" if idle or cost.ratio is None else f"{cost.ratio:.3f}",
-        "" if idle else f"{cost.uncertainty / (cost.table or 1.0):.3f}",
-        "" if idle else cost.verdict,
-    )
+    tables.show_figures(tables.console(), _FIGURES, rows)

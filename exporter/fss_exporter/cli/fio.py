@@ -121,7 +121,6 @@ def _jobs(source: str, number: int) -> Iterator[Job]:
 
 
 def _hosts(jobs: Iterable[Job]) -> int:
-    """Return the number of clients that ran the jobs."""
     return len({job.host for job in jobs})
 
 

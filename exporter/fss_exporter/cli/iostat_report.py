@@ -19,10 +19,11 @@ from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.exact.request_durations import edge_seconds
 from fss_exporter.nfs.superblocks import SeriesKey, Superblock
-from fss_exporter.tables import Column, Figure, Row, colour, say, show as show_table
+from fss_exporter.tables import Column, Figure, colour, say, show_figures
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
+_INDENT = "  "
 _LARGEST_EDGE_SECONDS = edge_seconds(24)
 GROUPINGS = ("mount", "mount-target", "operation", "class")
 
@@ -134,10 +135,6 @@ _FIGURES = (
 )
 
 
-def _columns(report: Report) -> tuple[Figure, ...]:
-    return tuple(figure for figure in (*_FIGURES, *(_QUANTILES if report.durations else ())) if figure.column)
-
-
 def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> None:
     """Print one report."""
     when = "" if report.time is None else f"{report.time:%Y-%m-%dT%H:%M:%SZ}  "
@@ -146,8 +143,9 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     if not report.traffic:
         say(out, "no NFS mounts")
         return
-    columns = (figure.column for figure in _columns(report) if figure.column)
-    show_table(out, (Column("mount target", left=True), *columns), _rows(report, ceilings, order))
+    name = Figure(Column("mount target", left=True), lambda of: of.name)
+    columns = (name, *_FIGURES, *(_QUANTILES if report.durations else ()))
+    show_figures(out, columns, _lines(report, ceilings, order), _style)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
     say(out, f"{said}. Share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
     network = _network(report, order)
@@ -164,20 +162,19 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     say(out, "")
 
 
-def _rows(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[Row]:
+def _lines(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[_ReportLine]:
     targets = _targets(report, ceilings, order.sort)
     for target in targets:
-        yield _row(target, report, "bold")
-        for part in _parts(report, target, order):
-            yield _row(replace(part, name=f"  {part.name}"), report)
+        yield target
+        yield from (replace(part, name=f"{_INDENT}{part.name}") for part in _parts(report, target, order))
     if len(targets) > 1:
         every: CallsByEdge = sum((Counter(calls) for calls in report.durations.values()), Counter())
-        yield _row(_ReportLine("total", together(report.traffic.values()), calls=every), report, "bold")
+        yield _ReportLine("total", together(report.traffic.values()), calls=every)
 
 
-def _row(line: _ReportLine, report: Report, style: str = "") -> Row:
-    cells = (figure.cell(line) for figure in _columns(report))
-    return Row((line.name, *cells), colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or style)
+def _style(line: _ReportLine) -> str:
+    plain = "" if line.name.startswith(_INDENT) else "bold"
+    return colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or plain
 
 
 def _network(report: Report, order: ReportOrder) -> Use | None:

@@ -29,8 +29,6 @@ from fss_exporter.plan.scenario import Case, Scenario, what_if
 from fss_exporter.plan.scrape_pair import between_scrapes
 from fss_exporter.plan.service_answer import service_case, service_document, show_service
 
-_FromPrometheus = Callable[[Prometheus], dict[str, Load]]
-_Stated = Callable[[], Load]
 SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
 
 
@@ -80,7 +78,6 @@ def plan(flags: PlanFlags) -> None:
 
 
 def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
-    """Print the capacity to buy of another service."""
     if flags.operations or flags.changes:
         raise UsageError(
             "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
@@ -111,8 +108,8 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
 def _loads(
     inputs: PlanInputs,
     mounts: MountSettings,
-    from_prometheus: _FromPrometheus,
-    stated: _Stated,
+    from_prometheus: Callable[[Prometheus], dict[str, Load]],
+    stated: Callable[[], Load],
     service: Service | None = None,
 ) -> Mapping[str, Load]:
     """Return the workload by address or resource. A stated workload has none."""

@@ -104,7 +104,6 @@ def serve(parts: Sequence[Part], flags: WebFlags, *, on_listening: Callable[[Seq
 
 
 def _watching(protection: "WebConfigReload") -> Part:
-    """Return the loop that reads a changed web configuration."""
     loop = protection.loop
     return Part(loop.collector, None, start=loop.start, stop=loop.stop, loops=(loop,), reload=protection.reload)
 

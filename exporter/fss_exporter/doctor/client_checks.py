@@ -162,7 +162,6 @@ def _fstab(text: str) -> Iterator[Finding]:
 
 
 def _share(superblock: Superblock, *names: str) -> str:
-    """Return share of some operations in all since the mount."""
     operations = superblock.record.operations
     whole = sum(counters.operations for counters in operations.values())
     part = sum(operations[name].operations for name in names if name in operations)

@@ -196,7 +196,6 @@ def judge(jobs: Iterable[Job], storage: Storage, name: str = "") -> BenchmarkVer
 
 
 def _client_uses(traffic: Traffic, in_flight: float | None, storage: Storage) -> Iterator[Use]:
-    """Return the known bounds of the clients."""
     if storage.client_bandwidth is not None:
         payload = max(traffic.read_bytes, traffic.written_bytes)
         yield Use(CLIENT_NETWORK, "B/s", payload, storage.clients * storage.client_bandwidth)

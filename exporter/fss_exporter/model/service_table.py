@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 
 
 class Citation(NamedTuple):
@@ -116,10 +115,6 @@ class Service:
     server_suffixes: tuple[str, ...] = ()  # endings of the names of the service's mount targets
     client_rules: tuple[str, ...] = ()  # recommendations of the service for clients, a sentence each
 
-    def prices(self, operation: str) -> bool:
-        """Whether the cost of an NFS operation is counted."""
-        return operation in _PRICED[self.cost]
-
     def ceilings(self, kind: str, capacity_bytes: float | None) -> Limits:
         """Return the ceilings of a type at a capacity. Empty for a type that is not in the table."""
         found = self.kinds.get(kind)
@@ -138,13 +133,6 @@ class ServiceChoice:
     def ceilings(self) -> Limits:
         """The ceilings, as far as type and capacity determine them."""
         return Limits() if self.kind is None else self.kind.ceilings(self.capacity_bytes)
-
-
-_PRICED: Final[Mapping[CostRule, frozenset[str]]] = {
-    "weighted": NFS3_OPERATIONS,
-    "plain": frozenset((READ, WRITE)),
-    "unknown": frozenset(),
-}
 
 
 GIB: Final = 1024**3

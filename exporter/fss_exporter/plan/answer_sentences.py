@@ -187,7 +187,6 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def _most_text(scenario: Scenario, times: float) -> str:
-    """Return a multiple of the workload as text."""
     traffic = scenario.load.traffic
     every = traffic.all_operations
     parts = (

@@ -158,7 +158,6 @@ def _mean(name: str, mount_target_id: str | None = None) -> str:
 
 
 def _target_traffic(figures: Mapping[str, float]) -> Traffic:
-    """Return the traffic, with bounds as far as the figures have bounds."""
     cost = None
     if _MEASURED in figures:
         cost = Bounds.exact(figures[_MEASURED])

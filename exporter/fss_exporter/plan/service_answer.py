@@ -178,7 +178,6 @@ def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
 
 
 def _sentences(case: ServiceCase) -> Iterator[str]:
-    """Return the answer, a sentence for each part."""
     yield from _job(case) if case.load.is_job else _rate(case)
     yield from (f"no: {one}" for one in _obstacles(case))
     if any(use.resource == LATENCY for use in case.overloaded):

@@ -42,14 +42,16 @@ class LazyGroup(terminal.CommandGroup):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # whatever click hands over
-        # click looks here for the names it suggests, and the help for the summaries
-        self.commands = {
-            name: click.Command(name, short_help=f"{summary}{_missing(name)}") for name, summary in COMMANDS.items()
-        }
+        # click looks here for the names it suggests
+        self.commands = {name: click.Command(name, short_help=summary) for name, summary in COMMANDS.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         """Return the names, in the order of the help."""
         return list(COMMANDS)
+
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:  # noqa: ARG002  # click's signature
+        """Return name and summary of each command, without an import."""
+        return [(name, f"{summary}{_missing(name)}") for name, summary in COMMANDS.items()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
         """Import the command's module, or give a command that says which module is not installed."""

@@ -43,11 +43,15 @@ def complain(where: str, line: str) -> None:
 class CommandGroup(click.Group):
     """A group of commands whose help shows every summary whole. The help of click cuts summaries at the terminal's width."""
 
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
+        """Return name and summary of each command, in the order of the help."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        return [(name, command.get_short_help_str(limit=1000)) for name, command in found if command is not None]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
         with formatter.section("Commands"):
-            names = self.list_commands(ctx)
-            formatter.write_dl([(name, self.commands[name].get_short_help_str(limit=1000)) for name in names])
+            formatter.write_dl(self.summaries(ctx))
 
 
 class LogLines(logging.Formatter):

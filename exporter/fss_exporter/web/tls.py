@@ -3,7 +3,6 @@
 import ipaddress
 import os
 import ssl
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +12,7 @@ from fss_exporter.errors import ConfigError
 from fss_exporter.regular_files import read_regular
 from fss_exporter.web.web_config import CIPHER_SUITES, TlsServer
 
-_VERSIONS = {
-    "TLS10": ssl.TLSVersion.TLSv1,
-    "TLS11": ssl.TLSVersion.TLSv1_1,
-    "TLS12": ssl.TLSVersion.TLSv1_2,
-    "TLS13": ssl.TLSVersion.TLSv1_3,
-}
+_VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _CURVES = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
 _VERIFY = {"VerifyClientCertIfGiven": ssl.CERT_OPTIONAL, "RequireAndVerifyClientCert": ssl.CERT_REQUIRED}
 
@@ -67,10 +61,8 @@ def secure(source: str, server: TlsServer) -> ServerTls:
 
 
 def _limit(context: ssl.SSLContext, server: TlsServer) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # TLS 1.0 and 1.1 are the operator's explicit wish
-        context.minimum_version = _VERSIONS[server.min_version]
-        context.maximum_version = _VERSIONS[server.max_version]
+    context.minimum_version = _VERSIONS[server.min_version]
+    context.maximum_version = _VERSIONS[server.max_version]
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     ciphers = [name for name in map(CIPHER_SUITES.__getitem__, server.cipher_suites) if name]

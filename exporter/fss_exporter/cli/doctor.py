@@ -41,7 +41,6 @@ class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags):
         "--wait",
         "Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
         type=duration,
-        metavar="DURATION",
     )
     record: Path | None = flag("--record", "Write what the account has, without OCIDs and names, to a file.")
 

@@ -39,7 +39,6 @@ class FioFlags(ServiceFlags, ShapeFlags, OutputFlags):
         LARGEST_TRANSFER_BYTES,
         written="1MiB",
         type=units.size,
-        metavar="SIZE",
     )
     mount_targets: int | None = flag(
         "--mount-targets",

@@ -142,7 +142,7 @@ class ServiceFlags:
         "--service", "Another storage service than OCI File Storage.", type=click.Choice(_OFFERED)
     )
     kind: str | None = flag("--type", "Type of the service. docs/services.md lists the types.", metavar="TYPE")
-    capacity: int | None = flag("--capacity", "Capacity of the service, e.g. 10TiB.", type=units.size, metavar="SIZE")
+    capacity: int | None = flag("--capacity", "Capacity of the service, e.g. 10TiB.", type=units.size)
 
     def service_choice(self) -> ServiceChoice | None:
         """Return the service of the flags, or None. UsageError for flags that do not fit together."""

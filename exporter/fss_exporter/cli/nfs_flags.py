@@ -66,16 +66,13 @@ class MountFlags(ProcfsFlags):
 class NfsFlags(MountFlags, ExactFlags):
     """The flags of the agent; times in seconds."""
 
-    tick_s: float = flag(
-        "--nfs.tick", "Time between two readings.", 1.0, written="1s", type=duration, metavar="DURATION"
-    )
+    tick_s: float = flag("--nfs.tick", "Time between two readings.", 1.0, written="1s", type=duration)
     series_retention_s: float = flag(
         "--nfs.series-retention",
         "How long the series of a mount stay after its umount.",
         3600.0,
         written="1h",
         type=duration,
-        metavar="DURATION",
     )
     scrapers: int = flag(
         "--nfs.scrapers",

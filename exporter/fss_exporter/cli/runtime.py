@@ -6,12 +6,13 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from prometheus_client.metrics_core import Metric
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import CollectorRegistry
 
@@ -111,25 +112,25 @@ def _watching(protection: "WebConfigReload") -> Part:
 def _application(
     parts: Sequence[Part], protection: "WebConfigReload | None", telemetry_path: str
 ) -> tuple[Application, Reloading]:
-    registry = CollectorRegistry()
     loops = [loop for part in parts for loop in part.loops]
-    registry.register(Collectors({part.name: part.source for part in parts if part.source is not None}, loops))
-    ProcessCollector(registry=registry)
-    page = CollectorRegistry()
-    shown = {part.name: part.page_source or part.source for part in parts}
-    page.register(Collectors({name: source for name, source in shown.items() if source is not None}, loops))
-    ProcessCollector(registry=page)
     collecting = threading.Lock()
+
+    def collects(sources: Mapping[str, Source | None]) -> Callable[[], list[Metric]]:
+        registry = CollectorRegistry()
+        registry.register(Collectors({name: source for name, source in sources.items() if source is not None}, loops))
+        ProcessCollector(registry=registry)
+        return one_at_a_time(registry, collecting)
 
     def reload_parts() -> None:
         for part in parts:
             part.reload()
 
     reload = Reloading(reload_parts)
+    collect_page = collects({part.name: part.page_source or part.source for part in parts})
     application = build(
         telemetry_path=telemetry_path,
-        scrapes=Scrapes(one_at_a_time(registry, collecting)),
-        page=StatusView(one_at_a_time(page, collecting), telemetry_path=telemetry_path, host=socket.gethostname()).html,
+        scrapes=Scrapes(collects({part.name: part.source for part in parts})),
+        page=StatusView(collect_page, telemetry_path=telemetry_path, host=socket.gethostname()).html,
         waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
         stalled=lambda: stalled_loops(loops, time.monotonic()),
         reload=reload,

@@ -29,7 +29,7 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     log_format: str = flag("--log.format", "", "logfmt", type=click.Choice(logs.FORMATS))
     collect_nfs: bool = flag("--collector.nfs/--no-collector.nfs", "Read this host's NFS counters.", default=True)
     collect_oci: bool = flag("--collector.oci/--no-collector.oci", "Poll OCI Monitoring.", default=False)
-    poll_interval: float | None = flag("--oci.poll-interval", "[default: 60s]", type=duration, metavar="DURATION")
+    poll_interval: float | None = flag("--oci.poll-interval", "[default: 60s]", type=duration)
     publish: bool = switch(
         "--oci.publish",
         "Post utilization to OCI Monitoring as custom metrics, about 175,000 points a month for each mount target.",
@@ -132,18 +132,17 @@ def _oci(flags: ServeFlags) -> Part:
     return oci_polling.part(flags.settings)
 
 
+@dataclass(frozen=True)
 class CostModelSource:
     """Measured costs of the configuration as fss_cost_model_info, one series for each."""
 
-    success = True
-    duration_seconds = 0.0
-
-    def __init__(self, rows: tuple[CostOverride, ...]) -> None:
-        self._rows = rows
+    rows: tuple[CostOverride, ...]
+    success: bool = True
+    duration_seconds: float = 0.0
 
     def collect(self) -> Iterator[Family]:
         """Yield the family fss_cost_model_info."""
-        yield family("fss_cost_model_info", ((_labels(row), 1.0) for row in self._rows))
+        yield family("fss_cost_model_info", ((_labels(row), 1.0) for row in self.rows))
 
 
 def _labels(row: CostOverride) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ def measure_lag(
         while True:
             for name, watch in watches.items():
                 if watch.lag is None:
-                    _look(watch, name, minutes_of, now)
+                    watch.look(name, minutes_of, now)
             left = until - now()
             if left <= 0 or all(watch.lag for watch in watches.values()):
                 break
@@ -165,25 +165,24 @@ def measure_lag(
     )
 
 
+@dataclass
 class _Watch:
-    """One metric: the newest minute in the first query, the time of the last query, and the measured lag."""
+    """One metric."""
 
-    def __init__(self) -> None:
-        self.newest = 0.0
-        self.looked_at = 0.0
-        self.lag: facts.Lag | None = None
+    newest: float = 0.0  # newest minute in the first query
+    looked_at: float = 0.0  # time of the last query
+    lag: facts.Lag | None = None
 
-
-def _look(watch: _Watch, name: str, minutes_of: Callable[[str], Collection[float]], now: Callable[[], float]) -> None:
-    at = now()
-    try:
-        minutes = minutes_of(name)
-    except CloudError:
-        return  # the next query may succeed
-    fresh = [minute for minute in minutes if minute > watch.newest]
-    if not watch.newest:
-        watch.newest = max(minutes, default=0.0)
-    elif fresh:
-        # Minutes may come two at a time; the earliest has waited longest.
-        watch.lag = facts.Lag(name, max(0.0, watch.looked_at - min(fresh)), max(0.0, now() - min(fresh)))
-    watch.looked_at = at
+    def look(self, name: str, minutes_of: Callable[[str], Collection[float]], now: Callable[[], float]) -> None:
+        at = now()
+        try:
+            minutes = minutes_of(name)
+        except CloudError:
+            return  # the next query may succeed
+        fresh = [minute for minute in minutes if minute > self.newest]
+        if not self.newest:
+            self.newest = max(minutes, default=0.0)
+        elif fresh:
+            # Minutes may come two at a time; the earliest has waited longest.
+            self.lag = facts.Lag(name, max(0.0, self.looked_at - min(fresh)), max(0.0, now() - min(fresh)))
+        self.looked_at = at

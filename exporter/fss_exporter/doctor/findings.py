@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import cache
 from importlib.resources import files
@@ -104,12 +104,5 @@ def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -
 
 def _document(about: str, finding: Finding) -> dict[str, Any]:
     """Return one finding for programs, with null for an empty text."""
-    return {
-        "about": about,
-        "check": finding.check,
-        "severity": finding.severity.name.lower(),
-        "subject": finding.subject,
-        "message": finding.message,
-        "fix": finding.fix or None,
-        "source": finding.source or None,
-    }
+    texts_or_null = {"fix": finding.fix or None, "source": finding.source or None}
+    return {"about": about} | asdict(finding) | {"severity": finding.severity.name.lower()} | texts_or_null

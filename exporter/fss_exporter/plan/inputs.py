@@ -32,7 +32,7 @@ def _rates_by_operation(_: click.Context, __: click.Parameter, values: tuple[str
 
 
 def _rate(name: str, text: str) -> Any:
-    return flag(name, text, type=units.rate, metavar="RATE")
+    return flag(name, text, type=units.rate)
 
 
 def _bandwidth(name: str, text: str) -> Any:
@@ -40,7 +40,7 @@ def _bandwidth(name: str, text: str) -> Any:
 
 
 def _size(name: str, text: str) -> Any:
-    return flag(name, text, type=units.size, metavar="SIZE")
+    return flag(name, text, type=units.size)
 
 
 def _latency(name: str, text: str) -> Any:
@@ -121,7 +121,6 @@ class PlanInputs(SavedFlags):
         written="3MiB",
         show_default=False,
         type=units.size,
-        metavar="SIZE",
     )
 
     mount_targets: int | None = _count(

@@ -32,19 +32,15 @@ class Route:
     methods: frozenset[str] = READ  # allowed methods. Any other method gets a 405 with this list
 
 
+@dataclass(frozen=True, slots=True)
 class Router:
-    """Finds the route of a request.
+    """Finds the route of a request."""
 
-    Args:
-        routes: by exact path.
-    """
-
-    def __init__(self, routes: Mapping[str, Route]) -> None:
-        self._routes = routes
+    routes: Mapping[str, Route]  # by exact path
 
     async def __call__(self, request: Request) -> Response:
         """Return the response of the route, or a refusal with the reason."""
-        route = self._routes.get(request.path)
+        route = self.routes.get(request.path)
         if route is None:
             return text(404, "not found. The page / has all links")
         if request.method not in route.methods:

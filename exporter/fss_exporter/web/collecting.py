@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from fss_exporter import __version__
 from fss_exporter.background import HasHeartbeat
-from fss_exporter.catalogue import CATALOGUE, Family, Series, family
+from fss_exporter.catalogue import Family, family
 from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
 
@@ -80,7 +80,12 @@ class Collectors(Collector):
             success.add_metric((name,), float(collected and source.success and not self._is_stalled(name)))
             duration.add_metric((name,), source.duration_seconds)
             yield from families
-        success.extend(self._loops_without_source())
+        now = self._clock()
+        for beat in (loop.heartbeat for loop in self._loops):
+            if (
+                beat.collector not in self._sources
+            ):  # a loop without families, such as the watcher of the web configuration
+                success.add_metric((beat.collector,), float(beat.success and not beat.is_stalled(now)))
         yield success
         yield duration
         yield from self._heartbeats()
@@ -91,13 +96,6 @@ class Collectors(Collector):
     def _is_stalled(self, collector: str) -> bool:
         now = self._clock()
         return any(loop.heartbeat.is_stalled(now) for loop in self._loops if loop.heartbeat.collector == collector)
-
-    def _loops_without_source(self) -> Iterator[tuple[Series, float]]:
-        """Return the success of loops without families, for example of the watcher of the web configuration."""
-        metric, now = CATALOGUE["fss_collector_success"], self._clock()
-        for beat in (loop.heartbeat for loop in self._loops):
-            if beat.collector not in self._sources:
-                yield Series(metric, (beat.collector,)), float(beat.success and not beat.is_stalled(now))
 
     def _heartbeats(self) -> Iterator[Family]:
         errors = family("fss_collector_errors_total")

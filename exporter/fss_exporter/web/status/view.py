@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
@@ -16,46 +17,41 @@ _SPACING_SECONDS = 15.0
 _LEAST_SECONDS = 1.0
 
 
+@dataclass(eq=False, repr=False)
 class StatusView:
-    """The status page of a registry. `collect` returns all families and never waits for the cloud.
+    """The status page of a registry.
 
     The view keeps the counters of the last minute, so that the page shows present rates. The first visit shows means since
-    the start of the exporter. Nothing is collected between visits. The title names the host.
+    the start of the exporter. Nothing is collected between visits.
     """
 
-    def __init__(
-        self,
-        collect: Callable[[], Iterable[Family]],
-        *,
-        telemetry_path: str = "/metrics",
-        host: str = "",
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._collect = collect
-        self._telemetry_path = telemetry_path
-        self._host = host
-        self._clock = clock
-        self._now = now
+    collect: Callable[[], Iterable[Family]]  # returns all families and never waits for the cloud
+    _: KW_ONLY
+    telemetry_path: str = "/metrics"
+    host: str = ""  # for the title
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._looks: tuple[Look, ...] = ()
         # The counters of clients begin at 0 with the exporter. A page within its first second counts as one after a second.
-        self._start = Look(clock() - _LEAST_SECONDS)
+        self._start = Look(self.clock() - _LEAST_SECONDS)
 
     def html(self, query: str = "") -> str:
         """Return the present page. In the query `q` searches the mount targets, and `page` turns pages. Threads may call at once."""
         from fss_exporter.web.status.html import render  # noqa: PLC0415  # Jinja2 is for those who look
 
-        families = list(self._collect())
-        at = self._clock()
-        page, look = status_page(families, now=self._now(), at=at, earlier=self._remembered(at))
+        families = list(self.collect())
+        at = self.clock()
+        page, look = status_page(families, now=self.now(), at=at, earlier=self._remembered(at))
         self._remember(look)
         asked = parse_qs(query)
         number = asked.get("page", ["1"])[0]
         return render(
             page,
-            telemetry_path=self._telemetry_path,
-            host=self._host,
+            telemetry_path=self.telemetry_path,
+            host=self.host,
             search=asked.get("q", [""])[0],
             number=int(number) if number.isascii() and number.isdigit() and len(number) < 6 else 1,
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tests.demo.sdk import Clients
     from tests.region import Account, Region, Tenancy
+    from tests.region.in_memory import InMemoryRegion
 
 PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("patient", **PATIENT)
@@ -85,13 +86,32 @@ def regions(account: "Account", region_options: dict[str, Any]) -> "Iterator[Cal
 
     with ExitStack() as running:
 
-        def start(tenancy: "Tenancy | None" = None, **options: Any) -> Region:
+        def start(tenancy: "Tenancy | None" = None, kind: type[Region] = Region, **options: Any) -> Region:
             chosen = tenancy or small()
             key = account if chosen.id == account.tenancy_id else Account(chosen.id, account.user_id, account.key)
             fixed = {"account": key, "calls_per_second": {}, **region_options}
-            return running.enter_context(Region(chosen, **(fixed | options)))
+            return running.enter_context(kind(chosen, **(fixed | options)))
 
         yield start
+
+
+@pytest.fixture
+def regions_in_memory(
+    regions: "Callable[..., Region]", monkeypatch: pytest.MonkeyPatch
+) -> "Callable[..., InMemoryRegion]":
+    """Makes regions that the SDK asks in this process, without sockets and signatures."""
+    from tests.region.in_memory import InMemoryRegion, InMemoryRegions
+
+    known = InMemoryRegions()
+    monkeypatch.setattr("fss_exporter.oci.client.session.read_environment_once", known.connect)
+
+    def make(tenancy: "Tenancy | None" = None, **options: Any) -> InMemoryRegion:
+        made = regions(tenancy, kind=InMemoryRegion, **options)
+        assert isinstance(made, InMemoryRegion)
+        known.add(made)
+        return made
+
+    return make
 
 
 @pytest.fixture

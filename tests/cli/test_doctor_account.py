@@ -17,6 +17,24 @@ from fss_exporter.doctor.account_probe import EVERY_SECONDS
 pytestmark = pytest.mark.usefixtures("nobody_at_home", "near")
 
 
+@pytest.fixture
+def region(regions_in_memory: Callable[..., Region]) -> Region:
+    """A region without sockets. Faults of HTTP and of signatures need `listening`."""
+    return regions_in_memory()
+
+
+@pytest.fixture
+def listening(regions: Callable[..., Region]) -> Region:
+    """A region that listens and checks signatures."""
+    return regions()
+
+
+@pytest.fixture
+def listening_flags(listening: Region, keys: Path) -> Flags:
+    """The flags of a command that asks it."""
+    return ("--oci.endpoint", listening.url, "--oci.config-file", str(keys))
+
+
 class Clock:
     """Stands in for the module `time`: only sleeping turns it. It begins at a whole minute."""
 
@@ -131,9 +149,9 @@ def test_services_that_are_polled_as_well_are_listed_as_well(
     assert "Allow group <group> to inspect volumes in " in only["message"]
 
 
-def test_a_clock_that_is_off_is_told(region: Region, account_flags: Flags) -> None:
-    region.add_fault("clock-skew,seconds=900")
-    answer = ask("doctor", "--no-client", *account_flags)
+def test_a_clock_that_is_off_is_told(listening: Region, listening_flags: Flags) -> None:
+    listening.add_fault("clock-skew,seconds=900")
+    answer = ask("doctor", "--no-client", *listening_flags)
     assert answer.code == 2
     assert "PROBLEM permissions: eu-frankfurt-1 ListAvailabilityDomains" in answer.out
 
@@ -154,12 +172,12 @@ def test_a_fault_of_one_metric_costs_only_itself(region: Region, account_flags: 
 
 
 def test_a_question_that_is_answered_too_late_could_not_be_asked(
-    region: Region, account_flags: Flags, tmp_path: Path
+    listening: Region, listening_flags: Flags, tmp_path: Path
 ) -> None:
     path = tmp_path / "hasty.yml"
     path.write_text("oci: {read_timeout: 2s}\n")
-    region.add_fault("slow:ListMetrics,match=FileSystemUsage,times=1")
-    answer = ask("doctor", "--no-client", *account_flags, "--config.file", path, "--output", "json")
+    listening.add_fault("slow:ListMetrics,match=FileSystemUsage,times=1")
+    answer = ask("doctor", "--no-client", *listening_flags, "--config.file", path, "--output", "json")
     assert answer.code == 1
     (only,) = [one for one in findings(answer)["api"] if one["severity"] != "ok"]
     assert only["subject"] == "eu-frankfurt-1 ListMetrics"

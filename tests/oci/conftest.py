@@ -11,15 +11,19 @@ from tests.region import Region, Tenancy
 
 
 @pytest.fixture
-def worlds(
-    regions: Callable[..., Region], clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[..., World]:
-    """Makes an exporter and the region it polls; keywords are settings below `oci`. The SDK's circuit breakers have the same clock."""
+def world_clock(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of worlds. The SDK's circuit breakers have the same clock."""
     clock.now = START
     monkeypatch.setattr("circuitbreaker.monotonic", clock)
+    return clock
+
+
+@pytest.fixture
+def worlds(regions_in_memory: Callable[..., Region], world_clock: Clock, tmp_path: Path) -> Callable[..., World]:
+    """Makes an exporter and the region it polls without sockets; keywords are settings below `oci`."""
 
     def make(tenancy: Tenancy | None = None, *, region: dict[str, Any] | None = None, **settings: Any) -> World:
-        return World(regions(tenancy, **(region or {})), clock, tmp_path, **settings)
+        return World(regions_in_memory(tenancy, **(region or {})), world_clock, tmp_path, **settings)
 
     return make
 
@@ -27,3 +31,9 @@ def worlds(
 @pytest.fixture
 def world(worlds: Callable[..., World]) -> World:
     return worlds()
+
+
+@pytest.fixture
+def world_over_http(regions: Callable[..., Region], world_clock: Clock, tmp_path: Path) -> World:
+    """An exporter that polls a listening region with signed requests, for faults of HTTP."""
+    return World(regions(), world_clock, tmp_path)

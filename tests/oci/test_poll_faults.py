@@ -1,4 +1,4 @@
-"""The real SDK polls a loopback region that fails, refuses and changes: each costs only itself, and the counters still add up."""
+"""The exporter polls a region that fails, refuses and changes: each costs only itself, and the counters still add up."""
 
 import logging
 from collections.abc import Callable
@@ -35,7 +35,8 @@ def truth(world: World, oci_metric: str, mount_target: str, first: int, last: in
     return sum(value * 60 for value in published if value is not None)
 
 
-def test_after_an_hour_of_faults_the_counters_equal_the_truth_exactly(world: World) -> None:
+def test_after_an_hour_of_faults_the_counters_equal_the_truth_exactly(world_over_http: World) -> None:
+    world = world_over_http
     first = world.minute + 1
     for minute in range(60):
         if minute in HEALING_MINUTES:

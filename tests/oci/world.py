@@ -1,4 +1,4 @@
-"""A demo region and an exporter that polls it with the real SDK over HTTP, on one clock that is turned by hand."""
+"""A demo region and an exporter that polls it with the real SDK, on one clock that is turned by hand."""
 
 import threading
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -65,7 +65,12 @@ def fio(flags: FioFlags) -> None:
     service.
     """
     choice = _checked_choice(flags)
-    jobs = [job for number, source in enumerate(flags.reports) for job in _jobs(source, number)]
+    # Without client/server mode, the number of the report names the host.
+    jobs = [
+        replace(job, host=f"{number} {job.host}")
+        for number, source in enumerate(flags.reports)
+        for job in read_report(source, _text(source))
+    ]
     own = ceilings_of(flags.shape, flags.config_file)
     storage = Storage(
         limits=_limits(choice, flags.shape, own),
@@ -111,12 +116,6 @@ def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | No
     if choice is not None:
         return choice.ceilings
     return None if shape == NO_SHAPE else own.limits
-
-
-def _jobs(source: str, number: int) -> Iterator[Job]:
-    """Return the jobs of a report. Without client/server mode, the number of the report names the host."""
-    for job in read_report(source, _text(source)):
-        yield replace(job, host=f"{number} {job.host}")
 
 
 def _hosts(jobs: Iterable[Job]) -> int:

@@ -47,15 +47,18 @@ class Probe:
         inventory, scopes = self._inventory()
         probe = MetricProbe(self.session, scopes, now=self.now, note=self._note, progress=self.progress)
         metrics = probe.ask()
-        known = inventory if self._tried.get("ListMountTargets") == facts.Tried(facts.CallOutcome.OK) else None
+        targets = tuple(inventory.mount_targets.values()) if inventory else ()
+        is_listed = self._tried.get("ListMountTargets") == facts.Tried(facts.CallOutcome.OK)
+        reported = (target.observed_throughput_gbps for target in targets)
+        throughputs = Counter("absent" if gbps is None else str(gbps) for gbps in reported)
         return facts.RegionFacts(
             region=self.session.region,
             tried=self._tried,
             clock_ahead_seconds=self.session.clock_skew_seconds,
-            mount_targets=None if known is None else len(known.mount_targets),
-            all_addresses=inventory is None or len(inventory.mount_targets) <= _ALL_LOOKED_UP,
-            observed_throughputs=_throughputs(inventory),
-            availability_domains=_domains(inventory),
+            mount_targets=len(targets) if inventory and is_listed else None,
+            all_addresses=len(targets) <= _ALL_LOOKED_UP,
+            observed_throughputs=dict(sorted(throughputs.items())),
+            availability_domains={target.address: target.availability_domain for target in targets if target.address},
             metrics=metrics,
             asked_minutes=ASKED_MINUTES,
             lags=self._lags(probe, metrics),
@@ -93,17 +96,6 @@ class Probe:
         # Only what is sent every minute, traffic or not, can be waited for.
         steady = [one.spelling for one in metrics if one.streams and one.is_steady]
         return measure_lag(steady, probe.minutes, self.wait_seconds, now=self.now, pause=self.pause)
-
-
-def _throughputs(inventory: Inventory | None) -> dict[str, int]:
-    targets = inventory.mount_targets.values() if inventory else ()
-    reported = (target.observed_throughput_gbps for target in targets)
-    return dict(sorted(Counter("absent" if gbps is None else str(gbps) for gbps in reported).items()))
-
-
-def _domains(inventory: Inventory | None) -> dict[str, str]:
-    targets = inventory.mount_targets.values() if inventory else ()
-    return {target.address: target.availability_domain for target in targets if target.address}
 
 
 def ask_subscriptions(sessions: Iterable[RawCalls]) -> facts.Subscriptions:

@@ -98,11 +98,10 @@ SCHEMA_VERSION: Final = 1
 
 def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -> dict[str, Any]:
     """Return all findings, by subject `client`, `exporter` or `account`, as JSON with the schema docs/schemas/doctor.json."""
-    listed = [_document(about, finding) for about, finding in findings]
+    listed = [
+        {"about": about}
+        | asdict(one)
+        | {"severity": one.severity.name.lower(), "fix": one.fix or None, "source": one.source or None}
+        for about, one in findings
+    ]
     return {"schema_version": SCHEMA_VERSION, "fss_exporter": version, "exit_code": code, "findings": listed}
-
-
-def _document(about: str, finding: Finding) -> dict[str, Any]:
-    """Return one finding for programs, with null for an empty text."""
-    texts_or_null = {"fix": finding.fix or None, "source": finding.source or None}
-    return {"about": about} | asdict(finding) | {"severity": finding.severity.name.lower()} | texts_or_null

@@ -92,7 +92,8 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
         if announced := _ANNOUNCED.match(line):
             options.setdefault(announced["name"], announced["options"])
         elif reported := _REPORTED.match(line):
-            current = _result(host, reported)
+            group, threads, error = (int(reported[name]) for name in ("group", "jobs", "error"))
+            current = _Result(reported["name"], host, group, threads, error)
             # With --status-interval fio reports a job again; the last report has the final figures.
             results[f"{host}/{current.name}", current.group, reported["pid"] or str(len(results))] = current
         elif current is not None:
@@ -129,10 +130,6 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
         host, at_end = _HOST.match(line), _HOST_AT_END.search(line)
         yield (host[1] if host else before), _PROGRESS.sub("", line[host.end() if host else 0 :])
         before = at_end[1] if at_end else ""
-
-
-def _result(host: str, found: "re.Match[str]") -> _Result:
-    return _Result(found["name"], host, int(found["group"]), int(found["jobs"]), int(found["error"]))
 
 
 def _issued(found: "re.Match[str]") -> tuple[int, int]:

@@ -73,39 +73,28 @@ class Collectors(Collector):
 
     def collect(self) -> Iterator[Family]:
         """Return all families of all sources, then the result of each source, then the version."""
+        now = self._clock()
+        beats = [loop.heartbeat for loop in self._loops]
+        stalled = {beat.collector for beat in beats if beat.is_stalled(now)}
         success = family("fss_collector_success")
         duration = family("fss_collector_duration_seconds")
         for name, source in list(self._sources.items()):
             families, collected = self._attempt(name, source)
-            success.add_metric((name,), float(collected and source.success and not self._is_stalled(name)))
+            success.add_metric((name,), float(collected and source.success and name not in stalled))
             duration.add_metric((name,), source.duration_seconds)
             yield from families
-        now = self._clock()
-        for beat in (loop.heartbeat for loop in self._loops):
+        for beat in beats:
             if (
                 beat.collector not in self._sources
             ):  # a loop without families, such as the watcher of the web configuration
-                success.add_metric((beat.collector,), float(beat.success and not beat.is_stalled(now)))
+                success.add_metric((beat.collector,), float(beat.success and beat.collector not in stalled))
         yield success
         yield duration
-        yield from self._heartbeats()
-        build = family("fss_exporter_build_info")
-        build.add_metric((__version__, platform.python_version()))
-        yield build
-
-    def _is_stalled(self, collector: str) -> bool:
-        now = self._clock()
-        return any(loop.heartbeat.is_stalled(now) for loop in self._loops if loop.heartbeat.collector == collector)
-
-    def _heartbeats(self) -> Iterator[Family]:
-        errors = family("fss_collector_errors_total")
-        last_success = family("fss_collector_last_success_timestamp_seconds")
-        for beat in (loop.heartbeat for loop in self._loops):
-            errors.add_metric((beat.collector,), beat.errors)
-            if beat.last_success_timestamp is not None:
-                last_success.add_metric((beat.collector,), beat.last_success_timestamp)
-        yield errors
-        yield last_success
+        yield family("fss_collector_errors_total", (((beat.collector,), beat.errors) for beat in beats))
+        known = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
+        last = ((labels, timestamp) for labels, timestamp in known if timestamp is not None)
+        yield family("fss_collector_last_success_timestamp_seconds", last)
+        yield family("fss_exporter_build_info", [((__version__, platform.python_version()), 1.0)])
 
     def _attempt(self, name: str, source: Source) -> tuple[list[Family], bool]:
         families: list[Family] = []

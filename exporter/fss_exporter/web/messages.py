@@ -7,10 +7,6 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 
 
-def _is_there() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """One whole request."""
@@ -21,7 +17,7 @@ class Request:
     headers: Mapping[str, str]  # by name in lower case. Repeated ones are joined with a comma
     peer: str  # address of the client, for the log
     body: bytes = b""  # at most `asgi.BODY_BYTES`
-    is_gone: Callable[[], bool] = _is_there  # whether the client has left meanwhile, as far as is known
+    is_gone: Callable[[], bool] = lambda: False  # whether the client has left meanwhile, as far as is known
     was_refused: bool = False  # whether an earlier request of the connection had no right password
 
 

@@ -34,6 +34,15 @@ def world(worlds: Callable[..., World]) -> World:
 
 
 @pytest.fixture
-def world_over_http(regions: Callable[..., Region], world_clock: Clock, tmp_path: Path) -> World:
-    """An exporter that polls a listening region with signed requests, for faults of HTTP."""
-    return World(regions(), world_clock, tmp_path)
+def worlds_over_http(regions: Callable[..., Region], world_clock: Clock, tmp_path: Path) -> Callable[..., World]:
+    """Makes an exporter that polls a listening region with signed requests, for faults of HTTP and keys."""
+
+    def make(**settings: Any) -> World:
+        return World(regions(), world_clock, tmp_path, **settings)
+
+    return make
+
+
+@pytest.fixture
+def world_over_http(worlds_over_http: Callable[..., World]) -> World:
+    return worlds_over_http()

@@ -85,6 +85,12 @@ def test_a_page_token_that_repeats_ends_the_listing(account: Account, tmp_path: 
         client(url, account, tmp_path).resources("ListMountTargets", TENANCY, "AD-1")
 
 
+@pytest.fixture
+def worlds(worlds_over_http: Callable[..., World]) -> Callable[..., World]:
+    """Makes exporters that ask over HTTP, as every test here is about answers that came so."""
+    return worlds_over_http
+
+
 def test_a_poll_of_dripping_answers_fails_and_is_not_a_success(worlds: Callable[..., World]) -> None:
     world = worlds()
     world.poll()

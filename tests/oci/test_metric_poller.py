@@ -258,7 +258,8 @@ def test_two_regions_share_one_budget(worlds: Callable[..., World]) -> None:
     assert world.budget.waited_seconds == pytest.approx(turns / 2)
 
 
-def test_a_region_that_does_not_answer_is_left_alone_for_the_rest_of_the_poll(world: World) -> None:
+def test_a_region_that_does_not_answer_is_left_alone_for_the_rest_of_the_poll(world_over_http: World) -> None:
+    world = world_over_http
     world.poll()
     before = world.values("fss_mount_target_connections", "mount_target")
     world.region.stop()

@@ -31,20 +31,8 @@ def _rates_by_operation(_: click.Context, __: click.Parameter, values: tuple[str
     return found
 
 
-def _rate(name: str, text: str) -> Any:
-    return flag(name, text, type=units.rate)
-
-
 def _bandwidth(name: str, text: str) -> Any:
     return flag(name, text, type=units.bandwidth, metavar="RATE")
-
-
-def _size(name: str, text: str) -> Any:
-    return flag(name, text, type=units.size)
-
-
-def _latency(name: str, text: str) -> Any:
-    return flag(name, text, type=units.latency, metavar="TIME")
 
 
 def _count(name: str, text: str, most: int, metavar: str | None = None) -> Any:
@@ -66,12 +54,12 @@ class SavedFlags:
 class PlanInputs(SavedFlags):
     """The flags of `plan`. Rates per second, sizes in bytes, times in seconds. None for a flag that is not given."""
 
-    reads: float | None = _rate("--reads", "Reads per second.")
+    reads: float | None = flag("--reads", "Reads per second.", type=units.rate)
     read_bandwidth: float | None = _bandwidth("--read-bandwidth", "In place of --reads, e.g. 500MB/s.")
-    read_size: int | None = _size("--read-size", "Bytes of a read.  [default: 1MiB]")
-    writes: float | None = _rate("--writes", "Writes per second.")
+    read_size: int | None = flag("--read-size", "Bytes of a read.  [default: 1MiB]", type=units.size)
+    writes: float | None = flag("--writes", "Writes per second.", type=units.rate)
     write_bandwidth: float | None = _bandwidth("--write-bandwidth", "In place of --writes.")
-    write_size: int | None = _size("--write-size", "Bytes of a write.  [default: 1MiB]")
+    write_size: int | None = flag("--write-size", "Bytes of a write.  [default: 1MiB]", type=units.size)
     operations: Mapping[str, float] = flag(
         "--operation",
         "Other operations per second, e.g. GETATTR=5000 or NLM_LOCK=100. Repeatable.",
@@ -88,7 +76,9 @@ class PlanInputs(SavedFlags):
         MOST_REQUESTS,
         "N",
     )
-    total_bytes: int | None = _size("--bytes", "A job of this size: the workload is a mix. How long does the job take?")
+    total_bytes: int | None = flag(
+        "--bytes", "A job of this size: the workload is a mix. How long does the job take?", type=units.size
+    )
 
     mountstats: tuple[Path, Path] | None = flag(
         "--mountstats",
@@ -108,12 +98,14 @@ class PlanInputs(SavedFlags):
     concurrency: float | None = flag(
         "--concurrency", "Requests in flight, all clients.", type=FiniteRange(0, MOST_REQUESTS, min_open=True)
     )
-    latency: float | None = _latency("--latency", "Mean time of a request, e.g. 2ms.")
+    latency: float | None = flag("--latency", "Mean time of a request, e.g. 2ms.", type=units.latency, metavar="TIME")
     clients: int | None = _count("--clients", "Hosts that mount the mount target.", MOST_CLIENTS)
     nconnect: int = flag("--nconnect", "Connections of each host.", 1, type=click.IntRange(1, 16))
     tls: bool = switch("--tls", "The connections are encrypted in transit.")
     client_bandwidth: float | None = _bandwidth("--client-bandwidth", "Network of one host, e.g. 10Gbit/s.")
-    network_rtt: float | None = _latency("--network-rtt", "Round trip of the network, e.g. 300us.")
+    network_rtt: float | None = flag(
+        "--network-rtt", "Round trip of the network, e.g. 300us.", type=units.latency, metavar="TIME"
+    )
     tcp_window: int = flag(
         "--tcp-window",
         "Bytes that one connection can have in flight.  [default: 3MiB, half of Linux' largest buffer]",

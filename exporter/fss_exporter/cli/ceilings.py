@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fss_exporter.cli.flags import NO_SHAPE
@@ -69,6 +68,11 @@ class Judge:
     limits: Limits  # its ceilings
     by_address: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of single mount targets
     mounts: MountSettings = NO_MOUNT_SETTINGS
+    settings: "Settings | None" = None  # the configuration
+
+    def for_shape(self, shape: str) -> "Judge":
+        """Return the ceilings of another shape."""
+        return judge(shape, self.settings)
 
     def at(self, address: str) -> Limits:
         """Return ceilings of the mount target at an address."""
@@ -82,22 +86,15 @@ class Judge:
         return partial(known_uses, limits=known.ceilings)
 
 
-def judge(shape: str, config_file: Path | None) -> Judge:
-    """Return the ceilings of a shape, replaced by the configuration.
-
-    Raises:
-        ConfigError: the configuration is wrong.
-    """
+def judge(shape: str, settings: "Settings | None") -> Judge:
+    """Return the ceilings of a shape, replaced by the configuration."""
     limits = Limits() if shape == NO_SHAPE else SHAPES[shape].limits
-    if config_file is None:
+    if settings is None:
         return Judge(shape, limits)
-    from fss_exporter.settings import load  # noqa: PLC0415  # only where there is a configuration
-
-    settings = load(config_file)
     limits = settings.limits.of_shape(shape, limits)
     by_address = {
         settings.addresses[name]: replace(limits, **ceilings.given)
         for name, ceilings in settings.limits.mount_targets.items()
         if name in settings.addresses
     }
-    return Judge(shape, limits, by_address, mount_settings(settings))
+    return Judge(shape, limits, by_address, mount_settings(settings), settings)

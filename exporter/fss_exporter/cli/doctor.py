@@ -70,7 +70,7 @@ def doctor(flags: DoctorFlags) -> int:
         mounts = mount_settings(settings)
         source = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
         facts = read_client(flags, source, domains)
-        limits = judge(flags.shape, flags.config_file).limits
+        limits = judge(flags.shape, settings).limits
         about_client += (*check_mounts(facts), *check_network(facts, limits), *check_directories(facts))
         about_client += (*check_exact(facts), *check_load_by_process(facts))
     running = check_running(flags.exporter_url) if flags.client and flags.exporter_url else ()

@@ -71,7 +71,7 @@ def fio(flags: FioFlags) -> None:
         for number, source in enumerate(flags.reports)
         for job in read_report(source, _text(source))
     ]
-    own = ceilings_of(flags.shape, flags.config_file)
+    own = ceilings_of(flags.shape, flags.configuration())
     storage = Storage(
         limits=_limits(choice, flags.shape, own),
         mount_targets=flags.mount_targets or 1,

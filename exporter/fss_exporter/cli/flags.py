@@ -55,6 +55,14 @@ class ConfigFlags:
         "--config.file", "Settings: credentials, tags, ceilings, addresses, services.", type=EXISTING_FILE
     )
 
+    def configuration(self) -> "Settings | None":
+        """Return the configuration, or raise ConfigError for a wrong file. None without a file, which needs no YAML."""
+        if self.config_file is None:
+            return None
+        from fss_exporter.settings import load  # noqa: PLC0415  # ditto
+
+        return load(self.config_file)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShapeFlags(ConfigFlags):

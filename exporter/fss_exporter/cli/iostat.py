@@ -102,7 +102,7 @@ def iostat(flags: IostatFlags) -> None:
     or until Ctrl-C. --by process, --by pod and --by unit have the kernel count by thread while the command runs.
     """
     flags.check()
-    ceilings = judge(flags.shape, flags.config_file)
+    ceilings = judge(flags.shape, flags.configuration())
     if flags.by in iostat_processes.GROUPINGS:
         for load in _by_process(flags, ceilings.mounts):
             if flags.output == "json":

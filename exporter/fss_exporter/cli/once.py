@@ -70,13 +70,8 @@ class _Run:
     """One reading of the host and what becomes of it."""
 
     def __init__(self, flags: OnceFlags) -> None:
-        settings = None
-        if flags.config_file is not None:
-            from fss_exporter.settings import load  # noqa: PLC0415  # a host without a configuration needs no YAML
-
-            settings = load(flags.config_file)
         self._flags = flags
-        self._mounts = mounts = mount_settings(settings)
+        self._mounts = mounts = mount_settings(flags.configuration())
         self._source = Procfs(
             flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts, keep_texts=True
         )

@@ -9,8 +9,8 @@ import click
 from click.core import ParameterSource
 
 from fss_exporter import tables
-from fss_exporter.cli.ceilings import Judge, MountSettings, judge
-from fss_exporter.cli.flags import NO_SHAPE, OutputFlags, ServiceFlags, ShapeFlags
+from fss_exporter.cli.ceilings import Judge, MountSettings, judge, mount_settings
+from fss_exporter.cli.flags import OutputFlags, ServiceFlags, ShapeFlags
 from fss_exporter.cli.saved_files import saved_interval, text_of
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url, get
@@ -60,8 +60,8 @@ def plan(flags: PlanFlags) -> None:
         raise UsageError("--volumes and --server-network go with --service block-volume")
     if flags.concurrency and not flags.latency and not any(one.startswith("latency=") for one in flags.changes):
         raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
-    ceilings = judge(flags.shape, flags.config_file)
-    of_shape = _of_shapes(ceilings, flags.config_file)
+    ceilings = judge(flags.shape, flags.configuration())
+    of_shape = _of_shapes(ceilings)
     mounts = ceilings.mounts
     loads = _loads(
         flags,
@@ -89,7 +89,7 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
     largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
     found = _loads(
         inputs,
-        judge(NO_SHAPE, flags.config_file).mounts,
+        mount_settings(flags.configuration()),
         lambda api: of_service(api, choice.service.name, choice.ceilings, inputs.address),
         lambda: stated_load(inputs, largest),
         choice.service,
@@ -163,11 +163,11 @@ def _is_given(flag: str) -> bool:
     return click.get_current_context().get_parameter_source(flag) is ParameterSource.COMMANDLINE
 
 
-def _of_shapes(ceilings: Judge, config_file: Path | None) -> Callable[[str], Judge]:
+def _of_shapes(ceilings: Judge) -> Callable[[str], Judge]:
     """Return the ceilings of a mount target of a shape; those of --shape where it is given or the shape is not known."""
     if _is_given("shape"):
         return lambda _: ceilings
-    return cache(lambda shape: judge(shape, config_file) if shape in SHAPES else ceilings)
+    return cache(lambda shape: ceilings.for_shape(shape) if shape in SHAPES else ceilings)
 
 
 def _case(name: str, load: Load, of_shape: Callable[[str], Judge], flags: PlanFlags) -> Case:
@@ -176,7 +176,6 @@ def _case(name: str, load: Load, of_shape: Callable[[str], Judge], flags: PlanFl
         clients = replace(clients, count=round(load.connections))
     scenario = Scenario(load, own.shape, own.at(name), clients, flags.target, flags.mount_targets)
     changed = tuple(
-        (change, what_if(scenario, change, lambda shape: judge(shape, flags.config_file).limits))
-        for change in flags.changes
+        (change, what_if(scenario, change, lambda shape: own.for_shape(shape).limits)) for change in flags.changes
     )
     return Case(name, scenario, changed)

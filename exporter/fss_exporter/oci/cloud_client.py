@@ -49,7 +49,7 @@ Points = dict[int, float]
 """Values by the end of their minute, epoch seconds."""
 
 
-class Stream(Struct, frozen=True):
+class Stream(Struct, frozen=True, gc=False):
     """One metric stream: dimension values by name, and the points."""
 
     dimensions: dict[str, Any]

@@ -8,7 +8,7 @@ The name of a minute is its end, in seconds since the epoch, a multiple of 60. T
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -60,6 +60,8 @@ class Minutes:
 SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
 """Reasons to leave out a stream, or some of the stream's points (`broken_point`)."""
 
+_NO_POINTS: Final[Points] = {}
+
 _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a second; a larger value is not data
 
 
@@ -73,25 +75,22 @@ class _CounterSum:
     held_back: float = 0.0
 
 
-class MinuteStamps:
-    """A cache from time stamps of OCI to minutes. An answer repeats a handful of time stamps thousands of times."""
+class MinuteStamps(dict[str, int]):
+    """Minutes by time stamp of OCI. An answer repeats a handful of time stamps thousands of times.
 
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
+    A time stamp that is not a whole minute raises ValueError.
+    """
 
-    def minute(self, stamp: str) -> int:
-        """Return epoch seconds of a time stamp, or raise ValueError if the time stamp is not a whole minute."""
-        found = self._known.get(stamp)
-        if found is None:
-            moment = datetime.fromisoformat(stamp)
-            seconds = moment.timestamp() if moment.tzinfo else 0.5
-            found = int(seconds)
-            if found % MINUTE or found != seconds:
-                raise ValueError(f"not a minute: {stamp}")
-            if len(self._known) > 1_000:  # a window has 180 at the most
-                self._known.clear()
-            self._known[stamp] = found
-        return found
+    def __missing__(self, stamp: str) -> int:
+        moment = datetime.fromisoformat(stamp)
+        seconds = moment.timestamp() if moment.tzinfo else 0.5
+        minute = int(seconds)
+        if minute % MINUTE or minute != seconds:
+            raise ValueError(f"not a minute: {stamp}")
+        if len(self) > 1_000:  # a window has 180 at the most
+            self.clear()
+        self[stamp] = minute
+        return minute
 
 
 class SeriesStore:
@@ -108,7 +107,7 @@ class SeriesStore:
         self.metric = metric
         self._labels = labels.of(metric)
         self._start = start
-        self._minute_of = stamps.minute
+        self._stamps = stamps
         self._keeps_points = keeps_points
         self._has_successes = "errorType" in metric.dimensions
         self._points: dict[Key, tuple[int, SharedSeries, float]] = {}
@@ -164,7 +163,7 @@ class SeriesStore:
             one.total += one.held_back
             one.held_back = 0.0
 
-    def take(self, streams: Iterable[Stream | None], now_minute: int, before: AnswerSummary) -> AnswerSummary:
+    def take(self, streams: Sequence[Stream | None], now_minute: int, before: AnswerSummary) -> AnswerSummary:
         """Take one part of an answer, and return the summary of this part and of all parts `before`.
 
         A stream is None if its form is undocumented. A point after `now_minute`, the newest complete minute, is incomplete and
@@ -173,9 +172,8 @@ class SeriesStore:
         self._start = min(self._start, now_minute)  # the clock may have been ahead when the exporter started
         skipped: Counter[str] = Counter()
         taken: dict[Key, Points] = {}
-        count, newest = 0, 0
+        newest = 0
         for stream in streams:
-            count += 1
             try:
                 known = self._labels.find(stream.dimensions) if stream else None
             except (KeyError, TypeError, ValueError):
@@ -183,19 +181,20 @@ class SeriesStore:
             if stream is None or known is None:
                 skipped["broken"] += 1
                 continue
-            reason = self._refusal(known, known.key in taken or known.key in before.points)
+            key = known.key
+            reason = self._refusal(known, key in taken or key in before.points)
             if reason is not None:
                 skipped.update([reason] if reason else ())
                 continue
             points, broken = self._read(stream, now_minute)
             if broken:
                 skipped["broken_point"] += 1
-            taken[known.key] = points if self._keeps_points else {}
+            taken[key] = points if self._keeps_points else _NO_POINTS
             if points:
                 latest = max(points)
                 self._enter(known, points, latest)
                 newest = max(newest, latest)
-        return before.plus(AnswerSummary(streams=count, newest=newest or None, skipped=skipped, points=taken))
+        return before.plus(AnswerSummary(streams=len(streams), newest=newest or None, skipped=skipped, points=taken))
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
         """Drop points above the maximum age."""
@@ -205,13 +204,13 @@ class SeriesStore:
 
     def _read(self, stream: Stream, now_minute: int) -> tuple[Points, int]:
         """Return the complete minutes of a stream, and the number of damaged points."""
-        minute_of = self._minute_of
+        stamps = self._stamps
         points: Points = {}
         broken = stream.broken_points
         for point in stream.points:
             value = point.value
             try:
-                minute = minute_of(point.timestamp)
+                minute = stamps[point.timestamp]
             except ValueError:
                 broken += 1
                 continue

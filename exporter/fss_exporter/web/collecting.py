@@ -84,9 +84,8 @@ class Collectors(Collector):
             duration.add_metric((name,), source.duration_seconds)
             yield from families
         for beat in beats:
-            if (
-                beat.collector not in self._sources
-            ):  # a loop without families, such as the watcher of the web configuration
+            # A loop without families is, for example, the watcher of the web configuration.
+            if beat.collector not in self._sources:
                 success.add_metric((beat.collector,), float(beat.success and beat.collector not in stalled))
         yield success
         yield duration

@@ -11,22 +11,8 @@ from typing import Final
 import click
 
 from fss_exporter import tables, units
+from fss_exporter.calibrate import calibration_run as runs, calibration_steps as steps
 from fss_exporter.calibrate.calibration_report import document, overrides
-from fss_exporter.calibrate.calibration_run import (
-    CalibrationRow,
-    CountedMinute,
-    rows_by_iops,
-    rows_by_requests,
-    work_through,
-)
-from fss_exporter.calibrate.calibration_steps import (
-    IDLE,
-    STORED_BYTES,
-    CalibrationPlan,
-    chosen_steps,
-    default_max_iops,
-    steps_of,
-)
 from fss_exporter.calibrate.nfs_requests import NfsRequests, RequestCounts
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
@@ -113,8 +99,8 @@ def calibrate(flags: CalibrateFlags) -> int:
     session, target = _mount_target(settings, mount.key.address, flags.ocid)
     ceiling = limits_of(target, settings).iops
     largest = (int(mount.record.options.get(name, LARGEST_TRANSFER_BYTES)) for name in ("rsize", "wsize"))
-    chosen = chosen_steps(flags.steps, steps_of(*largest))
-    plan = CalibrationPlan(chosen, flags.minutes, flags.max_iops or default_max_iops(ceiling))
+    chosen = steps.chosen_steps(flags.steps, steps.steps_of(*largest))
+    plan = steps.CalibrationPlan(chosen, flags.minutes, flags.max_iops or steps.default_max_iops(ceiling))
     if flags.dry_run:
         _show_plan(plan, target)
         return 0
@@ -131,12 +117,12 @@ def calibrate(flags: CalibrateFlags) -> int:
     _print(rows, report, flags.output)
     if flags.report_file is not None:
         write_file("--report", flags.report_file, f"{report}\n")
-    return int(any(row.cost.verdict == "differs" for row in rows if row.step != IDLE.name))
+    return int(any(row.cost.verdict == "differs" for row in rows if row.step != steps.IDLE.name))
 
 
 def _send_requests(
-    directory: Path, plan: CalibrationPlan, source: Procfs, counting: Exact | None, clock: SystemClock
-) -> list[CountedMinute]:
+    directory: Path, plan: steps.CalibrationPlan, source: Procfs, counting: Exact | None, clock: SystemClock
+) -> list[runs.CountedMinute]:
     """Send the requests of every step from a new directory, and leave nothing behind."""
     with ExitStack() as cleaned_up:
         clean_up_at_the_end(cleaned_up.close)
@@ -149,25 +135,25 @@ def _send_requests(
         requests = RequestCounts(own, read, None if counting is None else lambda: counting.reader.counts)
         sender = NfsRequests(own, requests)
         cleaned_up.callback(sender.close)
-        return work_through(plan, sender, clock, tables.note)
+        return runs.work_through(plan, sender, clock, tables.note)
 
 
 def measured_rows(
-    cloud: OciMinutes, plan: CalibrationPlan, done: list[CountedMinute], patience_s: float
-) -> list[CalibrationRow]:
+    cloud: OciMinutes, plan: steps.CalibrationPlan, done: list[runs.CountedMinute], patience_s: float
+) -> list[runs.CalibrationRow]:
     """Return the results of the minutes, by MountTargetIOPS if the tenancy has the metric.
 
     Raises:
         SourceError: OCI has none of the minutes.
     """
     if cloud.publishes_iops():
-        rows = rows_by_iops(done, cloud.io_operations(done, patience_s), plan.steps)
+        rows = runs.rows_by_iops(done, cloud.io_operations(done, patience_s), plan.steps)
         late = [step.name for step in plan.steps if step.name not in {row.step for row in rows}]
         if rows and late:
             tables.note(f"OCI has no minute of {', '.join(late)}, so these steps have no row. Try a longer --wait")
     else:
         tables.note("this tenancy has no MountTargetIOPS: the table compares numbers of requests, not their cost")
-        rows = rows_by_requests(done, cloud.requests(done, patience_s), plan.steps)
+        rows = runs.rows_by_requests(done, cloud.requests(done, patience_s), plan.steps)
     if not rows:
         raise SourceError("OCI Monitoring has none of the minutes of this calibration. Try a longer --wait")
     return rows
@@ -202,7 +188,7 @@ def _refuse_other_clients(cloud: OciMinutes, own: int, *, allowed: bool) -> None
         )
 
 
-def _show_plan(plan: CalibrationPlan, target: MountTarget) -> None:
+def _show_plan(plan: steps.CalibrationPlan, target: MountTarget) -> None:
     out = tables.console()
     columns = (Column("step", left=True), Column("rounds a minute"), Column("IOPS by the table"))
     loads = {step.name: (step.rounds(plan.max_iops), step.round_cost) for step in plan.steps}
@@ -213,14 +199,14 @@ def _show_plan(plan: CalibrationPlan, target: MountTarget) -> None:
     tables.say(
         out,
         f"{target.name}: at most {plan.max_iops:,.0f} IOPS for about {plan.total_minutes} minutes, then up to 15 minutes "
-        f"until OCI has the last one. {STORED_BYTES / 2**20:.0f} MiB are stored meanwhile: {max(plan.usd, 0.01):.2f} USD "
+        f"until OCI has the last one. {steps.STORED_BYTES / 2**20:.0f} MiB are stored meanwhile: {max(plan.usd, 0.01):.2f} USD "
         "at most. File Storage does not bill requests.",
     )
 
 
-def _cost(column: Column, text: Callable[[CalibrationRow], str]) -> Figure:
+def _cost(column: Column, text: Callable[[runs.CalibrationRow], str]) -> Figure:
     """Return a figure of the cost. The idle minutes have none."""
-    return Figure(column, lambda row: "" if row.step == IDLE.name else text(row))
+    return Figure(column, lambda row: "" if row.step == steps.IDLE.name else text(row))
 
 
 _FIGURES: Final = (
@@ -236,7 +222,7 @@ _FIGURES: Final = (
 )
 
 
-def _print(rows: list[CalibrationRow], report: str, output: str) -> None:
+def _print(rows: list[runs.CalibrationRow], report: str, output: str) -> None:
     if output == "json":
         click.echo(report)
     elif output == "config":
@@ -245,6 +231,6 @@ def _print(rows: list[CalibrationRow], report: str, output: str) -> None:
         show_rows(rows)
 
 
-def show_rows(rows: Sequence[CalibrationRow]) -> None:
+def show_rows(rows: Sequence[runs.CalibrationRow]) -> None:
     """Print results as a table."""
     tables.show_figures(tables.console(), _FIGURES, rows)

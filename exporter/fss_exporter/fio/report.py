@@ -14,13 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.normal_output import (
-    ALL_CLIENTS,
-    MOST_IN_FLIGHT,
-    SYNCHRONOUS,
-    is_normal_output,
-    read_normal_output,
-)
+from fss_exporter.fio import normal_output
 from fss_exporter.model.benchmark import Direction, Job
 
 _NANOSECOND = 1e-9
@@ -77,8 +71,8 @@ def read_report(source: str, text: str) -> tuple[Job, ...]:
         UsageError: the text is no report, cut off, of another fio, or without any figures.
     """
     if '"fio version"' not in text:
-        if is_normal_output(text):
-            return read_normal_output(source, text)
+        if normal_output.is_normal_output(text):
+            return normal_output.read_normal_output(source, text)
         if _TERSE.search(text):
             raise UsageError(
                 f"{source}: terse output is not read, because its fields have no names and differ between versions of"
@@ -92,7 +86,7 @@ def read_report(source: str, text: str) -> tuple[Job, ...]:
         report = _Report.model_validate(document)
     except ValidationError as error:
         raise UsageError(_mistakes(source, error)) from error
-    entries = report.jobs or [job for job in report.client_stats if job.jobname != ALL_CLIENTS]
+    entries = report.jobs or [job for job in report.client_stats if job.jobname != normal_output.ALL_CLIENTS]
     copies = Counter((entry.jobname, entry.hostname, entry.groupid) for entry in entries)
     jobs = tuple(
         _job(entry, {**report.shared, **entry.options}, copies[entry.jobname, entry.hostname, entry.groupid])
@@ -154,7 +148,7 @@ def _job(entry: _Job, options: Mapping[str, Any], copies: int) -> Job:
         directory=str(options.get("directory") or str(options.get("filename")).rpartition("/")[0]),
         host=entry.hostname,
     )
-    if depth is not None and (job.in_flight or 0.0) > depth * MOST_IN_FLIGHT:
+    if depth is not None and (job.in_flight or 0.0) > depth * normal_output.MOST_IN_FLIGHT:
         unlike = "unlike jobs reported as one: the report has the depth of one of them only"
         return replace(job, depth=None, remarks=(*job.remarks, unlike))
     return job
@@ -188,7 +182,7 @@ def _depth(entry: _Job, options: Mapping[str, Any], copies: int) -> tuple[int | 
     if depth is None:
         return None, ()
     remarks = []
-    if engine in SYNCHRONOUS and depth > 1:
+    if engine in normal_output.SYNCHRONOUS and depth > 1:
         remarks.append(f"{engine} waits for each request: iodepth={depth} has no effect")
         depth = 1
     return depth * _threads(entry, options, copies), remarks

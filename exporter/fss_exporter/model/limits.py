@@ -48,18 +48,11 @@ _ENCRYPTED_CONNECTIONS = 4_096
 
 STANDARD = Shape("standard", 1, Limits(50_000, 1e9, 1e9, _CONNECTIONS, _ENCRYPTED_CONNECTIONS))
 
-SHAPES: Mapping[str, Shape] = MappingProxyType(
-    {
-        shape.name: shape
-        for shape in (
-            STANDARD,
-            *(
-                Shape(f"hpmt-{gbps}", gbps, Limits(None, gbps * 1e9 / 8, None, _CONNECTIONS, _ENCRYPTED_CONNECTIONS))
-                for gbps in (20, 40, 80)
-            ),
-        )
-    }
+_HIGH_PERFORMANCE = tuple(
+    Shape(f"hpmt-{gbps}", gbps, Limits(None, gbps * 1e9 / 8, None, _CONNECTIONS, _ENCRYPTED_CONNECTIONS))
+    for gbps in (20, 40, 80)
 )
+SHAPES: Mapping[str, Shape] = MappingProxyType({shape.name: shape for shape in (STANDARD, *_HIGH_PERFORMANCE)})
 """Every known shape by name."""
 
 _BY_THROUGHPUT = {shape.observed_throughput_gbps: shape for shape in SHAPES.values()}
@@ -70,13 +63,9 @@ def shape_of(observed_throughput_gbps: int | None) -> Shape:
 
     An unknown throughput makes a new shape, `hpmt-<Gbit/s>`, with the bandwidth as the only ceiling.
     """
-    if not observed_throughput_gbps:
-        return STANDARD
-    known = _BY_THROUGHPUT.get(observed_throughput_gbps)
-    if known is not None:
-        return known
-    gbps = observed_throughput_gbps
-    return Shape(f"hpmt-{gbps}", gbps, Limits(read_bytes_per_second=gbps * 1e9 / 8))
+    gbps = observed_throughput_gbps or STANDARD.observed_throughput_gbps
+    known = _BY_THROUGHPUT.get(gbps)
+    return known or Shape(f"hpmt-{gbps}", gbps, Limits(read_bytes_per_second=gbps * 1e9 / 8))
 
 
 IOPS = "IOPS"

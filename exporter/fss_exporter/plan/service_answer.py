@@ -9,16 +9,7 @@ from rich.console import Console
 
 from fss_exporter import units
 from fss_exporter.flag_records import refuse
-from fss_exporter.model import purchase
-from fss_exporter.model.capacity import (
-    LATENCY,
-    ClientHosts,
-    JobTime,
-    client_uses,
-    distance_advice,
-    job_time,
-    pieces_for,
-)
+from fss_exporter.model import capacity, purchase
 from fss_exporter.model.limits import Use, known_uses
 from fss_exporter.model.service_table import ServiceChoice, ServiceType
 from fss_exporter.model.traffic import plain, scaled
@@ -46,7 +37,7 @@ class ServiceCase:
     inputs: PlanInputs  # the flags
     name: str  # address or resource of a recorded load; empty for a stated load
     load: Load  # reads and writes of the workload, with cost 1 each
-    clients: ClientHosts  # the hosts, with the stated, recorded or documented latency
+    clients: capacity.ClientHosts  # the hosts, with the stated, recorded or documented latency
 
     @property
     def operations(self) -> float:
@@ -62,7 +53,7 @@ class ServiceCase:
     @property
     def client_bounds(self) -> tuple[Use, ...]:
         """Return the bounds of the clients, without the requests that the service takes."""
-        return client_uses(self.load.traffic, self.clients)
+        return capacity.client_uses(self.load.traffic, self.clients)
 
     @property
     def overloaded(self) -> list[Use]:
@@ -78,14 +69,14 @@ class ServiceCase:
         """Return the hosts that a rate needs, by the documented throughput of one client. None without a document."""
         kind = self.choice.kind
         share = None if kind is None or self.load.is_job else purchase.clients_share(self.load.traffic, kind)
-        return None if share is None else pieces_for(share)
+        return None if share is None else capacity.pieces_for(share)
 
     @property
     def too_few_clients(self) -> bool:
         """Whether fewer clients are given than the rate takes."""
         return (self.clients.count or math.inf) < (self.clients_needed or 0)
 
-    def job_time(self) -> JobTime | None:
+    def job_time(self) -> capacity.JobTime | None:
         """How long a job takes. None for a rate, or where no bound is known."""
         if not self.load.is_job:
             return None
@@ -93,7 +84,9 @@ class ServiceCase:
         most = (self.clients.concurrency, kind.in_flight if kind else None)
         clients = replace(self.clients, concurrency=min(filter(None, most), default=None))
         server = Use("network of the server", "B/s", self.load.traffic.payload, self.inputs.server_network)
-        return job_time((*self.uses, server, *client_uses(self.load.traffic, clients)), self.operations, clients)
+        return capacity.job_time(
+            (*self.uses, server, *capacity.client_uses(self.load.traffic, clients)), self.operations, clients
+        )
 
     def offers(self) -> list[purchase.Offer]:
         """Capacity of each type for the load. Of each volume where several share the load."""
@@ -180,10 +173,10 @@ def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
 def _sentences(case: ServiceCase) -> Iterator[str]:
     yield from _job(case) if case.load.is_job else _rate(case)
     yield from (f"no: {one}" for one in _obstacles(case))
-    if any(use.resource == LATENCY for use in case.overloaded):
+    if any(use.resource == capacity.LATENCY for use in case.overloaded):
         yield PARALLEL_TOOLS
     for use in () if case.load.is_job else case.client_bounds:
-        if use.resource != LATENCY and use.limit:
+        if use.resource != capacity.LATENCY and use.limit:
             yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {units.percent(use.ratio)}"
     if case.clients_needed is not None:
         yield f"clients: {case.clients_needed}, because of the highest known rate of one client"
@@ -191,8 +184,8 @@ def _sentences(case: ServiceCase) -> Iterator[str]:
     kind, rtt = case.choice.kind, case.clients.network_rtt_seconds
     if kind is not None and kind.remark:
         yield f"{kind.name}: {kind.remark}"
-    if rtt and distance_advice(rtt):
-        yield f"a round trip of {units.milliseconds(rtt)} ms: {distance_advice(rtt)}"
+    if rtt and capacity.distance_advice(rtt):
+        yield f"a round trip of {units.milliseconds(rtt)} ms: {capacity.distance_advice(rtt)}"
     yield from (f"client rule: {rule}" for rule in case.choice.service.client_rules)
 
 
@@ -242,7 +235,7 @@ def _obstacles(case: ServiceCase) -> Iterator[str]:
             f"{case.clients.count} client(s) given, and the load takes {case.clients_needed}: one client was seen to reach no more"
         )
     for use in case.overloaded:
-        if use.resource == LATENCY and use.limit and found is not None:
+        if use.resource == capacity.LATENCY and use.limit and found is not None:
             yield _reached(found, use.limit, use.demand)
         else:
             yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}"
@@ -261,7 +254,7 @@ def _server(case: ServiceCase) -> Iterator[str]:
     if volumes is None or network is None or each is None:
         return
     bound = min(each * volumes, network)
-    servers = pieces_for(case.load.traffic.payload / bound, case.inputs.target)
+    servers = capacity.pieces_for(case.load.traffic.payload / bound, case.inputs.target)
     needed = "" if case.load.is_job else f". The load takes {servers} such server{'s' if servers > 1 else ''}"
     yield (
         f"a self-managed server passes on the lesser of {volumes} x {units.megabytes(each)} MB/s of volumes and"

@@ -18,6 +18,7 @@ from fss_exporter.settings import load
 
 RULES = Path(__file__).parents[1] / "rules"
 _RATE = 'sum by (job, instance, mountaddr) (rate(node_mountstats_nfs_operations_requests_total{{operation=~"{}"}}[5m]))'
+_TRANSFERS = 'node_mount:fss_transfers:rate5m{{class="{}"}}'
 _ESTIMATE = "node_class:fss_client_estimated_iops:rate5m"
 _BOUNDS = (
     "address_class:fss_client_estimated_iops_lower_bound:rate5m",
@@ -50,11 +51,11 @@ def _expression(rule: Mapping[str, Any], overrides: CostOverrides) -> str:
         return " or ".join(rows)
     if record == _ESTIMATE and kind in (METADATA_READ, METADATA_WRITE):
         return _metadata(kind, overrides.weights)
-    operation = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(kind)
-    factor = overrides.factors.get(operation or "", 1.0)
-    node_rule = rule.get("labels", {}).get("agent") == "node_exporter"
-    if node_rule and factor != 1.0 and record in (_ESTIMATE, *_BOUNDS):
-        return f"{factor:g} * ({expression})"
+    if record in (_ESTIMATE, *_BOUNDS):
+        for transferred, operation in ((READ_CLASS, READ), (WRITE_CLASS, WRITE)):
+            factor, transfers = overrides.factors.get(operation, 1.0), _TRANSFERS.format(transferred)
+            if factor != 1.0:
+                expression = expression.replace(transfers, f"{factor:g} * {transfers}")
     return expression
 
 

@@ -20,7 +20,7 @@ def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFac
     try:
         held = read_credentials(settings.oci)
         regions = regions_of(settings, held)
-        # The credentials' own region tells of the others even where no other one that is meant does.
+        # The region of the credentials knows the subscriptions even if every configured region refuses the signature.
         sessions = sessions_of(settings, held, (held.region,) if held.region else ())
     except (UsageError, CloudError) as error:
         return [], [found("credentials.unusable", error=error)]

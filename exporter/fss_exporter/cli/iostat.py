@@ -1,5 +1,6 @@
 """`fss-exporter iostat`: what the NFS mounts of a client do, in the IOPS that count against a mount target."""
 
+import itertools
 import math
 import time
 from collections import Counter
@@ -16,8 +17,7 @@ from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import MountSettings, judge
 from fss_exporter.cli.exact_mode import Exact, exact, sources
 from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags
-from fss_exporter.cli.iostat_processes import ProcessReport
-from fss_exporter.cli.iostat_report import Report, ReportOrder, mount_points
+from fss_exporter.cli.iostat_report import Report
 from fss_exporter.cli.saved_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
@@ -113,7 +113,7 @@ def iostat(flags: IostatFlags) -> None:
     client_bandwidth = flags.client_bandwidth
     if client_bandwidth is None and flags.after is None and flags.url is None:
         client_bandwidth = own_bandwidth(flags.sysfs)
-    order = ReportOrder(flags.by, flags.sort, flags.limit, client_bandwidth)
+    order = iostat_report.ReportOrder(flags.by, flags.sort, flags.limit, client_bandwidth)
     for report in _reports(flags, ceilings.mounts):
         for line in report.notes:
             tables.note(line)
@@ -151,7 +151,7 @@ def _counted(source: Exact, interval: float, count: int | None, overrides: CostO
     return _local(source.reader.read, interval, count, source.costs, overrides)
 
 
-def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[ProcessReport]:
+def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[iostat_processes.ProcessReport]:
     """Return reports by process, until the command ends, however it ends."""
     kernel = replace(sources(flags), procfs=flags.procfs)
     counting = ProcessCounting(OF_COMMAND, writers=flags.writers, sources=kernel, address_map=mounts.address_map)
@@ -175,8 +175,7 @@ def _local(
     accounts = Accounts(counted, overrides=overrides)
     began = time.monotonic()
     accounts.apply(reading, began)
-    done = 0
-    while count is None or done < count:
+    for done in itertools.count() if count is None else range(count):
         old, last, estimated = deepcopy(accounts.mounts), began, _estimated_seconds(counted)
         # A short tick mixes fewer sizes, so a long interval is read in short ones.
         for due in _ticks(last, interval):
@@ -190,11 +189,10 @@ def _local(
             datetime.now(UTC),
             began - last,
             rates,
-            mount_points(accounts.superblocks),
+            iostat_report.mount_points(accounts.superblocks),
             notes,
             counted=_estimated_seconds(counted) == estimated,
         )
-        done += 1
 
 
 def _could_be_counted(every: Traffic) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """`iostat --by process`, `--by pod` and `--by unit`: show the present load by process, counted by the kernel."""
 
+import itertools
 import pwd
 import time
 from collections import defaultdict
@@ -28,7 +29,7 @@ _LOOK_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Party:
-    """Whom a line is about: `where` is the pod or the unit of a process."""
+    """A process, pod or unit with a line of its own. `where` is the pod or the unit of a process."""
 
     name: str
     where: str = ""
@@ -47,7 +48,7 @@ class ProcessReport:
 
 
 def party(seen: Seen, by: str) -> Party:
-    """Return whom the load of a thread belongs to."""
+    """Return the process, pod or unit of a thread."""
     who = seen.identity
     pod = f"{who.namespace}/{who.pod}".strip("/")
     if by == "process":
@@ -78,8 +79,7 @@ def reports(
     """Yield `count` reports (None: no end), one each `interval` seconds. `read` reads mountstats once."""
     reading = read()
     counting.look(reading)
-    done = 0
-    while count is None or done < count:
+    for _ in itertools.count() if count is None else range(count):
         began, loads = clock(), []
         while (left := began + interval - clock()) > 0.001:
             sleep(min(left, _LOOK_SECONDS))
@@ -87,7 +87,6 @@ def reports(
             loads += counting.look(reading)
         priced = Places(reading.superblocks).priced
         yield ProcessReport(datetime.now(UTC), clock() - began, by, _grouped(loads, by), priced)
-        done += 1
 
 
 def _grouped(loads: Iterable[ProcessLoad], by: str) -> dict[str, dict[Party, Amount]]:

@@ -33,15 +33,15 @@ class Report:
     """One interval."""
 
     source: str  # where the figures come from
-    time: datetime | None  # its end, UTC; None where it is not known
-    seconds: float | None  # its length; None where each mount has its own
+    time: datetime | None  # end of the interval, UTC. None if unknown
+    seconds: float | None  # length of the interval. None if each mount has its own
     traffic: Mapping[SeriesKey, Traffic]  # by mount
     mount_points: MountPoints  # by mount
-    notes: tuple[str, ...]  # what the reader should know
+    notes: tuple[str, ...]  # remarks for the reader
     counted: bool = False  # READ and WRITE were counted by size, so their cost is exact
     # requests by address and class; empty if unknown
     durations: Mapping[str, CallsByEdge] = field(default_factory=dict)
-    network_bytes_per_second: float | None = None  # bandwidth of the host as the agent knows it
+    network_bytes_per_second: float | None = None  # network of the host in each direction, from the agent
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def once(flags: OnceFlags) -> None:
 
 
 class _Run:
-    """One reading of the host and what becomes of it."""
+    """One reading of the host, as metrics and as the state for the next run."""
 
     def __init__(self, flags: OnceFlags) -> None:
         self._flags = flags
@@ -100,7 +100,7 @@ class _Run:
         return self._metrics(self._source.read(), at, zero_answers=1)
 
     def state(self) -> str:
-        """What the next run needs."""
+        """Return the state for the next run."""
         assert self._source.texts is not None  # noqa: S101  # there has been a reading
         accounts, texts = self._accounts, self._source.texts
         totals = accounts.mounts, accounts.addresses, accounts.network

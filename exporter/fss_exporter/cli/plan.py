@@ -164,7 +164,7 @@ def _is_given(flag: str) -> bool:
 
 
 def _of_shapes(ceilings: Judge) -> Callable[[str], Judge]:
-    """Return the ceilings of a mount target of a shape; those of --shape where it is given or the shape is not known."""
+    """Return the ceilings by shape. --shape on the command line, or an unknown shape, stands for the ceilings of --shape."""
     if _is_given("shape"):
         return lambda _: ceilings
     return cache(lambda shape: ceilings.for_shape(shape) if shape in SHAPES else ceilings)

@@ -1,4 +1,4 @@
-"""The life of a running exporter: bind, start what reads, serve, and end it all within a second of a signal."""
+"""Run an exporter: bind, start the parts, serve, and stop everything within a second of a signal."""
 
 import asyncio
 import logging
@@ -40,18 +40,18 @@ _STOP_SECONDS = 0.5  # a call that hangs is left to its daemon thread; tearing P
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Something that reads a source in a thread of its own."""
+    """A part of the exporter, such as the agent or the poller, with background loops of its own."""
 
     name: str  # value of the `collector` label
     source: Source | None  # collects what was read; None if the part exports no families of its own
     _: KW_ONLY
     start: Callable[[], None] = lambda: None  # begin reading
     stop: Callable[[], None] = lambda: None  # end reading, within a second
-    # its background loops, the same objects for the life of the exporter. Health checks and metrics watch them
+    # background loops, the same objects until the exporter ends. Health checks and metrics watch the loops
     loops: Sequence[HasHeartbeat] = ()
-    # collects the same for the status page, where looking must change nothing; None: `source` does
+    # collects the same for the status page, without a change to the state of a scraper. None stands for `source`
     page_source: Source | None = None
-    is_ready: Callable[[], bool] = lambda: True  # whether it has anything to tell yet
+    is_ready: Callable[[], bool] = lambda: True  # whether the first reading has ended
     # read its settings again; raises `FssError` and changes nothing if they are wrong
     reload: Callable[[], None] = lambda: None
 

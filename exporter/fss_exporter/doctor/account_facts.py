@@ -28,8 +28,8 @@ class CallOutcome(Enum):
 class Tried:
     """One API operation with the first failure of several calls."""
 
-    outcome: CallOutcome  # how it ended
-    error: str = ""  # the whole message, with the missing policy statement where one is known; empty where it went well
+    outcome: CallOutcome  # result of the call
+    error: str = ""  # whole message, with the missing policy statement if known. Empty for an answer
 
     @classmethod
     def of(cls, error: Exception | None) -> Self:
@@ -56,7 +56,7 @@ class Subscription:
 class Subscriptions:
     """The regions of a tenancy."""
 
-    tried: Mapping[str, Tried] = field(default_factory=dict)  # how asking went, by the region that was asked
+    tried: Mapping[str, Tried] = field(default_factory=dict)  # result of the call by region
     found: tuple[Subscription, ...] | None = None  # the regions; None if no call was answered
 
     def of(self, region: str) -> Subscription | None:
@@ -69,19 +69,19 @@ class Subscriptions:
 class MetricFacts:
     """One metric of the tenancy."""
 
-    spelling: str  # as ListMetrics gave it
-    documented: str  # the documented name it goes by; empty for one that is not documented
+    spelling: str  # name in ListMetrics
+    documented: str  # documented name in the documented case. Empty for an undocumented metric
     listed: int  # streams on the first page of ListMetrics, which remembers them for 90 days
     dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # values by dimension
     units: tuple[str, ...] = ()  # `metadata.unit` of its streams
     # streams with a point in the last minutes, those of all resources merged into one where there are too many for one
     # answer; None where the query failed
     streams: int | None = None
-    newest_age_seconds: float | None = None  # age of its newest point when it was asked for; None where there is none
+    newest_age_seconds: float | None = None  # age of the newest point at the query. None without a point
     minutes: int = 0  # distinct minutes of those asked for that had a point
-    error: str = ""  # why the query failed; empty where it did not
+    error: str = ""  # reason of a failed query. Empty for an answer
     empty_streams: int = 0  # streams that were answered without a point
-    # it has more streams than a page of ListMetrics, so `listed` and `dimensions` are those of the first page
+    # whether the metric has more streams than a page of ListMetrics, so that `listed` and `dimensions` cover one page
     is_large: bool = False
 
     @property
@@ -94,9 +94,9 @@ class MetricFacts:
 class Lag:
     """Seconds from the end of a minute to the first successful read of the minute's point."""
 
-    metric: str  # as ListMetrics spells it
-    at_least: float  # when it could not yet be read
-    at_most: float | None  # when it could be read; None if it did not come while `doctor` waited
+    metric: str  # name in ListMetrics
+    at_least: float  # last query without the minute
+    at_most: float | None  # first query with the minute. None if the minute did not come during the wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,9 @@ class RegionFacts:
 
     region: str  # its name
     tried: Mapping[str, Tried] = field(default_factory=dict)  # every API operation that was called
-    # how far this host's clock is ahead of OCI's; None where there was no answer
+    # seconds that the clock of this host is ahead of OCI. None without an answer
     clock_ahead_seconds: float | None = None
-    mount_targets: int | None = None  # how many there are; None where they could not be listed
+    mount_targets: int | None = None  # number. None if the listing failed
     # `observedThroughput` of the mount targets and how often, `absent` for none
     observed_throughputs: Mapping[str, int] = field(default_factory=dict)
     availability_domains: Mapping[str, str] = field(default_factory=dict)  # of mount targets, by address

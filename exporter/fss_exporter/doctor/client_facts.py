@@ -21,28 +21,28 @@ def whole_number(text: str | None) -> int:
 class Connect:
     """A TCP connection to a mount target."""
 
-    seconds: float | None  # how long the handshake took: one round trip; None if there was none
-    error: str = ""  # why not; empty if there was one
+    seconds: float | None  # duration of the handshake, one round trip. None without a connection
+    error: str = ""  # reason of a failed connection, else empty
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
     """A directory with its number of entries."""
 
-    path: str  # as the operator named it
-    entries: int | None  # how many there are, counted up to `limit`; None if it could not be counted
-    error: str = ""  # why not; empty if it could be
+    path: str  # path on the command line
+    entries: int | None  # number of entries, counted up to a limit. None if the count failed
+    error: str = ""  # reason of a failed count, else empty
 
 
 @dataclass(frozen=True, slots=True)
 class Exactness:
     """Whether the kernel could count READs and WRITEs by size, and the load of each process."""
 
-    reason: str = ""  # why not, with a remedy; empty if it could
-    waits: bool = False  # it could as soon as something is mounted
-    root: str = ""  # where tracefs is; empty if it was not found
-    instances: tuple[str, ...] = ()  # names of the exporter's instances that are there
-    latency_reason: str = ""  # why durations of requests could not be counted; empty if they could
+    reason: str = ""  # why the kernel cannot count, with a remedy. Empty if the kernel can
+    waits: bool = False  # whether the kernel can count from the first mount on
+    root: str = ""  # folder of tracefs. Empty without tracefs
+    instances: tuple[str, ...] = ()  # existing instances of the exporter, by name
+    latency_reason: str = ""  # why the kernel cannot count durations. Empty if the kernel can
     # parts of the load by process that the kernel cannot count, with the reason
     missing_parts: Mapping[str, str] = field(default_factory=dict)
     lockdown: str = ""  # mode of kernel lockdown, e.g. `integrity`; empty if there is none
@@ -62,6 +62,6 @@ class ClientFacts:
     connects: Mapping[tuple[str, int], Connect] = field(default_factory=dict)  # by address and port
     directories: tuple[Directory, ...] = ()  # those named on the command line
     instance: InstanceMetadata | None = None  # None where there are no metadata: not an OCI instance, or not asked
-    # of mount targets, by address, as far as the account tells
+    # availability domain by address of a mount target, from the account
     availability_domains: Mapping[str, str] = field(default_factory=dict)
-    exactness: Exactness | None = None  # of exact mode; None where it was not looked at
+    exactness: Exactness | None = None  # requirements of exact mode. None if not checked

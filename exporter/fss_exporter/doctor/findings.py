@@ -27,11 +27,11 @@ class Finding:
     """One result of a check."""
 
     check: str  # name of the check, stable, e.g. `soft-mount`
-    severity: Severity  # how bad it is
-    subject: str  # what it is about: a mount, an address, a region; empty for the host or the account
-    message: str  # what was found, with figures
-    fix: str = ""  # what to do; empty where nothing is wrong
-    source: str = ""  # who says that it matters
+    severity: Severity  # severity
+    subject: str  # a mount, an address or a region. Empty for the host or the account
+    message: str  # observation with figures
+    fix: str = ""  # advice. Empty without a defect
+    source: str = ""  # document behind the advice
 
 
 @cache

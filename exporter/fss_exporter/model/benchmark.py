@@ -157,7 +157,7 @@ class BenchmarkVerdict:
     uses: tuple[Use, ...]  # every ceiling, and the share of one mount target in the load
     first: Use | None  # the fullest ceiling. None if no ceiling is known
     clients: tuple[Use, ...]  # bounds of the clients, and of the requests that the service takes
-    in_flight: float | None  # requests in flight on average; None if a job does not tell its latency
+    in_flight: float | None  # requests in flight on average; None if the latency of a job is unknown
     depth: int | None  # configured requests in flight. None if a job does not say
     bottleneck: Bottleneck  # the limit that set the pace
     allowed: float | None  # operations per second that the model allows at this mix. None if no bound is known

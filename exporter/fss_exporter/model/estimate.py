@@ -18,7 +18,7 @@ from fss_exporter.model.operations import BLOCK_BYTES, LARGEST_TRANSFER_BYTES, R
 
 _SIZE: Final = re.compile(r"[0-9]{1,9}")
 _PAGE_BYTES = 4096
-# Page cache and O_DIRECT traffic comes in multiples of it, but for the tail of a file.
+# Transfers of page cache and O_DIRECT are multiples of a page, except for the end of a file.
 
 _HEADER_BYTES = {READ: (128, 128), WRITE: (104, 280)}
 # Shortest and longest bytes around the payload of a READ reply and a WRITE call, NFSv3 with AUTH_SYS, from the XDR

@@ -24,7 +24,7 @@ class Scenario:
     limits: Limits  # ceilings of one mount target
     clients: capacity.ClientHosts  # the hosts
     target: float  # share of a ceiling to stay at or below
-    mount_targets: int | None = None  # how many share the load evenly; None where the answer says how many it needs
+    mount_targets: int | None = None  # number that shares the load evenly. None if the answer gives the number
 
     def answer(self) -> capacity.CapacityAnswer:
         """Return the needs of the workload. A job needs no number of mount targets, because a job only takes longer."""
@@ -49,7 +49,7 @@ class Case:
     """One workload with its answer."""
 
     address: str  # of the recorded mount target; empty for a stated workload
-    scenario: Scenario  # the workload and what it runs on
+    scenario: Scenario  # workload, mount targets and clients
     changed: tuple[tuple[str, Scenario], ...]  # what-if scenarios by the change, as the operator wrote it
 
 

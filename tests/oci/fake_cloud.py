@@ -120,7 +120,7 @@ class FakeCloud:
             minutes = range(request.start, request.end, 60)
             figures = ((minute, self.figure(metric.name, target.name, minute)) for minute in minutes)
             points = [Point(stamp(minute), value) for minute, value in figures if value is not None]
-            streams.append(Stream({"resourceId": target.id}, points))
+            streams.append(Stream({"resourceId": target.id}, tuple(points)))
         return self.spoil(streams)
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ def test_a_region_without_a_refusal_does_not_hide_the_refusal_of_another() -> No
     def snapshot(region: str) -> RegionSnapshot:
         target = mount_target("a")
         series = SharedSeries(gauge, (region, target.id, target.name))
-        column = {gauge.name: {60: SeriesColumn((series,), (1.0,))}}
+        column = {gauge.name: [(60, SeriesColumn((series,), (1.0,)))]}
         state = InventoryState(Inventory(mount_targets={target.id: target}))
         return RegionSnapshot(region, state, PollState(points=column, ended=60.0))
 

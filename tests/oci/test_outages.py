@@ -142,8 +142,8 @@ def test_a_minute_that_comes_up_to_fifteen_minutes_late_counts_within_five_polls
 
 def _without(stream: Stream, minute: int) -> Stream:
     """Return the stream without one minute, which ends at `minute`, epoch seconds."""
-    points = [point for point in stream.points if datetime.fromisoformat(point.timestamp).timestamp() != minute]
-    return structs.replace(stream, points=points)
+    points = (point for point in stream.points if datetime.fromisoformat(point.timestamp).timestamp() != minute)
+    return structs.replace(stream, points=tuple(points))
 
 
 def test_a_poll_asks_for_eleven_minutes_of_a_counter_in_the_mean() -> None:

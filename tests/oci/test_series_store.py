@@ -80,7 +80,7 @@ def shown(made: SeriesStore) -> dict[tuple[str, ...], tuple[int, float]]:
     """Label values behind region and owner's OCIDs, to minutes before noon and value."""
     return {
         series.labels: ((minute - NOON) // MINUTE, value)
-        for minute, column in made.points.items()
+        for minute, column in made.points
         for series, value in zip(column.series, column.values, strict=True)
     }
 
@@ -199,7 +199,7 @@ def test_labels_stand_in_the_catalogues_order() -> None:
     take(made, stream({-1: 3.0}, size="0B_to_8KiB", resourceId=PROJECTS, mountTargetId=HOME))
     labels = ("eu-frankfurt-1", HOME, "mt-home", PROJECTS, "projects", "0B_to_8KiB")
     assert shown(made) == {labels: (-1, 3.0)}
-    (series,) = made.points[NOON - MINUTE].series
+    (series,) = dict(made.points)[NOON - MINUTE].series
     assert series.text.startswith('\nfss_file_system_read_requests_per_second{file_system="projects",')
 
 

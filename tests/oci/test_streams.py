@@ -35,7 +35,7 @@ def test_what_is_no_list_of_json_is_no_answer(content: bytes) -> None:
 def test_a_stream_that_is_not_as_documented_costs_only_itself(bad: Any) -> None:
     first, second, third = decode_streams(json.dumps([GOOD, bad, GOOD]).encode())
     assert second is None
-    assert first == third == Stream({"resourceId": "a", "more": None}, [Point("2026-11-20T12:00:00.000Z", 7.0)])
+    assert first == third == Stream({"resourceId": "a", "more": None}, (Point("2026-11-20T12:00:00.000Z", 7.0),))
 
 
 def test_numbers_that_json_does_not_know_cost_nobody_else_anything() -> None:
@@ -59,7 +59,7 @@ def test_every_good_stream_comes_as_it_was_sent(rows: list[tuple[dict[str, str],
         {"dimensions": dimensions, "aggregatedDatapoints": [{"timestamp": at, "value": value} for at, value in points]}
         for dimensions, points in rows
     ]
-    wanted = [Stream(dimensions, [Point(at, value) for at, value in points]) for dimensions, points in rows]
+    wanted = [Stream(dimensions, tuple(Point(at, value) for at, value in points)) for dimensions, points in rows]
     assert decode_streams(json.dumps(content).encode()) == wanted
 
 

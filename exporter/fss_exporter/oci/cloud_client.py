@@ -53,7 +53,7 @@ class Stream(Struct, frozen=True, gc=False):
     """One metric stream: dimension values by name, and the points."""
 
     dimensions: dict[str, Any]
-    points: list[Point] = field(name="aggregatedDatapoints")
+    points: tuple[Point, ...] = field(name="aggregatedDatapoints")
     broken_points: int = 0
 
 

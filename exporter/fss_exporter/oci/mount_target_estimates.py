@@ -4,6 +4,7 @@ Requests by size and throughput only bound each other within one minute, so each
 all of its streams have. A metric without any stream of the file system means that there were no such requests.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -31,7 +32,8 @@ METADATA: Final = "MetadataIOPS"
 NEEDED: Final = (READ_BYTES, WRITE_BYTES, READS, WRITES, METADATA)
 """OCI metrics an estimate is made of, by documented name."""
 
-_BUCKET_NAMES: Final = tuple(bucket.name for bucket in BUCKETS)
+_READS_BY_SIZE: Final = tuple((READS, bucket.name) for bucket in BUCKETS)
+_WRITES_BY_SIZE: Final = tuple((WRITES, bucket.name) for bucket in BUCKETS)
 
 PointsByMetric = Mapping[str, Mapping[Key, Points]]
 """By documented metric name: points by (mount target, file system, further dimensions)."""
@@ -47,17 +49,16 @@ class Estimate:
 
 def estimate(points_by_metric: PointsByMetric, overrides: CostOverrides = NO_OVERRIDES) -> Mapping[str, Estimate]:
     """Return the estimates by OCID of the mount target. A mount target without points has no estimate."""
-    series: dict[tuple[str, str], dict[tuple[str, str], Points]] = {}
+    series: dict[Key, dict[Key, Points]] = defaultdict(dict)
     for name in NEEDED:
         for key, points in points_by_metric.get(name, {}).items():
-            series.setdefault((key[0], key[1]), {})[name, key[2] if len(key) > 2 else ""] = points
-    parts: dict[str, list[tuple[int, Bounds]]] = {}
+            series[key[:2]][name, *key[2:]] = points
+    parts: dict[str, list[tuple[int, Bounds]]] = defaultdict(list)
     for (target, _), streams in series.items():
         minute = _newest_common(streams.values())
         if minute is not None:
-            parts.setdefault(target, []).append(
-                (minute, _of_one({key: points[minute] for key, points in streams.items()}, overrides))
-            )
+            values = {key: points[minute] for key, points in streams.items()}
+            parts[target].append((minute, _of_one(values, overrides)))
     return MappingProxyType(
         {
             target: Estimate(min(minute for minute, _ in found), total_of([iops for _, iops in found]))
@@ -81,15 +82,15 @@ def complete(answered: Iterable[str], had: Iterable[str]) -> bool:
     return {READS, WRITES} <= known and known.intersection(NEEDED) <= set(answered)
 
 
-def _of_one(values: Mapping[tuple[str, str], float], overrides: CostOverrides) -> Bounds:
+def _of_one(values: Mapping[Key, float], overrides: CostOverrides) -> Bounds:
     """Estimate one file system in one minute, from values by metric and dimension."""
-    reads = [values.get((READS, bucket), 0.0) for bucket in _BUCKET_NAMES]
-    writes = [values.get((WRITES, bucket), 0.0) for bucket in _BUCKET_NAMES]
-    metadata = {operation: rate for (name, operation), rate in values.items() if name == METADATA}
+    reads = [values.get(key, 0.0) for key in _READS_BY_SIZE]
+    writes = [values.get(key, 0.0) for key in _WRITES_BY_SIZE]
+    metadata = {key[1]: rate for key, rate in values.items() if key[0] == METADATA}
     return total_of(
         [
-            overrides.scaled(READ, estimate_reads_by_size(reads, values.get((READ_BYTES, "")))),
-            overrides.scaled(WRITE, estimate_writes_by_size(writes, values.get((WRITE_BYTES, "")))),
+            overrides.scaled(READ, estimate_reads_by_size(reads, values.get((READ_BYTES,)))),
+            overrides.scaled(WRITE, estimate_writes_by_size(writes, values.get((WRITE_BYTES,)))),
             estimate_metadata(metadata, overrides.weights),
         ]
     )

@@ -87,20 +87,19 @@ class RegionPoller:
         if asked is None or not asked.success or asked.newest is None:
             return
         store = self.queries.stores[_SENT_ALWAYS]
-        late = (column for minute, column in store.points.items() if minute < asked.newest - _SILENT_SECONDS)
+        late = (column for minute, column in store.points if minute < asked.newest - _SILENT_SECONDS)
         silent = {series.labels for column in late for series in column.series}
         suspicious = frozenset(silent | store.unknown)
         self.suspects_changes = self.suspects_changes or not suspicious <= self._suspicious
         self._suspicious = suspicious
 
     def _state(self, seconds: float) -> PollState:
-        points: dict[str, Mapping[int, SeriesColumn]] = {}
+        points: dict[str, tuple[tuple[int, SeriesColumn], ...]] = {}
         sums: dict[str, SeriesColumn] = {}
         for store in self.queries.stores.values():
             gauge, counter = store.metric.gauge, store.metric.counter
             if gauge:
-                known = points.get(gauge.name)
-                points[gauge.name] = store.points if known is None else _both(known, store.points)
+                points[gauge.name] = points.get(gauge.name, ()) + store.points  # two OCI metrics may become one
             if counter:
                 sums[counter.name] = store.sums
         return PollState(
@@ -124,12 +123,3 @@ class RegionPoller:
             "%s: first poll ended after %.0f s: %d of %d metrics answered, %d streams",
             *(self.client.region, poll.duration_seconds, answered, len(poll.metrics), streams),
         )
-
-
-def _both(one: Mapping[int, SeriesColumn], other: Mapping[int, SeriesColumn]) -> Mapping[int, SeriesColumn]:
-    """Return the points of two OCI metrics that become a single exported metric."""
-    merged = dict(one)
-    for minute, column in other.items():
-        known = merged.get(minute, SeriesColumn())
-        merged[minute] = SeriesColumn(known.series + column.series, known.values + column.values)
-    return MappingProxyType(merged)

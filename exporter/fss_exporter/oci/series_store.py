@@ -8,10 +8,9 @@ The name of a minute is its end, in seconds since the epoch, a multiple of 60. T
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from types import MappingProxyType
 from typing import Final
 
 from fss_exporter.catalogue.metric import Metric, Series
@@ -114,8 +113,8 @@ class SeriesStore:
         self._sums: dict[Key, _CounterSum] = {}
 
     @property
-    def points(self) -> Mapping[int, SeriesColumn]:
-        """The newest point of each gauge of any age, by the end of the minute."""
+    def points(self) -> tuple[tuple[int, SeriesColumn], ...]:
+        """The newest point of each gauge of any age, with a column for each end of a minute."""
         by_minute: dict[int, tuple[list[Series], list[float]]] = {}
         for minute, series, value in self._points.values():
             column = by_minute.get(minute)
@@ -123,8 +122,7 @@ class SeriesStore:
                 column = by_minute[minute] = [], []
             column[0].append(series)
             column[1].append(value)
-        columns = {minute: SeriesColumn(tuple(series), tuple(values)) for minute, (series, values) in by_minute.items()}
-        return MappingProxyType(columns)
+        return tuple((minute, SeriesColumn(tuple(one), tuple(other))) for minute, (one, other) in by_minute.items())
 
     @property
     def slowest(self) -> int | None:

@@ -96,8 +96,8 @@ class AnswerSummary(MetricState):
 class PollState:
     """One region after a poll."""
 
-    # gauges by exported name and the end of their newest minute
-    points: Mapping[str, Mapping[int, SeriesColumn]] = field(default_factory=dict)
+    # gauges by exported name, with the end of their newest minute
+    points: Mapping[str, Sequence[tuple[int, SeriesColumn]]] = field(default_factory=dict)
     sums: Mapping[str, SeriesColumn] = field(default_factory=dict)  # counters by exported name
     estimates: Mapping[str, Estimate] = field(default_factory=dict)  # by OCID of the mount target
     metrics: Mapping[str, MetricState] = field(default_factory=dict)  # by documented OCI metric

@@ -81,8 +81,8 @@ def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Serie
     """Yield points and counters of a region, whose text is ready-made."""
     if poll is None:
         return
-    for name, by_minute in poll.points.items():
-        for minute, column in by_minute.items():
+    for name, columns in poll.points.items():
+        for minute, column in columns:
             if minute >= oldest:
                 yield name, column
     yield from poll.sums.items()
@@ -105,8 +105,8 @@ def _region_rows(regions: Sequence[RegionSnapshot], settings: Settings, now: flo
 def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
     """Return labels of the limits that OCI publishes, by exported name."""
     return {
-        name: frozenset(one.labels for minute, column in by_minute.items() if minute >= oldest for one in column.series)
-        for name, by_minute in (poll.points.items() if poll else ())
+        name: frozenset(one.labels for minute, column in columns if minute >= oldest for one in column.series)
+        for name, columns in (poll.points.items() if poll else ())
         if name.endswith("_limit")
     }
 

@@ -58,10 +58,9 @@ def shares(region: RegionSnapshot, settings: Settings) -> Iterator[Share]:
     if inventory is None or poll is None:
         return
     for name, ceiling in _CEILINGS.items():
-        by_minute = poll.points.get(f"fss_mount_target_{ceiling}", {})
         newest = {
             series.labels[1]: (minute, value, "")
-            for minute, column in by_minute.items()
+            for minute, column in poll.points.get(f"fss_mount_target_{ceiling}", ())
             for series, value in zip(column.series, column.values, strict=True)
         }
         if ceiling == "iops":

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fss_exporter.demo.region.activity import Activity, chance
+from fss_exporter.demo.region.evaluate import Observation
 from fss_exporter.demo.region.faults import FaultBoard
 from fss_exporter.demo.region.metric_streams import PublishedMetric, PublishedStream, published_metrics
-
-Observation = tuple[float, int]  # A raw value and the number of observations of the value
 
 
 @dataclass(frozen=True, slots=True)

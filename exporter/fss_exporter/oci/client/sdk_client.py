@@ -108,14 +108,13 @@ class SdkClient:
         return tuple(_names(rows))
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
-        options: dict[str, object] = {"compartment_id_in_subtree": True} if request.scope.subtree else {}
         answer = self._session.call(
             "monitoring",
             "summarize_metrics_data",
             request.scope.compartment_id,
             request.details,
             decode=decode_streams,
-            **options,
+            compartment_id_in_subtree=request.scope.subtree,
         )
         streams: list[Stream | None] = answer.data
         return streams

@@ -158,7 +158,7 @@ def _converted(row: object) -> Stream | None:
         pass
     if not isinstance(row, dict) or not isinstance(row.get("aggregatedDatapoints"), list):
         return None
-    points = list(filter(None, map(_point, row["aggregatedDatapoints"])))
+    points = tuple(filter(None, map(_point, row["aggregatedDatapoints"])))
     broken = len(row["aggregatedDatapoints"]) - len(points)
     try:
         dimensions = convert(row.get("dimensions"), dict[str, Any])

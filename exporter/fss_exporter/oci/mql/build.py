@@ -14,18 +14,17 @@ def query(
     *,
     where: Mapping[str, str | Iterable[str]] | None = None,
     group_by: Iterable[str] | None = None,
-    argument: float | ast.Duration | None = None,
 ) -> ast.Query:
     """Return a simple query with an interval of 1 to 60 minutes and a statistic such as `max`.
 
     `where` has a value, or several alternative values, by dimension. `group_by` has the dimensions to keep apart:
-    empty merges all streams, None leaves the streams unchanged. `argument` is that of `percentile` or `absent`.
+    empty merges all streams, None leaves the streams unchanged.
 
     Raises:
         MqlError: MQL cannot express a name or value.
     """
     selectors = tuple(select(dimension, wanted) for dimension, wanted in (where or {}).items())
-    stage = ast.Stage(ast.Statistic(statistic, argument), None if group_by is None else tuple(group_by))
+    stage = ast.Stage(ast.Statistic(statistic), None if group_by is None else tuple(group_by))
     return ast.Query(ast.QueriedMetric(metric, ast.Duration(minutes, "m"), selectors), (stage,))
 
 

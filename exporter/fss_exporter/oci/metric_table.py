@@ -25,8 +25,6 @@ Idle = Literal["zero", "silent", "state"]
 without an event. A `state` is always sent.
 """
 
-_OWN_DIMENSION: Final = {"mount_target": "resourceId", "file_system": "resourceId", "service": "resourceId"}
-
 
 @dataclass(frozen=True, slots=True)
 class OciMetric:
@@ -54,7 +52,9 @@ class OciMetric:
 
         The dimension is the mount target, or the file system if a file system owns the stream.
         """
-        return "mountTargetId" if self.owner in {"behind", "ldap"} else _OWN_DIMENSION.get(self.owner, "")
+        if self.owner in {"behind", "ldap"}:
+            return "mountTargetId"
+        return "resourceId" if self.owner in {"mount_target", "file_system", "service"} else ""
 
     def query(self, spelling: str, ids: tuple[str, ...] = ()) -> str:
         """Return the MQL query for one minute, with the tenancy's spelling of the name, for all OCIDs or for some."""

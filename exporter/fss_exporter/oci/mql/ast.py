@@ -163,10 +163,6 @@ class Query:
     source: "QueriedMetric | Expression"
     stages: tuple[Stage, ...]
 
-    def __post_init__(self) -> None:
-        if not self.stages:
-            _refuse("a query needs a statistic, as in .mean()", str(self.source))
-
     def __str__(self) -> str:
         source = str(self.source) if isinstance(self.source, QueriedMetric) else f"({self.source})"
         return ".".join((source, *map(str, self.stages)))
@@ -198,11 +194,6 @@ class Comparison:
     left: "Expression"
     operator: str
     bounds: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        expected = 2 if self.operator in RANGES else 1
-        if len(self.bounds) != expected:
-            _refuse(f"{self.operator} takes {'two numbers' if expected == 2 else 'one number'}", self.operator)
 
     def __str__(self) -> str:
         bounds = ", ".join(map(number, self.bounds))

@@ -3,6 +3,7 @@
 import email.utils
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,15 +23,11 @@ CONNECTION = "connection"  # The key of the `HttpConnection` in the state of a r
 Message = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
 class Asgi:
-    """Calls an application as uvicorn does.
+    """Calls an application as uvicorn does."""
 
-    Args:
-        application: turns requests into responses.
-    """
-
-    def __init__(self, application: Application) -> None:
-        self._application = application
+    application: Application  # turns requests into responses
 
     async def __call__(self, scope: Mapping[str, Any], receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         """Answer one request (https://asgi.readthedocs.io/en/latest/specs/www.html)."""
@@ -40,7 +37,7 @@ class Asgi:
             return
         connection.begin_answer()
         try:
-            response = request if isinstance(request, Response) else await self._application(request)
+            response = request if isinstance(request, Response) else await self.application(request)
         except ClientGone:
             response = text(
                 503, "many ask for this, and the connection is half closed. Keep the connection open to wait"

@@ -205,7 +205,6 @@ class Tenancy:
     id: str
     name: str
     region: str
-    home_region: str
     availability_domains: tuple[str, ...]
     compartments: tuple[DemoCompartment, ...]
     subnets: tuple[Subnet, ...] = ()

@@ -16,7 +16,6 @@ from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler, re
 from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.wire import paged
 
-_REGION_KEYS = {"eu-frankfurt-1": "FRA", "eu-zurich-1": "ZRH", "us-ashburn-1": "IAD", "us-phoenix-1": "PHX"}
 _MOUNT_TARGET_LIMIT = "mount-target-count"
 _NOT_FILTERS = {"limit", "page"}
 Body = dict[str, Any]
@@ -234,10 +233,8 @@ class InventoryApi:
 
     def _list_regions(self, call: Call) -> ApiAnswer:
         self._check_tenancy(call.path["id"])
-        home = self.tenancy.home_region
-        names = {name: _REGION_KEYS.get(name, name) for name in (home, self.tenancy.region)}
-        rows = [{"regionKey": key, "regionName": name, "isHomeRegion": name == home} for name, key in names.items()]
-        return ApiAnswer([row | {"status": "READY"} for row in rows])
+        region = {"regionKey": "FRA", "regionName": self.tenancy.region, "isHomeRegion": True, "status": "READY"}
+        return ApiAnswer([region])
 
     def _check_tenancy(self, ocid: str) -> None:
         if ocid != self.tenancy.id:

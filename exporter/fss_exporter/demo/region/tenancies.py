@@ -21,11 +21,11 @@ _Record = TypeVar("_Record", bound=records.DemoResource)
 class _Builder:
     """Makes resources whose OCIDs follow from the names of tenancy and resource."""
 
-    def __init__(self, tenancy: str, region: str) -> None:
-        self.tenancy, self.region, self.tenancy_id = tenancy, region, records.ocid("tenancy", "", tenancy)
+    def __init__(self, tenancy: str) -> None:
+        self.tenancy, self.tenancy_id = tenancy, records.ocid("tenancy", "", tenancy)
 
     def id(self, kind: str, name: str) -> str:
-        return records.ocid(kind, self.region, f"{self.tenancy}/{name}")
+        return records.ocid(kind, REGION, f"{self.tenancy}/{name}")
 
     def compartment(self, name: str) -> records.DemoCompartment:
         return records.DemoCompartment(records.ocid("compartment", "", f"{self.tenancy}/{name}"), name, self.tenancy_id)
@@ -57,15 +57,15 @@ class _Builder:
 
     def finished(self, name: str, zones: Iterable[str], **resources: Any) -> records.Tenancy:
         topics = (self.id("onstopic", "storage-oncall"),)
-        return records.Tenancy(self.tenancy_id, name, self.region, REGION, tuple(zones), topics=topics, **resources)
+        return records.Tenancy(self.tenancy_id, name, REGION, tuple(zones), topics=topics, **resources)
 
 
 @cache
-def small(region: str = REGION) -> records.Tenancy:
+def small() -> records.Tenancy:
     """Return the tenancy of the demo: three compartments, two availability domains, five mount targets."""
-    build = _Builder("fssdemo", region)
+    build = _Builder("fssdemo")
     compartments = {name: build.compartment(name) for name in _DATA["compartments"]}
-    zones = {zone: f"qIZq:{region.upper()}-{zone}" for zone in ("AD-1", "AD-2")}
+    zones = {zone: f"qIZq:{REGION.upper()}-{zone}" for zone in ("AD-1", "AD-2")}
     places = {name: (compartments[one].id, zones[zone]) for name, (one, zone) in _DATA["places"].items()}
     subnets = {name: build.subnet(compartments["network"], name, *row) for name, row in _DATA["subnets"].items()}
     connector = build.resource(records.DemoConnector, "outboundconnector", "ldap-corp", places["here"])
@@ -112,20 +112,17 @@ def _rows(kind: str, places: Mapping[str, _Place]) -> Iterator[tuple[str, dict[s
         yield name, {**row, "place": places[row["place"]]}
 
 
-def large(mount_targets: int = 1000, file_systems_each: int = 4, *, compartments: int = 1) -> records.Tenancy:
-    """Return standard mount targets, at most 65,000, all alike, each with file systems of its own.
-
-    The mount targets are spread evenly over first-level compartments.
-    """
-    build = _Builder(f"large-{mount_targets}-{file_systems_each}-{compartments}", REGION)
+def large(mount_targets: int, file_systems_each: int = 4) -> records.Tenancy:
+    """Return standard mount targets, at most 65,000, all alike, each with file systems of its own."""
+    build = _Builder(f"large-{mount_targets}-{file_systems_each}")
     zone = f"qIZq:{REGION.upper()}-AD-1"
-    homes = [build.compartment(f"storage-{number}") for number in range(compartments)]
-    subnet = build.subnet(homes[0], "large", "10.96.0.0/16", "large")
+    compartment = build.compartment("storage")
+    place = compartment.id, zone
+    subnet = build.subnet(compartment, "large", "10.96.0.0/16", "large")
     targets: list[records.DemoMountTarget] = []
     systems: list[records.DemoFileSystem] = []
     links: list[records.Link] = []
     for number in range(mount_targets):
-        place = homes[number % compartments].id, zone
         row: dict[str, Any] = {
             "address": f"10.96.{number >> 8}.{number & 255}",
             "observed_gbps": 1,
@@ -138,7 +135,7 @@ def large(mount_targets: int = 1000, file_systems_each: int = 4, *, compartments
     return build.finished(
         "large",
         [zone],
-        compartments=tuple(homes),
+        compartments=(compartment,),
         subnets=(subnet,),
         mount_targets=tuple(targets),
         file_systems=tuple(systems),

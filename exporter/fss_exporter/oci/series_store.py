@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.cloud_client import Points, Stream
@@ -65,6 +65,15 @@ _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a se
 
 
 @dataclass(slots=True)
+class _NewestPoint:
+    """A gauge. Each poll changes the record in place, because the garbage collector searches what a poll creates."""
+
+    series: SharedSeries
+    minute: int
+    value: float
+
+
+@dataclass(slots=True)
 class _CounterSum:
     """A counter. The store holds back the first increase for one poll, so that Prometheus sees 0 first."""
 
@@ -109,25 +118,25 @@ class SeriesStore:
         self._stamps = stamps
         self._keeps_points = keeps_points
         self._has_successes = "errorType" in metric.dimensions
-        self._points: dict[Key, tuple[int, SharedSeries, float]] = {}
+        self._points: dict[Key, _NewestPoint] = {}
         self._sums: dict[Key, _CounterSum] = {}
 
     @property
     def points(self) -> tuple[tuple[int, SeriesColumn], ...]:
         """The newest point of each gauge of any age, with a column for each end of a minute."""
         by_minute: dict[int, tuple[list[Series], list[float]]] = {}
-        for minute, series, value in self._points.values():
-            column = by_minute.get(minute)
+        for one in self._points.values():
+            column = by_minute.get(one.minute)
             if column is None:
-                column = by_minute[minute] = [], []
-            column[0].append(series)
-            column[1].append(value)
-        return tuple((minute, SeriesColumn(tuple(one), tuple(other))) for minute, (one, other) in by_minute.items())
+                column = by_minute[one.minute] = [], []
+            column[0].append(one.series)
+            column[1].append(one.value)
+        return tuple((at, SeriesColumn(tuple(series), tuple(values))) for at, (series, values) in by_minute.items())
 
     @property
     def slowest(self) -> int | None:
         """End of the newest minute of the latest series. None without a series."""
-        return min((minute for minute, _, _ in self._points.values()), default=None)
+        return min((one.minute for one in self._points.values()), default=None)
 
     @property
     def sums(self) -> SeriesColumn:
@@ -142,18 +151,17 @@ class SeriesStore:
 
     def relabel(self) -> None:
         """Take over renamed resources, and drop the series of deleted resources."""
-        for key, (minute, series, value) in list(self._points.items()):
-            known = self._labels.get(key)
-            if known is None:
-                del self._points[key]
-            else:
-                self._points[key] = minute, _relabelled(self.metric.gauge, series, known), value
-        for key, one in list(self._sums.items()):
-            known = self._labels.get(key)
-            if known is None:
-                del self._sums[key]
-            else:
-                one.series = _relabelled(self.metric.counter, one.series, known)
+        kept: tuple[tuple[Metric | None, dict[Key, Any]], ...] = (
+            (self.metric.gauge, self._points),
+            (self.metric.counter, self._sums),
+        )
+        for metric, series in kept:
+            for key, one in list(series.items()):
+                known = self._labels.get(key)
+                if known is None:
+                    del series[key]
+                else:
+                    one.series = _relabelled(metric, one.series, known)
 
     def release_held_back(self) -> None:
         """Add the first increases of the last poll."""
@@ -197,7 +205,7 @@ class SeriesStore:
     def forget(self, now_minute: int, stale_seconds: float) -> None:
         """Drop points above the maximum age."""
         oldest = now_minute - stale_seconds
-        for key in [key for key, (minute, _, _) in self._points.items() if minute < oldest]:
+        for key in [key for key, one in self._points.items() if one.minute < oldest]:
             del self._points[key]
 
     def _read(self, stream: Stream, now_minute: int) -> tuple[Points, int]:
@@ -231,12 +239,12 @@ class SeriesStore:
     def _enter(self, stream: LabelledStream, points: Points, latest: int) -> None:
         gauge, key = self.metric.gauge, stream.key
         if gauge is not None:
+            value = points[latest] * self.metric.scale
             known = self._points.get(key)
             if known is None:
-                series = SharedSeries(gauge, stream.labels or ())
-                self._points[key] = latest, series, points[latest] * self.metric.scale
-            elif latest >= known[0]:
-                self._points[key] = latest, known[1], points[latest] * self.metric.scale
+                self._points[key] = _NewestPoint(SharedSeries(gauge, stream.labels or ()), latest, value)
+            elif latest >= known.minute:
+                known.minute, known.value = latest, value
         if self.metric.counter is not None:
             self._add(self.metric.counter, stream, points)
 

@@ -16,7 +16,7 @@ from fss_exporter.cli.terminal import CommandGroup, echo, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.alarms import alarm_plan, render as rendering, show
-from fss_exporter.oci.alarms.alarm_plan import Plan, SavedPlan, plan as compare, removal
+from fss_exporter.oci.alarms.alarm_plan import Plan, SavedPlan, removal
 from fss_exporter.oci.alarms.apply import Alarms, StepOutcome, apply as carry_out, doubles, survey
 from fss_exporter.oci.alarms.desired import desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
@@ -166,7 +166,7 @@ def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         service = Alarms(session, settings.oci.auth, progress.step)
         owned, foreign = survey(service, scope.alarm_compartment, scope.name)
     _note_missing_iops(wanted, estate.spellings)
-    planned = compare(wanted, owned, foreign)
+    planned = alarm_plan.plan(wanted, owned, foreign)
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
 
 

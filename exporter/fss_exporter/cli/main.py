@@ -33,8 +33,7 @@ COMMANDS: Final = {
 }
 """Name and summary of each command, in the order of the help. `fss_exporter.cli.<name>` holds a click command `<name>`."""
 
-_EXTRA: Final = {"alarms": "oci", "discover": "oci", "demo": "oci", "calibrate": "oci"}
-"""Commands that need the extra `[oci]`, and a module of that extra."""
+_NEED_OCI: Final = frozenset(("alarms", "discover", "demo", "calibrate"))  # commands that need the extra `[oci]`
 
 
 class LazyGroup(terminal.CommandGroup):
@@ -67,8 +66,7 @@ class LazyGroup(terminal.CommandGroup):
 
 
 def _missing(name: str) -> str:
-    module = _EXTRA.get(name)
-    return f"  (not installed: {module})" if module and find_spec(module) is None else ""
+    return "  (not installed: oci)" if name in _NEED_OCI and find_spec("oci") is None else ""
 
 
 def _unavailable(name: str, missing: ModuleNotFoundError) -> click.Command:

@@ -104,11 +104,7 @@ SORTS: Final[Mapping[str, Callable[[Amount], float]]] = {
     "write": lambda amount: -amount.written_bytes,
 }
 
-_COLUMNS: Final = {
-    "process": (Column("mount target", left=True), Column("pod or unit", 3, left=True), Column("user", 4, left=True)),
-    "pod": (Column("mount target", left=True),),
-    "unit": (Column("mount target", left=True),),
-}
+_NAMES: Final = (Column("mount target", left=True), Column("pod or unit", 3, left=True), Column("user", 4, left=True))
 _FIGURES: Final = (
     Column("ops/s", 2),
     Column("IOPS"),
@@ -121,7 +117,7 @@ _FIGURES: Final = (
 def show(out: Console, report: ProcessReport, sort: str, limit: int | None) -> None:
     """Print one report."""
     say(out, f"{report.time:%Y-%m-%dT%H:%M:%SZ}  this host, {report.seconds:.1f} s", "bold", hanging=2)
-    names = _COLUMNS[report.by]
+    names = _NAMES if report.by == "process" else _NAMES[:1]
     rows = []
     for address, lines in _ordered(report, sort, limit):
         every = _total(report.loads[address])

@@ -210,7 +210,7 @@ class Names:
         if operator == "or":
             return Series(left.labels | right.labels, left.dimension or right.dimension)
         dimension = left.dimension or right.dimension
-        if operator == "*" and _is_zero(node.rhs):
+        if operator == "*" and (_is_zero(node.lhs) or _is_zero(node.rhs)):
             dimension = ()
         elif operator in {"*", "/"}:
             dimension = _times(left.dimension, right.dimension, 1 if operator == "*" else -1)
@@ -232,7 +232,7 @@ class Names:
 
 
 def _is_zero(node: Any) -> bool:
-    """Whether something is multiplied by 0: what is left are its labels."""
+    """Whether an operand is 0. Of a product with it, only the labels are left."""
     return isinstance(node, promql_parser.NumberLiteral) and node.val == 0
 
 

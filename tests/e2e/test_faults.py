@@ -131,7 +131,8 @@ def test_ten_thousand_connections_opened_and_left_do_not_keep_a_scrape_out(tmp_p
 
             assert took < PROMPT_S
             assert descriptors is not None
-            assert descriptors < 350, "256 connections, 32 just accepted, 32 about to be closed, and files"
+            # A new connection takes four rounds of the event loop from its accept to its close, and a round accepts 32.
+            assert descriptors < 400, "256 connections, 4 x 32 on their way, and files"
             assert memory is not None
             assert memory < 64 * 1024 * 1024
     finally:

@@ -87,7 +87,7 @@ def test_a_page_token_that_repeats_ends_the_listing(account: Account, tmp_path: 
 
 @pytest.fixture
 def worlds(worlds_over_http: Callable[..., World]) -> Callable[..., World]:
-    """Makes exporters that ask over HTTP, as every test here is about answers that came so."""
+    """Makes exporters that ask over HTTP, because the answers here are hostile to HTTP clients and parsers."""
     return worlds_over_http
 
 

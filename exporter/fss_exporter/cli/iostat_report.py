@@ -23,7 +23,6 @@ from fss_exporter.tables import Column, Figure, colour, say, show_figures
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
-_INDENT = "  "
 _LARGEST_EDGE_SECONDS = edge_seconds(24)
 GROUPINGS = ("mount", "mount-target", "operation", "class")
 
@@ -75,6 +74,7 @@ class _ReportLine:
     compare: Comparison = lambda _: ()  # with the ceilings of the mount target
     key: SeriesKey | None = None  # of a mount
     calls: CallsByEdge | None = None  # requests of a mount target, for the quantiles
+    is_part: bool = False  # whether the line is below a mount target
 
     @property
     def every(self) -> OperationTraffic:
@@ -143,7 +143,7 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     if not report.traffic:
         say(out, "no NFS mounts")
         return
-    name = Figure(Column("mount target", left=True), lambda of: of.name)
+    name = Figure(Column("mount target", left=True), lambda of: f"  {of.name}" if of.is_part else of.name)
     columns = (name, *_FIGURES, *(_QUANTILES if report.durations else ()))
     show_figures(out, columns, _lines(report, ceilings, order), _style)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
@@ -166,15 +166,14 @@ def _lines(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[_Rep
     targets = _targets(report, ceilings, order.sort)
     for target in targets:
         yield target
-        yield from (replace(part, name=f"{_INDENT}{part.name}") for part in _parts(report, target, order))
+        yield from (replace(part, is_part=True) for part in _parts(report, target, order))
     if len(targets) > 1:
         every: CallsByEdge = sum((Counter(calls) for calls in report.durations.values()), Counter())
         yield _ReportLine("total", together(report.traffic.values()), calls=every)
 
 
 def _style(line: _ReportLine) -> str:
-    plain = "" if line.name.startswith(_INDENT) else "bold"
-    return colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or plain
+    return colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or ("" if line.is_part else "bold")
 
 
 def _network(report: Report, order: ReportOrder) -> Use | None:

@@ -27,7 +27,7 @@ class Finding:
     """One result of a check."""
 
     check: str  # name of the check, stable, e.g. `soft-mount`
-    severity: Severity  # severity
+    severity: Severity
     subject: str  # a mount, an address or a region. Empty for the host or the account
     message: str  # observation with figures
     fix: str = ""  # advice. Empty without a defect

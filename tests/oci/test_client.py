@@ -14,7 +14,7 @@ import pytest
 from oci.exceptions import ClientError
 from tests.oci.world import reach
 from tests.processes import NEVER_S, PROMPT_S
-from tests.region import Region
+from tests.region import Account, Region
 
 import oci
 from fss_exporter.background import EndLoop
@@ -28,7 +28,7 @@ from fss_exporter.errors import (
     UsageError,
 )
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
-from fss_exporter.oci.client import Session, read_credentials
+from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.client.service_clients import PlainClient
 from fss_exporter.settings import Oci
 
@@ -204,8 +204,6 @@ def test_the_ca_bundle_of_the_environment_is_the_clients(make: Make, monkeypatch
 
 
 def test_the_wrong_key_is_told_apart_from_a_wrong_clock(make: Make, region: Region, tmp_path: Path) -> None:
-    from tests.region import Account
-
     stranger = Account.generate(region.tenancy.id)
     (tmp_path / "wrong").mkdir()
     config = stranger.write_config(tmp_path / "wrong", region.tenancy.region)
@@ -219,6 +217,29 @@ def test_the_wrong_key_is_told_apart_from_a_wrong_clock(make: Make, region: Regi
 def test_a_refusal_names_the_statement_that_may_be_missing(make: Make, region: Region) -> None:
     region.add_fault("deny")
     with pytest.raises(NotAuthorized, match=r"Allow group <group> to inspect mount-targets in compartment id ocid1\."):
+        listed(make(), region)
+
+
+@pytest.mark.parametrize(("region_name", "url"), [("eu frankfurt", ""), ("eu-frankfurt-1", "http://127.0.0.1:99999")])
+def test_a_region_or_endpoint_that_is_no_host_is_named(
+    account: Account, tmp_path: Path, region_name: str, url: str
+) -> None:
+    """The region of the credentials is free text, and a port has any digits."""
+    held = read_credentials(Oci(config_file=account.write_config(tmp_path, region_name)))
+    budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
+    session = Session(held, held.region, reach({"identity": url} if url else {}), budget=budget)
+    with pytest.raises(CloudError, match=f"in {region_name}: check the region and oci.endpoint"):
+        SdkClient(session).availability_domains()
+
+
+def test_a_client_that_the_sdk_does_not_make_is_an_error_of_the_call(
+    make: Make, region: Region, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ClientError("no key")
+
+    monkeypatch.setattr("oci.file_storage.FileStorageClient", refuse)
+    with pytest.raises(CloudError, match="oci: cannot open file_storage in eu-frankfurt-1: no key"):
         listed(make(), region)
 
 

@@ -1,7 +1,7 @@
 """The calls of the poller in one region, with frozen records as answers.
 
 `oci.client.SdkClient` implements the calls with the OCI SDK. A fake in memory implements the calls for unit tests. Every
-method may raise a `CloudError`, a `UsageError` for unusable credentials, and `EndLoop` when the exporter stops.
+method may raise a `CloudError`, and `EndLoop` when the exporter stops.
 """
 
 from collections import defaultdict

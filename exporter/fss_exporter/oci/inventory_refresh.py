@@ -12,7 +12,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from fss_exporter.errors import BrokenAnswer, CloudError, FssError, NotAuthorized, UsageError
+from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, UsageError
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci import oci_inventory as records
 from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup, Report
@@ -79,14 +79,14 @@ class InventoryRefresh:
         `look_ups` returns how many of the listed mount targets to look up.
 
         Raises:
-            FssError: availability domains or compartments are unknown. The earlier state stays.
+            CloudError: availability domains or compartments are unknown. The earlier state stays.
             EndLoop: the exporter stops.
         """
         self._succeeded, self._used, self._unreachable_services = {}, set(), set()
         try:
             domains = self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
             names = self._compartments()
-        except FssError:
+        except CloudError:
             self._set(replace(self.state, succeeded=MappingProxyType(dict(self._succeeded))))
             raise
         if mount_targets_first:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final, TypeVar
 
-from fss_exporter.errors import FssError, SourceError
+from fss_exporter.errors import CloudError, FssError, SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
@@ -237,7 +237,7 @@ class InventoryLoop:
 
         try:
             inventory.run(progress, mount_targets_first=is_first)
-        except FssError:  # reported by the inventory
+        except CloudError:  # reported by the inventory
             return
         finally:
             region.inventory_failures.end_round()

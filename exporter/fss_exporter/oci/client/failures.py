@@ -24,22 +24,26 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
 
     The message names the API operation, the region, and the policy statement that the call needs.
     """
-    where = f"{operation} in {region}"
+    kind: type[CloudError]
     match error:
         case ServiceError():
             return _refused(error, operation, region, needed)
         case CircuitBreakerError():
-            return Unreachable(f"{where}: not asked, after many failures in a row", operation=operation)
+            kind, reason = Unreachable, "not asked, after many failures in a row"
         case OSError() if _was_cut_off(error):
-            return BrokenAnswer(f"{where}: the answer cannot be used: {_detail(error)}", operation=operation)
+            kind, reason = BrokenAnswer, f"the answer cannot be used: {_detail(error)}"
         case OSError():  # the SDK's own request errors are such, too
             kind = LateAnswer if _is_late(error) else Unreachable
-            return kind(f"{where}: no answer{_from_host(error)}: {_detail(error)}", operation=operation)
-        case UnicodeDecodeError() | RecursionError():
-            reason = "not text" if isinstance(error, UnicodeDecodeError) else "nested too deep"
-            return BrokenAnswer(f"{where}: the answer is {reason}", operation=operation)
+            reason = f"no answer{_from_host(error)}: {_detail(error)}"
+        case UnicodeDecodeError():
+            kind, reason = BrokenAnswer, "the answer is not text"
+        case RecursionError():
+            kind, reason = BrokenAnswer, "the answer is nested too deep"
+        case ValueError() if "endpoint" in str(error):  # the SDK checks the host in each call, before the request
+            kind, reason = CloudError, f"check the region and oci.endpoint. The SDK says: {error}"
         case _:
             return None
+    return kind(f"{operation} in {region}: {reason}", operation=operation)
 
 
 def broken(what: str, operation: str, region: str) -> BrokenAnswer:

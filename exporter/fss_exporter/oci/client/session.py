@@ -20,7 +20,7 @@ from oci.circuit_breaker import CircuitBreakerStrategy
 from oci.exceptions import ClientError
 from oci.retry import NoneRetryStrategy
 
-from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable, UsageError
+from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client.bounded_http import limit_answers, read_environment_once
 from fss_exporter.oci.client.credentials import Credentials
@@ -84,8 +84,7 @@ class Session:
         The arguments are those of the SDK's method. A body is a plain dict.
 
         Raises:
-            CloudError: error of the last attempt.
-            UsageError: the credentials are unusable.
+            CloudError: error of the last attempt, or the SDK makes no client of the credentials and the endpoint.
             EndLoop: the poller stops.
         """
         method = getattr(self._client(service), operation)
@@ -183,7 +182,8 @@ class Session:
         try:
             client = _client_class(service)({**self.held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
-            raise UsageError(f"oci: cannot open {service} in {self.region}: {' '.join(str(error).split())}") from error
+            reason = " ".join(str(error).split())
+            raise CloudError(f"oci: cannot open {service} in {self.region}: {reason}", operation=service) from error
         own = client.base_client
         if service == "monitoring_ingestion" and not endpoint:
             own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)

@@ -121,6 +121,22 @@ def test_a_stream_that_is_missing_after_an_outage_brings_its_backlog_later(missi
     assert poll.counted()["a"] == poll.counted()["b"] == (63 + missing_polls) * 60.0
 
 
+def test_a_first_answer_that_takes_ten_minutes_loses_no_minute() -> None:
+    poll = Poll()
+    poll.cloud.names = ("MountTargetReadThroughput",)
+
+    def spoil(streams: list[Stream | None]) -> list[Stream | None]:
+        if poll.now < NOON + 600.0:
+            poll.now += 600.0
+        return streams
+
+    poll.cloud.spoil = spoil
+    poll.minute(2)
+    poll.minute()
+    poll.minute()
+    assert poll.counted() == {"a": 14 * 60.0, "b": 14 * 60.0}
+
+
 @pytest.mark.parametrize("late", [1, 5, 8, 9, 12, 15])
 @pytest.mark.parametrize("polls_before", range(20, 25))
 def test_a_minute_that_comes_up_to_fifteen_minutes_late_counts_within_five_polls(late: int, polls_before: int) -> None:

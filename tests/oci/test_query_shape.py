@@ -16,7 +16,7 @@ from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope, Str
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS, MetricNames
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
-from fss_exporter.oci.query_extent import QueryShards
+from fss_exporter.oci.query_extent import QueryShards, Window
 
 NOON = 1_795_003_200
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
@@ -201,8 +201,14 @@ def test_an_answer_that_was_too_large_is_asked_again_in_more_parts_and_later_in_
     assert len(splits.parts(inventory, 5)) == 2
     assert splits.refused(2, TOO_LARGE)
     assert len(splits.parts(inventory, 5)) == 4
-    splits.answered(120, NOON)
+    splits.answered(120, Window(NOON - 300, NOON))
     assert splits.parts(inventory, 5) == [()]
+
+
+def test_a_mount_target_with_more_streams_than_an_answer_holds_costs_one_query() -> None:
+    queries, monitoring = polled(tenancy(1, 1000))
+    assert not queries.states[READS.name].success
+    assert [asked.name for asked in monitoring.asked].count(READS.name) == 1
 
 
 def test_a_metric_that_cannot_be_split_says_so() -> None:

@@ -6,7 +6,7 @@ that a counter loses no minute. A silent region is skipped until the next poll.
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import count
 from typing import Final
 
@@ -41,7 +41,7 @@ class MetricQueries:
     failures: FailureLog  # log of failed queries
     # by documented name; those of another service are queried where the inventory has resources of it
     metrics: Mapping[str, OciMetric] = field(default_factory=lambda: METRICS)
-    optional_services: InitVar[Collection[str]] = ()  # other services whose metrics may be forbidden without a failure
+    optional_services: Collection[str] = ()  # other services whose metrics may be forbidden without a failure
     states: dict[str, MetricState] = field(default_factory=dict, init=False)
     names_are_due: bool = field(default=True, init=False)
     _not_watched: set[str] = field(default_factory=set, init=False)
@@ -51,14 +51,13 @@ class MetricQueries:
     _first: int = field(default=0, init=False)
     _polls: int = field(default=0, init=False)
 
-    def __post_init__(self, optional_services: Collection[str]) -> None:
+    def __post_init__(self) -> None:
         stamps, self._labels = MinuteStamps(), RegionLabels(self.client.region)
         self.stores: Mapping[str, SeriesStore] = {
             name: SeriesStore(metric, self._labels, start=self.start, stamps=stamps, keeps_points=name in NEEDED)
             for name, metric in self.metrics.items()
         }
         self._names = MetricNames(self.metrics)
-        self._optional_services = frozenset(optional_services)
         for reason in SKIPPED:
             self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), 0)
 
@@ -117,7 +116,7 @@ class MetricQueries:
         try:
             return self.client.metric_names(scope, namespace)
         except NotAuthorized as error:
-            if service not in self._optional_services:
+            if service not in self.optional_services:
                 raise
             if service not in self._not_watched:
                 self._not_watched.add(service)
@@ -139,7 +138,7 @@ class MetricQueries:
         """Store the state of a metric, and try another spelling of a name without a new minute."""
         before = self.states.get(metric.name)
         known = before.newest if before else None
-        newest = max((one for one in (known, answer.newest) if one is not None), default=None)
+        newest = max(filter(None, (known, answer.newest)), default=None)
         if answer.success and newest == known:
             self._names.fell_silent(metric)
         if answer.success and not answer.streams and before is not None and before.streams:
@@ -154,30 +153,35 @@ class MetricQueries:
         for doublings in count():
             parts = shards.parts(self._inventory, minutes.minutes)
             requests = [self._request(metric, scope, minutes, part) for part in parts]
+            asked = AnswerSummary(query_bytes=max(len(one.query.encode()) for one in requests))
             try:
-                answer = self._query_parts(metric, requests)
+                answer = self._query_parts(metric, requests, asked)
             except CloudError as error:
                 if doublings < _DOUBLINGS_AT_MOST and shards.refused(len(parts), error):
                     continue
                 shards.failed()
                 self.failures.failed(metric.name, error)
-                return AnswerSummary(success=False, query_bytes=max(len(one.query) for one in requests))
+                return replace(asked, success=False)
             if answer.success and answer.is_unreadable:
                 message = f"none of {answer.streams} streams of {metric.name} in {self.client.region} is as documented"
                 self.failures.failed(metric.name, BrokenAnswer(message, operation="SummarizeMetricsData"))
                 return replace(answer, success=False)
             if answer.success:
-                shards.answered(answer.streams, newest_complete(self.now()))
+                shards.answered(answer.streams, minutes)
             if len(parts) > 1:
                 labels = (self.client.region, metric.name)
                 self.self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
             return answer
         raise AssertionError  # the loop ends with a return
 
-    def _query_parts(self, metric: OciMetric, requests: Sequence[MetricRequest]) -> AnswerSummary:
-        """Send the parts of one query. A failed part costs the part. A refusal for length or size is a CloudError."""
+    def _query_parts(
+        self, metric: OciMetric, requests: Sequence[MetricRequest], answer: AnswerSummary
+    ) -> AnswerSummary:
+        """Send the parts of one query, and add them to `answer`. A failed part costs the part.
+
+        A refusal for length or size is a CloudError.
+        """
         store = self.stores[metric.name]
-        answer = AnswerSummary(query_bytes=max(len(one.query.encode()) for one in requests))
         for request in requests:
             try:
                 streams = self.client.summarize(request)

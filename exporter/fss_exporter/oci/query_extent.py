@@ -46,6 +46,11 @@ class Window:
     end: int
 
     @property
+    def newest(self) -> int:
+        """End of the newest minute in the window."""
+        return self.end - MINUTE
+
+    @property
     def minutes(self) -> int:
         """The most points of a stream in the window."""
         return (self.end - self.start) // MINUTE
@@ -54,8 +59,7 @@ class Window:
 def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
     """Return the window of one query, with minutes to repeat before the newest complete minute and before `answered`.
 
-    `answered` is the newest complete minute at the time of the last answer, None before the first. Times are epoch
-    seconds.
+    `answered` is the newest minute of an earlier window with an answer, None before the first. Times are epoch seconds.
     """
     newest = newest_complete(now)
     last = newest if answered is None else min(answered, newest)
@@ -89,19 +93,21 @@ _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
 class QueryShards:
     """The parts of one metric's query in one scope.
 
-    `answers` has the newest complete minute at the time of each of the last answers. Empty before the first.
+    `answers` has the newest minute of each of the last windows with an answer. Empty before the first.
     """
 
     def __init__(self, metric: OciMetric) -> None:
         self.answers: deque[int] = deque(maxlen=ANSWERS_REPEATED)
         self._metric = metric
         self._streams: int | None = None
+        self._most_parts = 0
         self._least_for_size = 1
         self._least_for_length = 1
 
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
         """Return the OCIDs of each query for a window of some minutes. A single empty part is a query without selection."""
         weights = self._weights(inventory)
+        self._most_parts = len(weights)
         streams = sum(weight for _, weight in weights) if self._streams is None else self._streams
         needed = max(math.ceil(streams / MOST_STREAMS), math.ceil(streams * minutes / MOST_POINTS))
         if needed > 1:
@@ -109,11 +115,13 @@ class QueryShards:
         needed = max(needed, self._least_for_size)
         if needed > 1:  # a query without selection is never too long
             needed = max(needed, self._least_for_length)
-        needed = min(needed, len(weights))
+        needed = min(needed, self._most_parts)
         return [()] if needed <= 1 else _balanced(weights, needed)
 
     def refused(self, parts: int, error: CloudError) -> bool:
         """Note that OCI refused the query or the answer for length or size. Return whether more parts can help."""
+        if parts >= self._most_parts:  # each resource has a part already, or the metric has no resources
+            return False
         said = str(error).lower()
         is_about_size = (
             isinstance(error, TooMuchData) and error.status != 413 and "length" not in said and "long" not in said
@@ -121,9 +129,7 @@ class QueryShards:
         if parts > 1 and not is_about_size:
             self._least_for_length = parts * 2
             return True
-        if not self._metric.split_by:
-            return False
-        self._least_for_size = max(2, parts * 2)
+        self._least_for_size = parts * 2
         self._streams = None
         return True
 
@@ -131,9 +137,9 @@ class QueryShards:
         """Note that the shorter queries failed as well, so that the length was not the reason."""
         self._least_for_length = 1
 
-    def answered(self, streams: int, minute: int) -> None:
-        """Note the number of streams in all parts together, and the newest complete minute at that time."""
-        self.answers.append(minute)
+    def answered(self, streams: int, window: Window) -> None:
+        """Note the number of streams in all parts together, and the window of the query."""
+        self.answers.append(window.newest)
         self._streams = streams
         if streams <= MOST_STREAMS * _FILL:
             self._least_for_size = 1

@@ -85,7 +85,7 @@ class AnswerSummary(MetricState):
         return AnswerSummary(
             self.success and other.success,
             self.streams + other.streams,
-            max((one for one in (self.newest, other.newest) if one is not None), default=None),
+            max(filter(None, (self.newest, other.newest)), default=None),
             max(self.query_bytes, other.query_bytes),
             Counter(self.skipped) + Counter(other.skipped),
             {**self.points, **other.points},

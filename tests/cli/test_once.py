@@ -17,6 +17,7 @@ from tests.processes import require, wait_for
 from tools.bench import free_port
 
 from fss_exporter.catalogue.text import plain
+from fss_exporter.model.operations import FIXED_COSTS
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
@@ -55,8 +56,8 @@ def removes(text: str) -> dict[str, float]:
     }
 
 
-def write(root: Path, output: Path) -> dict[str, float]:
-    answer = ask("once", "--path.procfs", root, "--output", output)
+def write(root: Path, output: Path, *flags: object) -> dict[str, float]:
+    answer = ask("once", "--path.procfs", root, "--output", output, *flags)
     assert (answer.code, answer.out, answer.err) == (0, "", "")
     return removes(output.read_text())
 
@@ -160,6 +161,23 @@ def test_after_a_reboot_the_counters_go_on_and_nothing_of_the_new_life_is_lost(t
     assert write(host(root, removes=50, age=5), output) == {"/a": 54}
 
 
+def test_a_measured_cost_counts_from_the_run_after_the_change_of_the_configuration(tmp_path: Path) -> None:
+    """Counts by two costs in one counter would be wrong, so the mount begins at 0, as after a restart of an agent."""
+    root, output, measured = tmp_path / "proc", tmp_path / "fss.prom", tmp_path / "measured.yml"
+    cost = "cost_model: {operations: {REMOVE: {io_operations: 3, date: 2026-11-01, source: test}}}\n"
+    measured.write_text(cost, "utf-8")
+
+    def estimate() -> float:
+        lines = [line for line in output.read_text().splitlines() if 'class="metadata_write"' in line]
+        (line,) = (line for line in lines if line.startswith("fss_client_estimated_io_operations_total{"))
+        return float(line.rpartition(" ")[2])
+
+    write(host(root), output)
+    assert (write(host(root, removes=104), output), estimate()) == ({"/a": 4}, 32)
+    assert (write(host(root, removes=105), output, "--config.file", measured), estimate()) == ({"/a": 0}, 0)
+    assert (write(host(root, removes=110), output, "--config.file", measured), estimate()) == ({"/a": 6}, 18)
+
+
 DAMAGED: tuple[Any, ...] = (
     None,
     -1,
@@ -222,7 +240,7 @@ def test_a_state_with_a_damaged_part_is_refused_or_gives_counters() -> None:
         except ValueError:
             refused += 1
             continue
-        kept_state.restore(fresh, last, reading, same_boot=True)
+        kept_state.restore(fresh, last, reading, FIXED_COSTS, same_boot=True)
         fresh.apply(reading, 20.0)
         ticker = Ticker(lambda: reading, 1.0, lambda: 30.0, accounts=fresh)
         ticker.tick()

@@ -57,6 +57,14 @@ def test_mountstats_output_that_tells_too_little_is_refused_with_what_to_record(
         parse_mountstats_output("saved.txt", re.sub(cut, "", output("k_mixed", "mountstats"), count=1))
 
 
+def test_a_file_with_a_line_full_of_colons_is_soon_known_to_be_no_output_of_the_tools() -> None:
+    """A search that begins again at each colon takes minutes."""
+    line = "a:" * 50_000
+    assert not is_nfsiostat_output(f"{line} rpc bklog")
+    with pytest.raises(UsageError, match="no NFS byte counts"):
+        parse_mountstats_output("saved.txt", f"Stats for {line}")
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_truth_of_the_packets_lies_within_the_bounds_of_nfsiostat_output(scenario: str) -> None:
     text = output(scenario, "nfsiostat")

@@ -95,7 +95,8 @@ class _Run:
                 complain("fss-exporter once", f"{state}: {_DAMAGED}")
             else:
                 same_boot = last.boot_id == self._boot_id
-                kept_state.restore(self._accounts, last, self._reading_of(last.texts), same_boot=same_boot)
+                reading, weights = self._reading_of(last.texts), self._mounts.overrides.weights
+                kept_state.restore(self._accounts, last, reading, weights, same_boot=same_boot)
         at = time.monotonic()
         return self._metrics(self._source.read(), at, zero_answers=1)
 

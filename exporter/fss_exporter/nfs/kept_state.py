@@ -4,6 +4,7 @@ A run continues at the end of the last run. After a reboot every mount is newer 
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -93,14 +94,21 @@ def _text(value: Any) -> str:
     return value
 
 
-def restore(accounts: Accounts, run: LastRun, last_reading: Reading, *, same_boot: bool) -> None:
-    """Put the last run into new accounts. `last_reading` are the run's texts, parsed with the present configuration."""
+def restore(
+    accounts: Accounts, run: LastRun, last_reading: Reading, weights: Mapping[str, float], *, same_boot: bool
+) -> None:
+    """Put the last run into new accounts.
+
+    `last_reading` are the run's texts, parsed with the present configuration. `weights` are the present costs by operation. A mount
+    that was counted by other costs begins at 0, because a total of both would be wrong.
+    """
     accounts.addresses.update(run.addresses)
     accounts.network = run.network
     for key, totals in run.totals.items():
-        accounts.mounts[key] = totals
-        if not same_boot:
-            totals.last_seen_at = 0.0
+        if totals.has_weights(weights):
+            accounts.mounts[key] = totals
+            if not same_boot:
+                totals.last_seen_at = 0.0
     if same_boot:
         accounts.apply(last_reading, run.at)
     else:

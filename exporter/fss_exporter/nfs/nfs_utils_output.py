@@ -20,7 +20,9 @@ from fss_exporter.nfs.superblocks import SeriesKey
 RECORD_INSTEAD: Final = "copy /proc/self/mountstats twice, some time apart"
 
 _STATS_FOR: Final = re.compile(r"(?m)^Stats for (?=\S)")
-_MOUNTED: Final = re.compile(r"(\S+:\S*) mounted on (.*):\s*$")
+# A device begins without a colon, so that a long line full of colons has a single place to begin.
+_DEVICE: Final = r"[^\s:]+:\S*"
+_MOUNTED: Final = re.compile(rf"({_DEVICE}) mounted on (.*):\s*$")
 _AGE: Final = re.compile(r"NFS mount age: (?:(\d{1,6}) days?, )?(\d{1,2}):(\d\d):(\d\d)")
 _PAYLOAD: Final = re.compile(r"client (read|wrote) (\d{1,20}) bytes via NFS")
 _NUMBER: Final = r"(\d{1,15}\.?\d{0,18})"
@@ -30,7 +32,7 @@ _OPERATION: Final = re.compile(
 )
 _COUNTED: Final = re.compile(r"(\d{1,20}) (retrans|major timeouts|errors)")
 
-_NFSIOSTAT: Final = re.compile(r"(?m)^(?=\S+:\S* mounted on .*:\s*$)")
+_NFSIOSTAT: Final = re.compile(rf"(?m)^(?={_DEVICE} mounted on .*:\s*$)")
 _ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n([^\n]*)$")
 _HEADERS_BYTES: Final = (200, 240, 500)
 # Least, likely and most bytes of headers around one operation, call and reply together (NFSv3 with AUTH_SYS).
@@ -53,7 +55,7 @@ def is_mountstats_output(text: str) -> bool:
 
 def is_nfsiostat_output(text: str) -> bool:
     """Whether a text is output of nfsiostat."""
-    return _NFSIOSTAT.search(text) is not None and "rpc bklog" in text
+    return "rpc bklog" in text and _NFSIOSTAT.search(text) is not None
 
 
 def parse_mountstats_output(source: str, text: str) -> Mountstats:
@@ -150,7 +152,7 @@ def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
 def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
     """Parse one mount of a report: key, mount point, traffic, and operations per second of the server."""
     mounted = _MOUNTED.match(text.partition("\n")[0])
-    every = re.search(rf"ops?/s\s+rpc bklog\s*\n\s*{_NUMBER}", text)
+    every = re.search(rf"ops?/s\s+rpc bklog\s+{_NUMBER}", text)
     rows = {name.upper(): (unit, values) for name, unit, values in _ROW.findall(text)}
     if mounted is None or every is None or not {READ, WRITE} <= rows.keys():
         raise UsageError(

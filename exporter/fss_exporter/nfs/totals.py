@@ -92,6 +92,10 @@ class MountTotals:
                 self.operations[name] = _new_totals(name, rule, weights)
             self.counts_errors |= counters.errors is not None
 
+    def has_weights(self, weights: Mapping[str, float]) -> bool:
+        """Whether every operation with a fixed cost was counted by these costs."""
+        return all(one.weight in (None, weights[name]) for name, one in self.operations.items() if name in weights)
+
 
 def _at_zero(totals: OperationTotals) -> OperationTotals:
     return OperationTotals(weight=totals.weight, estimated=None if totals.estimated is None else NO_COST)

@@ -59,6 +59,17 @@ def test_a_number_that_was_used_again_is_looked_at_again(identities: Identities,
     assert _look(identities, Thread(7, "dd")) == Identity("tar", unit="other.service")
 
 
+def test_a_shell_that_becomes_another_program_is_counted_under_the_name_of_the_program(
+    identities: Identities, proc: Path
+) -> None:
+    """An entry point of a container reads files and ends with `exec java`. Number and start time stay."""
+    process(proc, 7, b"sh")
+    assert _look(identities, Thread(7, "sh")).process == "sh"
+    process(proc, 7, b"java")
+
+    assert _look(identities, Thread(7, "sh")).process == "java"
+
+
 def test_the_kernels_threads_are_the_kernel_and_others_of_that_name_are_not(identities: Identities, proc: Path) -> None:
     process(proc, 9, b"kworker/u4:0-nfsiod", flags=0x4208060, cgroup="/")
     process(proc, 10, b"kworker/u4:1", cgroup="/user.slice/user-1000.slice/session-3.scope")
@@ -86,10 +97,11 @@ def test_rows_of_ours_need_no_look(identities: Identities) -> None:
 def test_a_hostile_name_does_not_shift_the_fields(identities: Identities, proc: Path, name: bytes) -> None:
     process(proc, 7, name, started=5)
 
-    seen = identities.look([Thread(7, "x")])[Thread(7, "x")]
+    shown = name.decode("utf-8", "replace")
 
-    assert seen.identity == Identity(name.decode("utf-8", "replace"), unit="backup.service")
-    assert seen.started == 5
+    assert _look(identities, Thread(7, "x")) == Identity(shown, unit="backup.service")
+    process(proc, 7, name, started=6, cgroup="/system.slice/other.service")
+    assert _look(identities, Thread(7, "x")) == Identity(shown, unit="other.service")
 
 
 def test_a_pod_has_its_name_from_the_folder_of_the_logs(identities: Identities, proc: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Find process, pod or unit, and user of a thread in the kernel's tables, with one look at `/proc`.
 
-The kernel uses thread numbers again, and a row keeps the name of the first thread with the number. So a look is kept
-with the start time of the thread. A thread that ended before the first look keeps the row's name, up to 15 bytes.
+The kernel uses thread numbers again, and a row keeps the name of the first thread with the number. A shell can also become
+another program. So an identity is kept with the name and the start time of the thread, and is found again after a change of
+either. A thread that ended before the first look keeps the row's name, up to 15 bytes.
 
 The control group names the pod or the systemd unit, and the node's folder of pod logs names the pod, without the API
 server. The kubelet makes `/var/log/pods/<namespace>_<name>_<uid>/` for each pod before the first container starts.
@@ -137,7 +138,6 @@ class Seen(NamedTuple):
 
     identity: Identity  # of the thread
     user: int | None  # number of the user; None where the thread was gone
-    started: int  # clock ticks from boot to the start of the thread
 
 
 class Identities:
@@ -151,7 +151,7 @@ class Identities:
         self.is_readable = True
         self._procfs = procfs
         self._pods = pods
-        self._seen: dict[Thread, Seen] = {}
+        self._seen: dict[Thread, tuple[_Stat, Seen]] = {}
 
     def look(self, threads: Iterable[Thread]) -> dict[Thread, Seen]:
         """Return the identity of each thread with load since the last look."""
@@ -164,21 +164,21 @@ class Identities:
 
     def _of(self, thread: Thread) -> Seen:
         if not thread.number:
-            return Seen(Identity(thread.name), None, 0)
-        known = self._seen.get(thread)
+            return Seen(Identity(thread.name), None)
+        last_stat, seen = self._seen.get(thread, (None, None))
         stat = self._stat(str(thread.number))
         if stat is None:
-            return known or Seen(Identity(KERNEL.name if thread.is_worker else shown(thread.name)), None, 0)
-        if known is None or known.started != stat.started:
-            known = self._resolved(str(thread.number), stat)
-            if known.identity.namespace or not known.identity.pod:
+            return seen or Seen(Identity(KERNEL.name if thread.is_worker else shown(thread.name)), None)
+        if seen is None or stat != last_stat:
+            seen = self._resolved(str(thread.number), stat)
+            if seen.identity.namespace or not seen.identity.pod:
                 # A pod without a name may have one at the next look.
-                self._seen[thread] = known
-        return known
+                self._seen[thread] = stat, seen
+        return seen
 
     def _resolved(self, number: str, stat: "_Stat") -> Seen:
-        if stat.flags & _KERNEL_THREAD:
-            return Seen(Identity(KERNEL.name), 0, stat.started)
+        if stat.is_kernel:
+            return Seen(Identity(KERNEL.name), 0)
         status = dict(line.split(":", 1) for line in self._text(number, "status").split("\n") if ":" in line)
         leader = self._stat(status.get("Tgid", number).strip())
         group = group_of(self._text(number, "cgroup"))
@@ -186,7 +186,7 @@ class Identities:
         name = shown((leader or stat).name)
         identity = Identity(name, unit=group.unit) if pod is None else Identity(name, pod.namespace, pod.name)
         user = status.get("Uid", "").split()
-        return Seen(identity, int(user[0]) if user else None, stat.started)
+        return Seen(identity, int(user[0]) if user else None)
 
     def _stat(self, number: str) -> "_Stat | None":
         return _parsed(self._text(number, "stat"))
@@ -200,8 +200,8 @@ class Identities:
 
 class _Stat(NamedTuple):
     name: str
-    flags: int
-    started: int
+    is_kernel: bool  # whether the thread belongs to the kernel
+    started: int  # clock ticks from boot to the start of the thread
 
 
 def _parsed(text: str) -> _Stat | None:
@@ -211,7 +211,7 @@ def _parsed(text: str) -> _Stat | None:
     fields = after.split()
     if not parenthesis or len(fields) < 20 or not (fields[6].isdecimal() and fields[19].isdecimal()):
         return None
-    return _Stat(name, int(fields[6]), int(fields[19]))
+    return _Stat(name, bool(int(fields[6]) & _KERNEL_THREAD), int(fields[19]))
 
 
 def shown(name: str) -> str:

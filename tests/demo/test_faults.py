@@ -220,9 +220,10 @@ class TestData:
         stream = sdk.summarize(f'MountTargetIOPS[1m]{{resourceId = "{gone}"}}.mean()', **between(MINUTE, MINUTE + 9))[0]
         assert list(points(stream)) == list(range(MINUTE, MINUTE + 5))
 
-    def test_deleting_what_is_not_there_says_so(self, region: Region) -> None:
-        with pytest.raises(LookupError, match="mt-nowhere"):
-            region.add_fault("delete,resource=mt-nowhere")
+    @pytest.mark.parametrize("resource", ["mt-nowhere", "ocid1.mounttarget.oc1.eu_frankfurt_1.nowhere"])
+    def test_deleting_what_is_not_there_says_so(self, region: Region, resource: str) -> None:
+        with pytest.raises(LookupError, match=resource):
+            region.add_fault(f"delete,resource={resource}")
 
 
 def test_sixty_minutes_of_late_points_and_gaps_add_up_to_the_truth(region: Region, clock: Clock) -> None:

@@ -106,7 +106,7 @@ class Region(DemoRegion):
         Raises:
             LookupError: no stream, or several, fit.
         """
-        resource_id = self.tenancy.named(resource)
+        resource_id = resource if resource.startswith("ocid1.") else self.tenancy.named(resource)
         found = [
             stream
             for published in published_metrics()

@@ -3,12 +3,10 @@
 import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from math import pi, sin
+from math import inf, pi, sin
 from zlib import crc32
 
 from fss_exporter.demo.region.demo_tenancy import DemoMountTarget, Link, RequestMix, Tenancy
-
-_FOREVER = 1 << 62
 
 
 def chance(*parts: int) -> float:
@@ -59,9 +57,9 @@ class Activity:
             self._gone.setdefault(resource_id, since_minute)
             self.pressure.cache_clear()
 
-    def lives(self, resource_id: str, minute: int = _FOREVER) -> bool:
+    def lives(self, resource_id: str, minute: float = inf) -> bool:
         """Return whether a resource exists in a minute. By default, whether it still exists."""
-        return minute < self._gone.get(resource_id, _FOREVER + 1)
+        return resource_id not in self._gone or minute < self._gone[resource_id]
 
     def rate(self, links: Iterable[Link], of: Callable[[RequestMix], float]) -> Callable[[int], float]:
         """Return amount per second of some exports together, by minute."""

@@ -226,14 +226,12 @@ class Tenancy:
         return frozenset({self.id, *(compartment.id for compartment in self.compartments)})
 
     def named(self, name: str) -> str:
-        """Return the OCID of a display name, or the given OCID. LookupError for a name of no resource or of several."""
-        if name.startswith("ocid1."):
-            return name
+        """Return the OCID of a resource, by display name or OCID. LookupError for no resource or several."""
         listed: Iterator[DemoResource | DemoCompartment] = chain(
             *(self.mount_targets, self.file_systems, self.replications, self.connectors),
             *(self.compartments, self.lustre_file_systems, self.volumes),
         )
-        found = [one.id for one in listed if one.name == name]
+        found = [one.id for one in listed if name in (one.name, one.id)]
         if len(found) != 1:
             raise LookupError(f"{len(found)} resources of tenancy {self.name} are called {name!r}. Use the OCID")
         return found[0]

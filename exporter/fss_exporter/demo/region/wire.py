@@ -135,7 +135,7 @@ def _handled(operation: ApiOperation, path: Mapping[str, str], request: ApiReque
 
 
 def _parsed(read: Callable[[], BaseModel], what: str) -> BaseModel:
-    """Return the first mistake decides, missing fields before wrong ones."""
+    """Return the model. A Refusal names the first mistake, missing fields before wrong ones."""
     try:
         return read()
     except ValidationError as wrong:

@@ -17,6 +17,12 @@ class Samples:
             for sample in family.samples:
                 self._by_name[sample.name].append((sample.labels, sample.value))
 
+    def __iter__(self) -> Iterator[tuple[str, Labels, float]]:
+        """Name, labels and value of every sample."""
+        for name, found in self._by_name.items():
+            for labels, value in found:
+                yield name, labels, value
+
     def all(self, name: str) -> Iterator[tuple[Labels, float]]:
         """Every sample of a name."""
         yield from self._by_name.get(name, ())

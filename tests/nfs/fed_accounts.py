@@ -2,10 +2,11 @@
 
 from tests.nfs.records import mountinfo
 
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import Reading, SeriesKey, join
+from fss_exporter.nfs.superblocks import Reading, join
 
 KEY = SeriesKey("10.0.0.3", "10.0.0.3", "/a")
 

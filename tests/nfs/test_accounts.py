@@ -4,8 +4,8 @@ from hypothesis import given, settings, strategies as st
 from tests.nfs.fed_accounts import KEY, accounts, reading, total
 from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
 
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.superblocks import SeriesKey
 from fss_exporter.nfs.totals import MountTotals
 
 

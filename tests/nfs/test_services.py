@@ -4,11 +4,11 @@ import pytest
 from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.service_table import TB
+from fss_exporter.model.service_table import TB, SeriesKey
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import BY_NAME, Claim, Reading, SeriesKey, Services, join
+from fss_exporter.nfs.superblocks import BY_NAME, Claim, Reading, Services, join
 from fss_exporter.nfs.totals import MountTotals
 
 NAS = "0a1b2c-xyz.cn-hangzhou.nas.aliyuncs.com"

@@ -5,9 +5,10 @@ from hypothesis import given, strategies as st
 from tests.nfs.records import Names, mountinfo, mountstats
 from tests.recordings import load_all
 
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import Reading, SeriesKey, join
+from fss_exporter.nfs.superblocks import Reading, join
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from tests import processes
 from tests.cli.prompt import Answer, ask
 
+from fss_exporter.client_scrape import override_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverride
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.nfs.scraped import override_of
 from fss_exporter.plan import prometheus_api as prometheus
 from fss_exporter.plan.history import LimitsOf, of_mount_targets, of_service
 from fss_exporter.plan.load import Load

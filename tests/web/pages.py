@@ -7,13 +7,14 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.parser import text_string_to_metric_families
 
 from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.client_scrape import Scraped
 from fss_exporter.model.operations import FIXED_COSTS, class_of
-from fss_exporter.web.status.overview import status_page
-from fss_exporter.web.status.rows import (
-    MountTargetRow,
-    StatusPage,
-)
+from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.web.status.overview import Look, status_page
+from fss_exporter.web.status.rows import MountTargetRow, StatusPage
 
+START = Look(0.0, Scraped())
+"""The start of the exporter, when all counters were 0."""
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 
@@ -45,9 +46,14 @@ def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
 
 
 def mount(
-    io: float, *, address: str = "10.80.1.10", export: str = "/export/a", operation: str = "GETATTR"
+    io: float,
+    *,
+    address: str = "10.80.1.10",
+    export: str = "/export/a",
+    operation: str = "GETATTR",
+    service: str = OCI_FSS.name,
 ) -> list[Row]:
-    identity = {"address": address, "server": "mt-home.sub.vcn.oraclevcn.com", "export": export}
+    identity = {"address": address, "server": "mt-home.sub.vcn.oraclevcn.com", "export": export, "service": service}
     done = identity | {"class": class_of(operation)}
     cost = FIXED_COSTS.get(operation) or 2
     bounds = [
@@ -69,8 +75,7 @@ def mount(
 
 
 def page_of(*rows: Row, earlier: Iterable[Row] = (), after: float = 10.0) -> StatusPage:
-    before = list(earlier)
-    look = status_page(families(before), now=NOW, at=100.0)[1] if before else None
+    _, look = status_page(families(earlier), now=NOW, at=100.0, earlier=START)
     return status_page(families(rows), now=NOW, at=100.0 + after, earlier=look)[0]
 
 

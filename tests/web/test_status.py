@@ -183,6 +183,24 @@ def test_the_operation_that_costs_most_is_named_not_the_one_that_cost_most_befor
     assert page.mounts[0].top_operation == "RENAME"
 
 
+def test_the_operation_that_costs_most_is_named_by_the_costs_that_the_agent_counts_by() -> None:
+    measured = {"operation": "RENAME", "io_operations": "1", "factor": "", "date": "2026-11-20", "source": "calibrate"}
+    load = [*mount(800, operation="RENAME"), *mount(300, operation="REMOVE")]
+
+    by_the_table = page_of(*load)
+    by_measured_costs = page_of(*load, ("fss_cost_model_info", measured, 1.0))
+
+    assert by_the_table.mounts[0].top_operation == "RENAME"
+    assert by_measured_costs.mounts[0].top_operation == "REMOVE"
+
+
+def test_of_a_service_that_counts_reads_and_writes_alone_no_metadata_costs_most() -> None:
+    rows = [*mount(10, operation="READ", service="apsara-nas"), *mount(9_000, operation="RENAME", service="apsara-nas")]
+    page = page_of(*(row for row in rows if "estimated" not in row[0] or row[1]["class"] == "read"))
+
+    assert page.mounts[0].top_operation == "READ"
+
+
 def test_counters_that_started_anew_never_give_a_negative_rate() -> None:
     page = page_of(*mount(10), earlier=mount(1_000_000))
 

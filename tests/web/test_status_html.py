@@ -7,7 +7,7 @@ from base64 import b64encode
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.web.pages import HOSTILE, NOW, families, mount, mount_target, page_of
+from tests.web.pages import HOSTILE, NOW, START, families, mount, mount_target, page_of
 
 from fss_exporter.catalogue import family
 from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
@@ -131,10 +131,10 @@ def test_an_address_in_exact_mode_shows_upper_edges_of_median_and_99th_percentil
     durations = family("fss_client_request_duration_seconds")
     for of_class in ("read", "write"):
         durations.add_histogram(("10.0.0.9", of_class), ((0.008192, 60), (0.131072, 99), (math.inf, 100)), 1.0)
-    page = status_page([address, durations], now=NOW, at=100.0)[0]
+    page = status_page([address, durations], now=NOW, at=100.0, earlier=START)[0]
     (row,) = page.addresses
 
     assert (row.p50_seconds, row.p99_seconds) == (0.008192, 0.131072)
     assert "≤ 8.19 ms" in render(page)
     assert "≤ 131 ms" in render(page)
-    assert "requests within" not in render(status_page([address], now=NOW, at=100.0)[0])
+    assert "requests within" not in render(status_page([address], now=NOW, at=100.0, earlier=START)[0])

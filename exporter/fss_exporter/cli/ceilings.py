@@ -9,9 +9,9 @@ from fss_exporter.cli.flags import NO_SHAPE
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.limits import SHAPES, Limits, Use, known_uses, uses
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
-from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.model.service_table import OCI_FSS, SeriesKey
 from fss_exporter.model.traffic import Traffic
-from fss_exporter.nfs.superblocks import BY_NAME, Claim, SeriesKey, Services
+from fss_exporter.nfs.superblocks import BY_NAME, Claim, Services
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings

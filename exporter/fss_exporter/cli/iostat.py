@@ -20,6 +20,7 @@ from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags
 from fss_exporter.cli.iostat_report import Report
 from fss_exporter.cli.saved_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.terminal import clean_up_at_the_end
+from fss_exporter.client_scrape import RESTARTED, durations_between, read_scrape, traffic_between, went_back
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.fetch import check_url, get
 from fss_exporter.flag_records import ProcfsFlags, argument, flag, takes
@@ -35,7 +36,6 @@ from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import traffic
-from fss_exporter.nfs.scraped import RESTARTED, durations_between, read_scrape, traffic_between, went_back
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.plan.inputs import SavedFlags
 
@@ -259,7 +259,10 @@ def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
                 new.mount_points,
                 (),
                 counted=new.estimated_seconds == old.estimated_seconds,
-                durations=durations_between(old, new),
+                # Series that come back after a pause have every request since the start of the agent.
+                durations={
+                    address: calls for address, calls in durations_between(old, new).items() if address in old.durations
+                },
                 network_bytes_per_second=new.network_bytes_per_second,
             )
             done += 1

@@ -15,10 +15,11 @@ from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.histograms import CallsByEdge, quantile_edge
 from fss_exporter.model.limits import Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.exact.request_durations import edge_seconds
-from fss_exporter.nfs.superblocks import SeriesKey, Superblock
+from fss_exporter.nfs.superblocks import Superblock
 from fss_exporter.tables import Column, Figure, colour, say, show_figures
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]

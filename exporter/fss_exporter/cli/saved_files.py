@@ -4,6 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.cli.iostat_report import Report, mount_points
@@ -14,7 +15,10 @@ from fss_exporter.nfs.nfs_utils_output import is_mountstats_output, is_nfsiostat
 from fss_exporter.nfs.procfs import decode
 from fss_exporter.nfs.rates import traffic
 from fss_exporter.nfs.saved_readings import SavedInterval, between, read_saved, since_mount
-from fss_exporter.nfs.superblocks import Reading, SeriesKey
+from fss_exporter.nfs.superblocks import Reading
+
+if TYPE_CHECKING:
+    from fss_exporter.model.service_table import SeriesKey
 
 ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
 _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte

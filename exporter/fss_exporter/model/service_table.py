@@ -247,6 +247,15 @@ SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
 """Every service by name."""
 
 
+class SeriesKey(NamedTuple):
+    """The labels of a mount's series, in the order of the text."""
+
+    address: str  # address of the mount target
+    server: str  # the server's name as mounted
+    export: str  # path of the export
+    service: str = OCI_FSS.name  # name of the storage service, from the table of services
+
+
 def recognised(server: str) -> Service | None:
     """Return the service of a server name. None for an unknown name."""
     name = server.rstrip(".").lower()

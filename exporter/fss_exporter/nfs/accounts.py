@@ -14,8 +14,9 @@ from fss_exporter.catalogue import Family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.records import MOST_OPERATIONS, NfsRecord, OperationCounters
-from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
+from fss_exporter.nfs.superblocks import Reading, Superblock
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, Peaks, Unanswered
 
 _REMOTE_LOCKS: Final = frozenset(("none", "flock"))

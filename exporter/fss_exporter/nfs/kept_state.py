@@ -9,9 +9,10 @@ from dataclasses import asdict, fields
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.procfs import RawTexts
-from fss_exporter.nfs.superblocks import NO_READING, Reading, SeriesKey
+from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals
 
 _VERSION = 3

@@ -21,8 +21,8 @@ from fss_exporter.model.operations import (
     WRITE_CLASS,
     class_of,
 )
-from fss_exporter.model.service_table import OneClient
-from fss_exporter.nfs.superblocks import Known, SeriesKey, Superblock
+from fss_exporter.model.service_table import OneClient, SeriesKey
+from fss_exporter.nfs.superblocks import Known, Superblock
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 

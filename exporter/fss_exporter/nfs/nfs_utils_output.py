@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from fss_exporter.errors import UsageError
 from fss_exporter.model.estimate import Bounds, estimate_transfers
 from fss_exporter.model.operations import FIXED_COSTS, LARGEST_TRANSFER_BYTES, NFS3_OPERATIONS, READ, WRITE
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, options
-from fss_exporter.nfs.superblocks import SeriesKey
 
 RECORD_INSTEAD: Final = "copy /proc/self/mountstats twice, some time apart"
 

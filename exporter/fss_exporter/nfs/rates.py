@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from fss_exporter.model.estimate import NO_COST, Bounds
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.superblocks import SeriesKey
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 _NO_TOTALS = MountTotals()

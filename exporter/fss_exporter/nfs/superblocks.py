@@ -14,10 +14,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from ipaddress import ip_address, ip_network
-from typing import Final, NamedTuple
+from typing import Final
 
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.service_table import NONE, OCI_FSS, SERVICES, CostRule, OneClient, Service, recognised
+from fss_exporter.model.service_table import (
+    NONE,
+    OCI_FSS,
+    SERVICES,
+    CostRule,
+    OneClient,
+    SeriesKey,
+    Service,
+    recognised,
+)
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 
@@ -29,15 +38,6 @@ UNMATCHED = "not_in_mountinfo"
 
 NO_ADDRESSES: Mapping[str, str] = {}
 _NFS3: Final = "nfs"
-
-
-class SeriesKey(NamedTuple):
-    """The labels of a mount's series, in the order of the text."""
-
-    address: str  # address of the mount target
-    server: str  # the server's name as mounted
-    export: str  # path of the export
-    service: str = OCI_FSS.name  # name of the storage service, from the table of services
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from fss_exporter.client_scrape import COST_MODEL, COUNTERS, override_of, traffic_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.scraped import COST_MODEL, COUNTERS, override_of, traffic_of
 from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
 from fss_exporter.plan.prometheus_api import Prometheus, selector
 

@@ -8,11 +8,11 @@ from tests.nfs.exact.host import Host, Mount
 from tests.nfs.exact.kernel import Kernel
 
 from fss_exporter.catalogue import EXACT
+from fss_exporter.client_scrape import read_scrape
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.exact.request_durations import RequestTotals, request_families
-from fss_exporter.nfs.scraped import read_scrape
 from fss_exporter.nfs.ticker import Ticker
 
 KIB = 1024

@@ -16,9 +16,10 @@ from fss_exporter.catalogue import Family, family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import NO_COST, Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import EstimatedCosts
 from fss_exporter.nfs.exact.size_counts import NO_TRANSFERS, ByAddressAndProcedure, CountedTransfers, Counts, exact_cost
-from fss_exporter.nfs.superblocks import Reading, SeriesKey
+from fss_exporter.nfs.superblocks import Reading
 
 _BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
 # 32 KiB to 1 MiB, the kernel's largest transfer: few, and each at a step of the cost.

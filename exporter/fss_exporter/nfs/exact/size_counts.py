@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, WRITE, WRITE_FACTOR
-from fss_exporter.nfs.superblocks import Reading, SeriesKey, Superblock
+from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.nfs.superblocks import Reading, Superblock
 
 OPERATIONS, PAYLOAD, REUSED = "operations", "payload", "device_reused"  # Names of checks
 

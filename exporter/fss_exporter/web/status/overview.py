@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 from prometheus_client.metrics_core import Metric as Family
 
+from fss_exporter.client_scrape import Scraped, cost_of, durations_between, rates_between
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.samples import Samples
 from fss_exporter.web.status import client_rows
@@ -12,32 +14,42 @@ from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
 
 
-def status_page(
-    families: Iterable[Family], *, now: datetime, at: float, earlier: client_rows.Look | None = None
-) -> tuple[StatusPage, client_rows.Look]:
-    """Return the page, and the client counters from which a later page computes rates.
+class Look(NamedTuple):
+    """The counters of clients at one time."""
+
+    at: float  # seconds of a clock that never goes back
+    scrape: Scraped
+
+
+def status_page(families: Iterable[Family], *, now: datetime, at: float, earlier: Look) -> tuple[StatusPage, Look]:
+    """Return the page, and the counters from which a later page computes rates.
 
     The families are one collection of the registry behind `/metrics`, at the time of day `now`, which is `at` on a
     clock that never goes back. Rates cover the time since `earlier`: the counters of an earlier page, at least a
     second old, or the start of the exporter with all counters at 0.
     """
     samples = Samples(families)
-    this = client_rows.look(samples, at)
-    grown = client_rows.Growth(this, earlier or client_rows.Look(at))
+    scrape = Scraped()
+    for sample in samples:
+        scrape.take(*sample)
+    rates = rates_between(earlier.scrape, scrape, at - earlier.at)
+    costs = {mount: cost_of(own) for mount, own in rates.items()}
     page = StatusPage(
         version=next((labels["version"] for labels, _ in samples.all("fss_exporter_build_info")), ""),
         now=now,
-        mount_targets=mount_target_rows(samples, client_rows.iops_by_address(grown) if earlier else {}),
-        addresses=client_rows.address_rows(samples, _known_addresses(samples), grown),
-        mounts=client_rows.mount_rows(samples, grown) if earlier else (),
-        mount_count=len(grown.mounts),
+        mount_targets=mount_target_rows(samples, client_rows.iops_by_address(costs)),
+        addresses=client_rows.address_rows(
+            samples, _known_addresses(samples), durations_between(earlier.scrape, scrape)
+        ),
+        mounts=client_rows.mount_rows(scrape, rates, costs),
+        mount_count=len(rates),
         collectors=_collectors(samples, now.timestamp()),
         regions=_regions(samples, now.timestamp()),
-        rates_over_seconds=at - earlier.at if earlier else None,
+        rates_over_seconds=at - earlier.at,
         problems=_problems(samples),
         discovering=_discovering(samples),
     )
-    return page, this
+    return page, Look(at, scrape)
 
 
 def _known_addresses(samples: Samples) -> dict[str, client_rows.KnownAddress]:

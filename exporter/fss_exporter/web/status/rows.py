@@ -166,7 +166,7 @@ class StatusPage:
     mount_count: int  # all mounts of this host
     collectors: tuple[CollectorRow, ...]
     regions: tuple[RegionRow, ...]
-    rates_over_seconds: float | None  # time that the client rates cover. None in the exporter's first second
+    rates_over_seconds: float  # time that the client rates cover
     problems: tuple[str, ...]  # sentences about gaps of the monitoring
     discovering: tuple[str, ...]  # regions without a complete first inventory
 

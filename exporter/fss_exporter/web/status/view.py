@@ -1,6 +1,5 @@
 """The handler of `/`: collect, remember, render."""
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
@@ -9,8 +8,8 @@ from urllib.parse import parse_qs
 
 from prometheus_client.metrics_core import Metric as Family
 
-from fss_exporter.web.status.client_rows import Look
-from fss_exporter.web.status.overview import status_page
+from fss_exporter.client_scrape import Scraped
+from fss_exporter.web.status.overview import Look, status_page
 
 _OLDEST_SECONDS = 60.0
 _SPACING_SECONDS = 15.0
@@ -33,17 +32,18 @@ class StatusView:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def __post_init__(self) -> None:
-        self._lock = threading.Lock()
-        self._looks: tuple[Look, ...] = ()
+        self._looks: list[Look] = []
         # The counters of clients begin at 0 with the exporter. A page within its first second counts as one after a second.
-        self._start = Look(self.clock() - _LEAST_SECONDS)
+        self._start = Look(self.clock() - _LEAST_SECONDS, Scraped())
 
     def html(self, query: str = "") -> str:
-        """Return the present page. In the query `q` searches the mount targets, and `page` turns pages. Threads may call at once."""
+        """Return the present page. In the query `q` searches the mount targets, and `page` turns pages.
+
+        One thread at a time calls the method.
+        """
         from fss_exporter.web.status.html import render  # noqa: PLC0415  # Jinja2 is for those who look
 
-        families = list(self.collect())
-        at = self.clock()
+        families, at = self.collect(), self.clock()
         page, look = status_page(families, now=self.now(), at=at, earlier=self._remembered(at))
         self._remember(look)
         asked = parse_qs(query)
@@ -58,12 +58,10 @@ class StatusView:
 
     def _remembered(self, at: float) -> Look:
         """Return the oldest counters of the last minute that are at least a second old, else the start of the exporter."""
-        with self._lock:
-            self._looks = tuple(look for look in self._looks if at - look.at <= _OLDEST_SECONDS)
-            oldest = self._looks[0] if self._looks else self._start
+        self._looks = [look for look in self._looks if at - look.at <= _OLDEST_SECONDS]
+        oldest = self._looks[0] if self._looks else self._start
         return oldest if at - oldest.at >= _LEAST_SECONDS else self._start
 
     def _remember(self, look: Look) -> None:
-        with self._lock:
-            if not self._looks or look.at - self._looks[-1].at >= _SPACING_SECONDS:
-                self._looks = (*self._looks, look)
+        if not self._looks or look.at - self._looks[-1].at >= _SPACING_SECONDS:
+            self._looks.append(look)

@@ -1,13 +1,13 @@
-"""Metrics of an agent read back: counters and histograms, and the traffic between two scrapes."""
+"""Read the metrics of an agent back: counters and histograms of a scrape, and the traffic between two scrapes."""
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.errors import SourceError
@@ -15,9 +15,9 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOv
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.histograms import CallsByEdge, in_classes
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
-from fss_exporter.model.service_table import SERVICES
+from fss_exporter.model.service_table import SERVICES, SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.superblocks import SeriesKey
+from fss_exporter.samples import Labels
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
 
@@ -46,6 +46,8 @@ COST_MODEL: Final = "fss_cost_model_info"
 
 _Counter = tuple[str, str, str]
 # Metric, class and operation; the last two are empty where the metric has no such label.
+Rates = Mapping[_Counter, float]
+"""Rates of one mount or of several, per second, by metric, class and operation."""
 
 
 @dataclass(slots=True)
@@ -73,18 +75,19 @@ class Scraped:
         """Seconds with estimated sizes, of all mounts. Not a number if exact mode is off."""
         return sum(self.cost_seconds["estimated"].values()) if self.cost_seconds else math.nan
 
-    def take(self, sample: Sample) -> None:
+    def take(self, name: str, labels: Labels, value: float) -> None:
         """Take a sample of any metric.
 
         Raises:
             KeyError: a label is missing.
             ValueError: a counter, or the edge of a bucket, is not a number.
         """
-        labels, value = sample.labels, sample.value
-        match sample.name:
-            case name if name in COUNTERS:
+        match name:
+            case _ if name in COUNTERS:
                 of_class = "" if name in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS) else labels["class"]
-                self.counters[_mount(labels)][name, of_class, labels.get("operation", "")] = _finite(name, value)
+                self.counters[_mount(labels)][_counter(name, of_class, labels.get("operation", ""))] = _finite(
+                    name, value
+                )
             case "fss_client_mount_info":
                 key = _mount(labels)
                 self.mount_points[key] = (*self.mount_points.get(key, ()), labels["mount_point"])
@@ -105,6 +108,12 @@ class Scraped:
                 self.network_bytes_per_second = value
 
 
+@lru_cache(maxsize=1000)
+def _counter(name: str, of_class: str, operation: str) -> _Counter:
+    """Return one key for the counters of all mounts, because thousands of equal keys take several times the memory."""
+    return name, of_class, operation
+
+
 def _finite(name: str, value: float) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{name} is {value}")
@@ -112,7 +121,7 @@ def _finite(name: str, value: float) -> float:
 
 
 def _mount(labels: Mapping[str, str]) -> SeriesKey:
-    return SeriesKey(*(labels[name] for name in _MOUNT))
+    return SeriesKey(*map(labels.__getitem__, _MOUNT))
 
 
 def read_scrape(source: str, text: str) -> Scraped:
@@ -126,7 +135,7 @@ def read_scrape(source: str, text: str) -> Scraped:
         for family in text_string_to_metric_families(text):
             has_client_metrics = has_client_metrics or family.name.startswith("fss_client_")
             for sample in family.samples:
-                found.take(sample)
+                found.take(sample.name, sample.labels, sample.value)
     except (ValueError, LookupError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not has_client_metrics:
@@ -135,11 +144,11 @@ def read_scrape(source: str, text: str) -> Scraped:
 
 
 def durations_between(before: Scraped, after: Scraped) -> dict[str, CallsByEdge]:
-    """Return the requests between two scrapes by address and class, without addresses that one scrape lacks."""
+    """Return the requests between two scrapes by address and class. An address without an earlier scrape began at zero."""
+    began = Counter[float]()
     return {
-        address: in_classes({edge: count - before.durations[address][edge] for edge, count in edges.items()})
+        address: in_classes({edge: count - before.durations.get(address, began)[edge] for edge, count in edges.items()})
         for address, edges in after.durations.items()
-        if address in before.durations
     }
 
 
@@ -153,14 +162,22 @@ def went_back(before: Scraped, after: Scraped) -> bool:
     )
 
 
-def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:
-    """Return the traffic of each mount between two scrapes. A mount without an earlier scrape began at zero."""
-    found = {}
+def rates_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Rates]:
+    """Return the growth of each mount's counters per second between two scrapes.
+
+    A mount without an earlier scrape began at zero. A counter that went back counts as unchanged.
+    """
+    found: dict[SeriesKey, Rates] = {}
     for key, counters in after.counters.items():
         old = before.counters.get(key, {})
-        rates = {counter: (value - old.get(counter, 0.0)) / seconds for counter, value in counters.items()}
-        found[key] = traffic_of(key.service, rates, after.overrides)
+        found[key] = {counter: max(0.0, value - old.get(counter, 0.0)) / seconds for counter, value in counters.items()}
     return found
+
+
+def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:
+    """Return the traffic of each mount between two scrapes."""
+    rates = rates_between(before, after, seconds)
+    return {key: traffic_of(key.service, own, after.overrides) for key, own in rates.items()}
 
 
 def override_of(labels: Mapping[str, str]) -> CostOverride:
@@ -174,7 +191,7 @@ def override_of(labels: Mapping[str, str]) -> CostOverride:
     return CostOverride(labels["operation"], float(fixed) if fixed else None, float(factor or 1), date, source)
 
 
-def traffic_of(service: str, rates: Mapping[_Counter, float], overrides: CostOverrides = NO_OVERRIDES) -> Traffic:
+def traffic_of(service: str, rates: Rates, overrides: CostOverrides = NO_OVERRIDES) -> Traffic:
     """Return traffic from rates by metric, class and operation. Class and operation are empty for a metric without the
     label. `overrides` are the measured costs that the agent counts by.
     """
@@ -200,13 +217,22 @@ def traffic_of(service: str, rates: Mapping[_Counter, float], overrides: CostOve
     )
 
 
-def _class_traffic(of_class: str, operations: float, rates: Mapping[_Counter, float]) -> OperationTraffic:
-    point = rates.get((_POINT, of_class, ""))
-    iops = None
-    if point is not None:
-        iops = Bounds(rates.get((_LOWER, of_class, ""), point), point, rates.get((_UPPER, of_class, ""), point))
+def _class_traffic(of_class: str, operations: float, rates: Rates) -> OperationTraffic:
     figures = {figure: rates.get((name, of_class, "")) for name, figure in _FIGURES.items()}
+    iops = _class_cost(of_class, rates) if (_POINT, of_class, "") in rates else None
     return OperationTraffic(operations, iops, **figures)
+
+
+def _class_cost(of_class: str, rates: Rates) -> Bounds:
+    """Return the I/O operations of a class. Only READs and WRITEs have bounds, the cost of the rest is exact."""
+    point = rates[_POINT, of_class, ""]
+    return Bounds(rates.get((_LOWER, of_class, ""), point), point, rates.get((_UPPER, of_class, ""), point))
+
+
+def cost_of(rates: Rates) -> Bounds:
+    """Return the I/O operations of all classes together, 0 if no cost is known."""
+    costs = [_class_cost(of_class, rates) for name, of_class, _ in rates if name == _POINT]
+    return Bounds(*map(sum, zip(*costs, strict=True))) if costs else Bounds.exact(0.0)
 
 
 def _operation_traffic(

@@ -8,10 +8,10 @@ from prometheus_client.registry import CollectorRegistry
 from tests.nfs.fed_accounts import KEY, reading
 from tests.nfs.records import mountstats
 
+from fss_exporter.client_scrape import read_scrape, traffic_between, went_back
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.rates import traffic
-from fss_exporter.nfs.scraped import read_scrape, traffic_between, went_back
 from fss_exporter.nfs.ticker import Ticker
 
 FIRST = mountstats({"READ": 5, "LOOKUP": 2})

@@ -71,7 +71,7 @@ def test_a_mount_target_that_is_not_as_documented_costs_only_itself(broken: dict
     assert (list(inventory.mount_targets), count) == (["good"], 1)
 
 
-@pytest.mark.parametrize("moment", ["yesterday", 17, "2026-13-45T00:00:00Z"])
+@pytest.mark.parametrize("moment", ["yesterday", 17, "2026-13-45T00:00:00Z", "2026-09-05T12:00:00"])
 def test_a_replication_with_a_broken_time_costs_only_itself(moment: Any) -> None:
     rows = [row("bad", recoveryPointTime=moment), row("good", replicationInterval=60)]
     inventory, count = built(replications=rows)

@@ -131,6 +131,13 @@ def test_a_client_of_old_credentials_is_not_kept_for_new_credentials(monkeypatch
     assert session._clients == {}
 
 
+def test_a_private_ip_of_an_odd_form_costs_only_itself_in_a_listing() -> None:
+    good = {"id": "p", "ipAddress": "10.0.0.1"}
+    assert [one.id for one in client(list_private_ips=[good, {"id": "q"}, None]).private_ips("s")] == ["p"]
+    with pytest.raises(BrokenAnswer, match="GetPrivateIp in eu-frankfurt-1: the answer has no address"):
+        client(get_private_ip={"id": "q"}).private_ip("q")
+
+
 class TestAlarms:
     """Answers about alarms."""
 

@@ -351,6 +351,15 @@ def test_a_system_without_a_further_thread_polls_one_region_after_the_other(monk
     assert polled == ["one", "other"]
 
 
+def test_a_region_without_an_inventory_says_once_that_no_poll_begins(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    poll = Poll()
+    for _ in range(3):
+        with suppress(FssError):
+            poll.polls.run_round()
+    assert caplog.text.count("no poll yet") == 1
+
+
 def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_the_rest() -> None:
     poll = Poll(FakeCloud([mount_target(str(at)) for at in range(20)]))
     seen: list[tuple[int, int]] = []

@@ -121,7 +121,7 @@ class CloudClient(Protocol):
         """Return one private IP (GetPrivateIp)."""
 
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
-        """Return all private IPs of a subnet (ListPrivateIps)."""
+        """Return the private IPs of a subnet, without rows of an undocumented form (ListPrivateIps)."""
 
     def subnet_domain(self, subnet_id: str) -> str:
         """Return the DNS domain of a subnet, or an empty text (GetSubnet)."""

@@ -142,6 +142,7 @@ class MetricPoller:
     polled: bool = field(default=False, init=False)  # whether a round has ended, well or not
     success: bool = field(default=False, init=False)  # whether every region's last poll had an answer to everything
     duration_seconds: float = field(default=0.0, init=False)  # of the last round, all regions together
+    _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
 
     def run_round(self) -> None:
         """Poll every region once.
@@ -171,7 +172,8 @@ class MetricPoller:
             if region.inventory.listed.is_set():
                 return
             self.pause(_BETWEEN_LOOKS_SECONDS)
-        log.info("%s: no poll yet: the first inventory has not listed all resources", region.name)
+        message = f"{region.name}: no poll yet: the first inventory has not listed all resources"
+        self._log_once.failed(region.name, message, level=logging.INFO)
 
 
 @dataclass(eq=False, repr=False)

@@ -86,18 +86,16 @@ class _CounterSum:
 class MinuteStamps(dict[str, int]):
     """Minutes by time stamp of OCI. An answer repeats a handful of time stamps thousands of times.
 
-    A time stamp that is not a whole minute raises ValueError.
+    A time stamp without a zone, or that is not a whole minute, raises ValueError.
     """
 
     def __missing__(self, stamp: str) -> int:
         moment = datetime.fromisoformat(stamp)
-        seconds = moment.timestamp() if moment.tzinfo else 0.5
-        minute = int(seconds)
-        if minute % MINUTE or minute != seconds:
+        if moment.tzinfo is None or moment.timestamp() % MINUTE:
             raise ValueError(f"not a minute: {stamp}")
         if len(self) > 1_000:  # a window has 180 at the most
             self.clear()
-        self[stamp] = minute
+        self[stamp] = minute = int(moment.timestamp())
         return minute
 
 
@@ -190,7 +188,7 @@ class SeriesStore:
             key = known.key
             reason = self._refusal(known, key in taken or key in before.points)
             if reason is not None:
-                skipped.update([reason] if reason else ())
+                skipped[reason] += 1
                 continue
             points, broken = self._read(stream, now_minute)
             if broken:
@@ -227,14 +225,16 @@ class SeriesStore:
         return points, broken
 
     def _refusal(self, known: LabelledStream, is_repeated: bool) -> str | None:
-        """Return the reason to leave out a stream, empty for a documented repetition. None for a stream to take."""
+        """Return the reason to leave out a stream. None for a stream to take.
+
+        A renamed replication has a stream for each name, and LDAP metrics have a second stream for the connector. The counters
+        take each minute once.
+        """
         if known.labels is None:
             return "unknown_resource"
         if self._has_successes and is_success(known.key[-1]):
             return "success_event"
-        if not is_repeated or self.metric.owner == "replication":  # a renamed replication has a stream for each name
-            return None
-        return "" if self.metric.owner == "ldap" else "duplicate"  # LDAP metrics have a twin for the connector
+        return "duplicate" if is_repeated and self.metric.owner not in {"replication", "ldap"} else None
 
     def _enter(self, stream: LabelledStream, points: Points, latest: int) -> None:
         gauge, key = self.metric.gauge, stream.key

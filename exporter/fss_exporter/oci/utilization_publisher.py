@@ -145,7 +145,7 @@ class Publisher:
             except CloudError as error:
                 failures.failed("PostMetricData", error)
                 continue
-            if refused:  # perhaps a part only; the next round posts all of them again
+            if refused:  # perhaps a part only; all of them are posted again after the next poll
                 number = f"{len(refused)} of {len(part)} streams were refused, the first: {refused[0]}"
                 message = f"PostMetricData in {region.region}: {number}"
                 failures.failed("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))

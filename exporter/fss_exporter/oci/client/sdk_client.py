@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from fss_exporter.errors import BrokenAnswer
 from fss_exporter.oci.client import listed_records
 from fss_exporter.oci.client.failures import broken
 from fss_exporter.oci.client.listed_records import listing, text_of, whole
@@ -77,11 +76,15 @@ class SdkClient:
         return listing(make, self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS, **where))
 
     def private_ip(self, ocid: str) -> PrivateIp:
-        return _private_ip(self._session.call("virtual_network", "get_private_ip", ocid).data)
+        row = self._session.call("virtual_network", "get_private_ip", ocid).data
+        try:
+            return listed_records.private_ip(row)
+        except (AttributeError, KeyError, TypeError):
+            raise broken("the answer has no address", "GetPrivateIp", self.region) from None
 
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
         rows = self._rows("virtual_network", "list_private_ips", subnet_id=subnet_id, limit=_PAGE_ROWS)
-        return tuple(map(_private_ip, rows))
+        return listing(listed_records.private_ip, rows).records
 
     def subnet_domain(self, subnet_id: str) -> str:
         row = self._session.call("virtual_network", "get_subnet", subnet_id).data
@@ -138,10 +141,3 @@ class SdkClient:
 def _names(rows: Iterable[Any]) -> list[str]:
     """Return the names in rows. A row of an undocumented form has none."""
     return [row["name"] for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
-
-
-def _private_ip(row: Any) -> PrivateIp:
-    try:
-        return listed_records.private_ip(row)
-    except (AttributeError, KeyError, TypeError):
-        raise BrokenAnswer("GetPrivateIp: the answer has no address", operation="GetPrivateIp") from None

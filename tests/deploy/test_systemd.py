@@ -84,4 +84,9 @@ def test_every_instance_of_exact_mode_is_removed_after_an_agent_that_was_killed(
     subprocess.run(["/bin/sh", "-c", script], check=True)
 
     assert [[left.name for left in folder.iterdir()] for folder in folders] == [["of-another-program"]] * 2
+    for name in ("fss-exporter-iostat/open", "fss-exporter-iostat-writers"):  # of an iostat that still runs
+        (folders[0] / name).mkdir(parents=True)
+    subprocess.run(["/bin/sh", "-c", script], check=True)
+    assert (folders[0] / "fss-exporter-iostat-writers").is_dir()
+
     assert f"\nReadWritePaths=-{PLACES[0]}/instances\n" in (ROOT / "docs/security.md").read_text()

@@ -93,7 +93,7 @@ OF_PROCESSES: Final = "fss-exporter-processes"
 OF_WRITERS: Final = "fss-exporter-writers"
 OF_IOSTAT: Final = "fss-exporter-iostat"
 OF_IOSTAT_WRITERS: Final = "fss-exporter-iostat-writers"
-INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_WRITERS, OF_IOSTAT)
+INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_WRITERS, OF_IOSTAT, OF_IOSTAT_WRITERS)
 """Names of the instances. The names are fixed, so that an instance of a killed program is found."""
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))

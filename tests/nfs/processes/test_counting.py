@@ -216,6 +216,25 @@ def test_a_full_table_is_said_and_the_next_is_larger(host: BusyHost) -> None:
     assert host.kernel.instances[OF_PROCESSES]["nfs/nfs_initiate_read"][0].size == 4096
 
 
+def test_more_new_clients_than_the_table_has_room_for_get_a_larger_table(host: BusyHost) -> None:
+    for client in range(600):
+        host.kernel.fire("sunrpc/rpc_clnt_new", client_id=1000 + client, addr="10.0.0.9", program="nfs")
+    host.look()
+
+    assert host.counting.failures["clients", "full"] == 1
+    assert host.kernel.instances[OF_PROCESSES]["sunrpc/rpc_clnt_new"][0].size == 1024
+
+
+def test_a_join_without_the_names_of_the_writers_is_taken_down(tmp_path: Path) -> None:
+    host = BusyHost(
+        tmp_path, writers=True, kernel=Kernel({**BY_PROCESS, "writeback/writeback_dirty_folio": {"ino": 8}})
+    )
+    host.look()
+
+    assert {part for part, _ in host.counting.failures} == {"dirtiers", "writers"}
+    assert host.kernel.instances.keys() == {OF_PROCESSES}
+
+
 def test_triggers_that_another_program_removed_are_set_again(host: BusyHost) -> None:
     host.kernel.instances[OF_PROCESSES]["nfs/nfs_initiate_read"] = []
     assert host.look() == {}

@@ -65,21 +65,22 @@ class InstanceTables:
         self._parsers: dict[str, HistParser] = {}
         self._expected: list[TableName] = []
 
-    def add(self, event: str, triggers: Mapping[str, str]) -> None:
-        """Set triggers of an event, by the condition that identifies the table.
+    def add(self, event: str, rows: int, keys: Mapping[str, str]) -> None:
+        """Set a trigger for each table of an event. `keys` of the rows are by the condition, which identifies the table.
 
         Raises:
             OSError: the kernel refuses a trigger (EINVAL: unknown form).
         """
-        for condition, trigger in triggers.items():
-            self.instance.add_trigger(event, trigger)
+        for condition, of_row in keys.items():
+            wanted = f" if {condition}" if condition else ""
+            self.instance.add_trigger(event, f"hist:keys={of_row}:size={rows}{wanted}")
             self._parsers.setdefault(event, HistParser())
             self._expected.append((event, condition))
 
-    def try_to_add(self, event: str, triggers: Mapping[str, str], otherwise: str) -> bool:
+    def try_to_add(self, event: str, rows: int, keys: Mapping[str, str], otherwise: str) -> bool:
         """Set optional triggers of an event. `otherwise` goes to the log after a refusal."""
         try:
-            self.add(event, triggers)
+            self.add(event, rows, keys)
         except OSError as error:
             log.warning("%s: %s", otherwise, advice(error, self.instance.path))
             return False
@@ -120,7 +121,7 @@ class InstanceTables:
 
 
 class EventTables:
-    """Tables of one event that remember the last look.
+    """Tables of one event that remember the last look. Arguments are as of `InstanceTables.add`.
 
     Attributes:
         dropped: events that found no room between the last two looks.
@@ -130,12 +131,12 @@ class EventTables:
         OSError: the kernel refuses a trigger.
     """
 
-    def __init__(self, instance: Instance, event: str, triggers: Mapping[str, str]) -> None:
+    def __init__(self, instance: Instance, event: str, rows: int, keys: Mapping[str, str]) -> None:
         self.dropped = 0
         self.fullness = 0.0
-        self._places = {condition: (event, condition) for condition in triggers}
+        self._places = {condition: (event, condition) for condition in keys}
         self._tables = InstanceTables(instance)
-        self._tables.add(event, triggers)
+        self._tables.add(event, rows, keys)
         self._last: TablesLook | None = None
 
     def added(self) -> dict[str, Grown]:

@@ -17,7 +17,7 @@ from fss_exporter.catalogue import Family, family
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.exact.hist_tables import HistRow, Key
-from fss_exporter.nfs.exact.instance_tables import InstanceTables, TableName, TablesLook
+from fss_exporter.nfs.exact.instance_tables import InstanceTables, TablesLook
 from fss_exporter.nfs.exact.size_triggers import BIRTHS, CALLS
 from fss_exporter.nfs.exact.tracefs import FILES, OF_LATENCY, Files, Instance, Unavailable, advice, check_client, fields
 
@@ -55,7 +55,7 @@ class LatencySession:
         self._sizes = {FINISHED: rows, ANSWERED: rows, UNANSWERED: few, BORN: few}
         self.tables = InstanceTables(Instance(root, OF_LATENCY, files))
         try:
-            self.tables.add(CALLS, self._trigger(FINISHED, "procname,execute.log2:vals=execute"))
+            self.tables.add(CALLS, rows, {FINISHED[1]: "client_id,procname,execute.log2:vals=execute"})
         except OSError as error:
             self.tables.end()
             if error.errno == errno.EINVAL:
@@ -63,18 +63,16 @@ class LatencySession:
                 raise Unavailable(message) from error
             raise advice(error, self.tables.instance.path) from error
         optional = [
-            (UNANSWERED, "procname", "calls without a reply are not counted apart"),
-            (ANSWERED, "procname,rtt.log2:vals=rtt", "round-trip times are not counted"),
-            (BORN, "addr", "mounts that come and go may lack their address"),
+            (UNANSWERED, "client_id,procname", "calls without a reply are not counted apart"),
+            (ANSWERED, "client_id,procname,rtt.log2:vals=rtt", "round-trip times are not counted"),
+            (BORN, "client_id,addr", "mounts that come and go may lack their address"),
         ]
         self.places = frozenset(
-            place
-            for place, keys, otherwise in optional
-            if (rtt or place != ANSWERED) and self.tables.try_to_add(place[0], self._trigger(place, keys), otherwise)
+            (event, condition)
+            for (event, condition), keys, otherwise in optional
+            if (rtt or (event, condition) != ANSWERED)
+            and self.tables.try_to_add(event, self._sizes[event, condition], {condition: keys}, otherwise)
         ) | {FINISHED}
-
-    def _trigger(self, place: TableName, keys: str) -> dict[str, str]:
-        return {place[1]: f"hist:keys=client_id,{keys}:size={self._sizes[place]} if {place[1]}"}
 
     def end(self) -> None:
         """Remove the triggers."""

@@ -69,19 +69,15 @@ def blocks_started(lower: int, condition: str) -> int:
 
 
 class Buckets:
-    """Two tables by 32 KiB class."""
+    """Two tables by 32 KiB class, with `keys` of the rows by condition."""
 
     has_sizes = True
 
     def __init__(self, source: SizeEvents) -> None:
-        self._conditions = size_conditions(source.size)
-        self._keys = f"dev,{source.size}.buckets={BLOCK_BYTES}"
         # A field that is a key with a modifier cannot be a value too.
-        self._values = "" if source.payload == source.size else f":vals={source.payload}"
-
-    def triggers(self, rows: int) -> dict[str, str]:
-        """Return the triggers by condition, for tables with this number of rows."""
-        return {one: f"hist:keys={self._keys}{self._values}:size={rows} if {one}" for one in self._conditions}
+        values = "" if source.payload == source.size else f":vals={source.payload}"
+        keys = f"dev,{source.size}.buckets={BLOCK_BYTES}{values}"
+        self.keys = dict.fromkeys(size_conditions(source.size), keys)
 
     def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
         """Return transfers by device number, from the growth of each table (by condition).
@@ -100,21 +96,16 @@ class Buckets:
 
 
 class Ladder:
-    """A table for each bit of the size."""
+    """A table for each bit of the size, with `keys` of the rows by condition."""
 
     has_sizes = False
 
     def __init__(self, source: SizeEvents) -> None:
         size = source.size
-        self._payload = source.payload
         self._weights = {f"{size} & {_BELOW_BLOCK}": 1, f"{size} == 0": 1} | {
             f"{size} & {BLOCK_BYTES << bit}": 1 << bit for bit in _LADDER_BITS
         }
-
-    def triggers(self, rows: int) -> dict[str, str]:
-        """Return the triggers by condition, for tables with this number of rows."""
-        by_bit = {one: f"hist:keys=dev:size={rows} if {one}" for one in self._weights}
-        return {"": f"hist:keys=dev:vals={self._payload}:size={rows}", **by_bit}
+        self.keys = {"": f"dev:vals={source.payload}"} | dict.fromkeys(self._weights, "dev")
 
     def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
         """Return transfers by device number, from the growth of each table (by condition)."""
@@ -157,14 +148,10 @@ class SizeSession:
         self.source = source_of(root, files)
         self.form, self.tables = _size_tables(root, self.source, rows, files)
         self.counts_calls = self.tables.try_to_add(
-            CALLS,
-            {one: f"hist:keys=client_id,procname:size={rows} if {one}" for one in (LOCKS, ACLS)},
-            "lock calls are estimated",
+            CALLS, rows, dict.fromkeys((LOCKS, ACLS), "client_id,procname"), "lock calls are estimated"
         )
         self.sees_births = self.counts_calls and self.tables.try_to_add(
-            BIRTHS,
-            {BORN: f"hist:keys=client_id,addr:size={rows} if {BORN}"},
-            "lock calls of short-lived mounts may lack their address",
+            BIRTHS, rows, {BORN: "client_id,addr"}, "lock calls of short-lived mounts may lack their address"
         )
 
     def end(self) -> None:
@@ -179,7 +166,7 @@ class SizeSession:
         """
         found = {}
         for operation, event in self.source.events.items():
-            tables = {condition: now.since(before, (event, condition)) for condition in self.form.triggers(0)}
+            tables = {condition: now.since(before, (event, condition)) for condition in self.form.keys}
             try:
                 found[operation] = self.form.transfers(tables)
             except RecordError as error:
@@ -211,7 +198,7 @@ def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tup
         tables = InstanceTables(Instance(root, OF_SIZES, files))
         try:
             for event in source.events.values():
-                tables.add(event, form.triggers(rows))
+                tables.add(event, rows, form.keys)
         except OSError as error:
             tables.end()
             if error.errno != errno.EINVAL:

@@ -19,14 +19,40 @@ from fss_exporter.nfs.processes.attribution import CallsBy, Counted, Place, Plac
 _LOG = logging.getLogger(__name__)
 
 READS, WRITES, CALLS, CLIENTS, DIRTIERS, WRITERS = "reads", "writes", "calls", "clients", "dirtiers", "writers"
-PARTS_WITHOUT_JOIN: Final = (READS, WRITES, CALLS, *thread_tables.CLAIMED_BY, CLIENTS)
+
+
+class Tables(NamedTuple):
+    """The tables of one event, for one part."""
+
+    event: str
+    keys: Mapping[str, str]  # keys of the rows by condition of the table
+    fraction: int  # the tables have the rows of the largest table divided by this number
+    fields: frozenset[str]  # fields of the event that the part needs
+
+
+_THREAD: Final = "dev,common_pid.execname"
+_SIZES: Final = thread_tables.sizes_by(_THREAD, "count")
+_CALLS: Final = dict.fromkeys(thread_tables.VERSIONS.values(), "client_id,common_pid.execname,procname")
+# A thread has more procedures than classes of sizes. Few threads rename or open, and new RPC clients are few.
+_TABLES: Final[Mapping[str, Tables]] = {
+    READS: Tables(thread_tables.READS, _SIZES, 2, frozenset(("dev", "count"))),
+    WRITES: Tables(thread_tables.WRITES, _SIZES, 2, frozenset(("dev", "count", "fileid"))),
+    CALLS: Tables(size_triggers.CALLS, _CALLS, 1, frozenset(("client_id", "version", "progname", "procname"))),
+    **{
+        procedure: Tables(event, {"": _THREAD}, 4, frozenset(("dev",)))
+        for procedure, event in thread_tables.CLAIMED_BY.items()
+    },
+    CLIENTS: Tables(
+        size_triggers.BIRTHS, {thread_tables.BORN: "client_id,addr"}, 8, frozenset(("client_id", "addr", "program"))
+    ),
+}
+PARTS_WITHOUT_JOIN: Final = tuple(_TABLES)
 PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
 """Parts that fail separately. A part with the name of a call gives the call back to the process."""
 
 REFUSED, GONE, UNREADABLE, FULL = "refused", "gone", "unreadable", "full"  # Reasons of a failure
 FULL_SHARE: Final = 0.8  # The kernel never frees a row, so tables are made anew from this share of their size on
 
-_ROWS_OF_CLIENTS = 512
 _LOOKS_AT_FILES = 6
 
 Found = TypeVar("Found")
@@ -70,42 +96,41 @@ class ProcessSession:
         try:
             self._set_up(size)
             if writers:
-                self._set_up_join(root, names, size, files)
+                self._set_up_join(root, names, size // 2, files)
             addresses.learn_all()
         except BaseException:
             self.end()
             raise
 
     def _set_up(self, size: int) -> None:
-        # A thread has more procedures than classes of sizes, and few threads rename or open.
-        self._add(READS, thread_tables.READS, thread_tables.by_size_triggers(size // 2))
-        self._add(WRITES, thread_tables.WRITES, thread_tables.by_size_triggers(size // 2))
-        self._add(CALLS, size_triggers.CALLS, thread_tables.calls_triggers(size))
-        self._add(CLIENTS, size_triggers.BIRTHS, thread_tables.births_triggers(_ROWS_OF_CLIENTS))
-        for procedure, event in thread_tables.CLAIMED_BY.items():
-            self._add(procedure, event, thread_tables.claims_triggers(size // 4))
+        for part, tables in _TABLES.items():
+            self._add(part, tables.event, size // tables.fraction, tables.keys)
         if not self._tables.keys() & {READS, WRITES, CALLS}:
             raise Unavailable(f"the kernel refuses every trigger: {self.refused[READS]}")
 
-    def _add(self, part: str, event: str, by_condition: Mapping[str, str]) -> None:
+    def _add(self, part: str, event: str, rows: int, keys: Mapping[str, str]) -> None:
         try:
-            self._tables[part] = EventTables(self._instance, event, by_condition)
+            self._tables[part] = EventTables(self._instance, event, rows, keys)
         except OSError as error:
             self.refused[part] = str(advice(error, self._instance.path))
             self._instance.clear(event)
 
-    def _set_up_join(self, root: Path, names: Names, size: int, files: Files) -> None:
+    def _set_up_join(self, root: Path, names: Names, rows: int, files: Files) -> None:
         try:
-            self._join = thread_tables.WriteBackJoin(root, names.writers, names.joint, size // 2, files)
-            self._add(DIRTIERS, self._join.dirtied, thread_tables.dirtiers_triggers(size // 2))
+            self._join = thread_tables.WriteBackJoin(root, names.writers, names.joint, rows, files)
         except Unavailable as error:
             self.refused[WRITERS] = str(error)
+            return
         except OSError as error:
             self.refused[WRITERS] = str(advice(error, root))
-        if self._join is not None and DIRTIERS in self._tables:
+            return
+        self._add(DIRTIERS, self._join.dirtied, rows, {thread_tables.NOT_A_DISK: "name,common_pid.execname"})
+        if DIRTIERS in self._tables:
             self._tables[WRITERS] = self._join.tables
-        elif self._join is not None:
+        else:
             self.refused[WRITERS] = self.refused[DIRTIERS]
+            self._join.end()
+            self._join = None
 
     def look(self, places: Places) -> Counted:
         """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim."""
@@ -182,20 +207,13 @@ class ProcessSession:
         self._instance.remove()
 
 
-_NEEDED: Final = {
-    READS: (thread_tables.READS, {"dev", "count"}),
-    WRITES: (thread_tables.WRITES, {"dev", "count", "fileid"}),
-    CALLS: (size_triggers.CALLS, {"client_id", "version", "progname", "procname"}),
-    CLIENTS: (size_triggers.BIRTHS, {"client_id", "addr", "program"}),
-    **{procedure: (event, {"dev"}) for procedure, event in thread_tables.CLAIMED_BY.items()},
-}
 _NO_EVENT: Final = "the kernel has no event {}"
 
 
 def missing(root: Path, files: Files = FILES) -> dict[str, str]:
     """Return the parts that this kernel cannot count, each with the reason, without setting a trigger."""
     found: dict[str, str] = {}
-    for part, (event, needed) in _NEEDED.items():
+    for part, (event, _, _, needed) in _TABLES.items():
         try:
             known = fields(root, event, files)
         except Unavailable as reason:

@@ -45,37 +45,9 @@ _JOIN_FIELDS: Final = "u64 ino; pid_t pid; u32 cnt; u32 dv"
 _MOST_FILES: Final = 16384
 
 
-def by_size_triggers(rows: int) -> dict[str, str]:
-    """READs or WRITEs by thread."""
-    return _of_sizes("dev,common_pid.execname", "count", rows)
-
-
-def calls_triggers(rows: int) -> dict[str, str]:
-    """Calls by thread."""
-    keys = "client_id,common_pid.execname,procname"
-    return {one: f"hist:keys={keys}:size={rows} if {one}" for one in VERSIONS.values()}
-
-
-def births_triggers(rows: int) -> dict[str, str]:
-    """Addresses of new RPC clients."""
-    return {BORN: f"hist:keys=client_id,addr:size={rows} if {BORN}"}
-
-
-def claims_triggers(rows: int) -> dict[str, str]:
-    """Threads whose call a worker will carry out."""
-    return {"": f"hist:keys=dev,common_pid.execname:size={rows}"}
-
-
-def dirtiers_triggers(rows: int) -> dict[str, str]:
-    """Threads that dirtied pages, with names."""
-    return {NOT_A_DISK: f"hist:keys=name,common_pid.execname:size={rows} if {NOT_A_DISK}"}
-
-
-def _of_sizes(keys: str, size: str, rows: int) -> dict[str, str]:
-    return {
-        one: f"hist:keys={keys},{size}.buckets={BLOCK_BYTES}:vals={size}:size={rows} if {one}"
-        for one in size_conditions(size)
-    }
+def sizes_by(keys: str, size: str) -> dict[str, str]:
+    """Return the keys of tables of READs or WRITEs by size class. `size` is the field with the bytes."""
+    return dict.fromkeys(size_conditions(size), f"{keys},{size}.buckets={BLOCK_BYTES}:vals={size}")
 
 
 PlaceOf = Callable[[int], Place | None]
@@ -187,14 +159,12 @@ class WriteBackJoin:
         self._instance = Instance(root, name, files)
         try:
             self._define()
-            remember = f"hist:keys=ino:wpid=common_pid:size={_MOST_FILES} if {NOT_A_DISK}"
             action = f"onmatch({dirtied.replace('/', '.')}).trace({joint},fileid,$wpid,$c,$d)"
-            hand_over = f"hist:keys=fileid:c=count,d=dev:{action}:size={_MOST_FILES} if {_BY_WORKERS}"
             self._by_file = (
-                EventTables(self._instance, dirtied, {NOT_A_DISK: remember}),
-                EventTables(self._instance, WRITES, {_BY_WORKERS: hand_over}),
+                EventTables(self._instance, dirtied, _MOST_FILES, {NOT_A_DISK: "ino:wpid=common_pid"}),
+                EventTables(self._instance, WRITES, _MOST_FILES, {_BY_WORKERS: f"fileid:c=count,d=dev:{action}"}),
             )
-            self.tables = EventTables(self._instance, f"synthetic/{joint}", _of_sizes("dv,pid", "cnt", rows))
+            self.tables = EventTables(self._instance, f"synthetic/{joint}", rows, sizes_by("dv,pid", "cnt"))
         except BaseException:
             self.end()
             raise

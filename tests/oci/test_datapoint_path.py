@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 
 from tests.oci.fake_cloud import FakeCloud, mount_target
-from tests.oci.test_outages import Poll
+from tests.oci.polled_region import PolledRegion
 
 from fss_exporter.catalogue import text
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
@@ -50,7 +50,7 @@ class Profile:
 def test_a_datapoint_passes_the_modules_of_the_architecture_page() -> None:
     profile = Profile()
     names = ("MountTargetReadThroughput",)
-    poll = Poll(FakeCloud([mount_target("a")], spoil=profile.begin, names=names))
+    poll = PolledRegion(FakeCloud([mount_target("a")], spoil=profile.begin, names=names))
     budget = CallBudget(5.0, clock=poll.clock, wait=lambda _: None)
     collector = OciCollector(poll.board, poll.polls, SelfMetrics(), budget=budget, settings=Settings(), now=poll.clock)
     for _ in range(2):

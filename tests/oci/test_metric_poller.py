@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from tests.clock import Clock
+from tests.oci.polled_region import Held
 from tests.oci.world import START, World
 from tests.processes import NEVER_S, PROMPT_S, wait_for
 from tests.region import Region
@@ -51,12 +52,6 @@ class FakePoller:
         assert seconds > 0
         self._work()
         return PollState(metrics={"M": MetricState(success=True, streams=1, newest=0)}, ended=1.0)
-
-
-class Held:
-    """Credentials that never change."""
-
-    are_outdated = False
 
 
 def polling(

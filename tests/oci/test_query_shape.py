@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.clock import NOON
 
 from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci import mql
@@ -14,11 +15,10 @@ from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope, Stream
 from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS, MetricNames
+from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
 from fss_exporter.oci.query_extent import QueryShards, Window
 
-NOON = 1_795_003_200
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
 TOO_LARGE = TooMuchData("2,001 streams", operation="SummarizeMetricsData", status=400)
 READS = METRICS["FileSystemReadRequestsbySize"]
@@ -220,36 +220,6 @@ def test_every_query_parses() -> None:
         ids = ("ocid1.a", "ocid1.b") if metric.split_by else ()
         asked = metric_of(metric.query(metric.name, ids))
         assert (asked.name, asked.interval.minutes) == (metric.name, 1)
-
-
-def test_names_are_matched_without_regard_to_case_and_sent_as_found() -> None:
-    names = MetricNames()
-    assert names.spelling(READS) == READS.name
-    assert names.spelling(METRICS["MountTargetIOPS"]) is None, "never asked for before it is found"
-    names.learn(["FileSystemReadRequestsBySize", "mounttargetiops", "SomethingNew"])
-    assert names.spelling(READS) == "FileSystemReadRequestsBySize"
-    assert names.spelling(METRICS["MountTargetIOPS"]) == "mounttargetiops"
-    assert names.spelling(METRICS["KerberosErrors"]) is None, "the tenancy does not have it"
-
-
-def test_of_two_spellings_the_one_that_works_is_kept_and_the_silent_one_gives_way() -> None:
-    names = MetricNames()
-    names.learn(["FileSystemReadRequestsBySize", "FileSystemReadRequestsbySize"])
-    first = names.spelling(READS)
-    names.fell_silent(READS)
-    second = names.spelling(READS)
-    assert {first, second} == {"FileSystemReadRequestsBySize", "FileSystemReadRequestsbySize"}
-    names.learn(["FileSystemReadRequestsBySize", "FileSystemReadRequestsbySize"])
-    assert names.spelling(READS) == second
-    names.learn([str(first)])
-    assert names.spelling(READS) == first
-
-
-def test_one_spelling_stays_however_silent_it_is() -> None:
-    names = MetricNames()
-    names.learn([READS.name])
-    names.fell_silent(READS)
-    assert names.spelling(READS) == READS.name
 
 
 def test_the_table_has_every_documented_metric_with_what_becomes_of_it() -> None:

@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.clock import NOON
 
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.labels import RegionLabels
@@ -14,7 +15,6 @@ from fss_exporter.oci.oci_inventory import Connector, Export, FileSystem, Invent
 from fss_exporter.oci.series_store import MINUTE, MinuteStamps, SeriesStore
 from fss_exporter.oci.snapshot import AnswerSummary
 
-NOON = 1_795_003_200
 HOME = "ocid1.mounttarget.oc1..home"
 PROJECTS = "ocid1.filesystem.oc1..projects"
 OWNERS: WeakKeyDictionary[SeriesStore, RegionLabels] = WeakKeyDictionary()

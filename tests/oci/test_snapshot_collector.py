@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 from oci.exceptions import ServiceError
 from prometheus_client.parser import text_string_to_metric_families
+from tests.clock import NOON
 from tests.for_each import for_each
 from tests.oci.world import World
 from tests.region import small
@@ -36,7 +37,6 @@ from fss_exporter.oci.snapshot import SharedSeries
 from fss_exporter.settings import load
 
 HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'
-NOON = 1_795_003_200
 
 
 def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itself(world: World) -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.clock import NOON
 
 from fss_exporter.oci.query_extent import GAUGE_MOST_MINUTES, LATE_MINUTES, gauge_minutes, window
 from fss_exporter.oci.series_store import FURTHEST_MINUTES, MINUTE, Minutes, newest_complete
 
-NOON = 1_795_003_200
 moments = st.floats(min_value=NOON, max_value=NOON + 86_400, allow_nan=False)
 minutes = st.integers(min_value=-400, max_value=400).map(lambda at: NOON + at * MINUTE)
 

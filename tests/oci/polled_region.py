@@ -1,0 +1,82 @@
+"""A region on a fake cloud, with inventory and poller, on a clock that is turned by hand."""
+
+import logging
+from dataclasses import dataclass, field
+
+from tests.clock import NOON
+from tests.oci.fake_cloud import FakeCloud, mount_target
+
+from fss_exporter.errors import FssError
+from fss_exporter.oci.calls import FailureLog, SelfMetrics
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.metric_queries import MetricQueries
+from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
+from fss_exporter.oci.region_poller import RegionPoller
+from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.oci.snapshot import SnapshotBoard
+
+
+class Held:
+    """Credentials that never change."""
+
+    are_outdated = False
+
+
+@dataclass
+class PolledRegion:
+    """The region, what the loops of the poller make of it, and the time.
+
+    `targets` are the mount targets that the configuration names.
+    """
+
+    cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target("a"), mount_target("b")]))
+    now: float = NOON + 20.0
+    targets: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        log = logging.getLogger()
+        client = self.cloud
+        self.board = SnapshotBoard()
+        self.failures = FailureLog("eu", log)
+        self.inventory = InventoryRefresh(
+            client,
+            InventorySelection(),
+            now=self.clock,
+            report=self.failures.report,
+            publish=lambda state: self.board.publish_inventory("eu", state),
+        )
+        queries = self.queries = MetricQueries(
+            client, start=NOON, now=self.clock, self_metrics=SelfMetrics(), failures=self.failures
+        )
+        poller = RegionPoller(
+            client,
+            queries,
+            self.failures,
+            names_interval=600.0,
+            stale_after=360.0,
+            now=self.clock,
+            clock=self.clock,
+        )
+        region = MonitoredRegion("eu", self.inventory, self.failures, poller)
+        account = Account(Held, lambda _: [region], lambda _: None)
+        self.inventories = InventoryLoop(account, self.targets, interval=600.0, clock=self.clock)
+        self.polls = MetricPoller(account, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)
+
+    def clock(self) -> float:
+        return self.now
+
+    def minute(self, minutes: int = 1) -> None:
+        """Time passes, and one poll."""
+        self.now += 60.0 * minutes
+        for loop in (self.inventories, self.polls):
+            try:
+                loop.run_round()
+            except FssError:
+                continue
+
+    def counted(self) -> dict[str, float]:
+        """Bytes read so far by mount target."""
+        (region,) = self.board.regions
+        assert region.poll
+        column = region.poll.sums["fss_mount_target_read_bytes_total"]
+        return {series.labels[2]: value for series, value in zip(column.series, column.values, strict=True)}

@@ -1,0 +1,109 @@
+"""The inventory of a region: addresses, the first publication, and listings that fail in part. In memory."""
+
+import logging
+from dataclasses import replace
+
+import pytest
+from tests.oci.fake_cloud import FakeCloud, mount_target
+from tests.oci.polled_region import PolledRegion
+
+from fss_exporter.errors import CloudError, NotAuthorized
+from fss_exporter.oci.address_lookup import AddressLookup
+from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp
+from fss_exporter.oci.mount_target_settings import named_targets
+from fss_exporter.settings import load
+
+
+def test_many_addresses_of_one_subnet_are_one_listing_and_few_are_looked_up_one_by_one() -> None:
+    few, many = (
+        FakeCloud([mount_target(str(at)) for at in range(3)]),
+        FakeCloud([mount_target(str(at)) for at in range(300)]),
+    )
+    for cloud in (few, many):
+        lookup = AddressLookup(cloud, lambda *_: None)
+        lookup.look_up(cloud.targets, lambda: None)
+        assert all(lookup.located(one).address for one in cloud.targets)
+    assert few.calls == ["GetSubnet", "GetPrivateIp", "GetPrivateIp", "GetPrivateIp"]
+    assert many.calls == ["GetSubnet", "ListPrivateIps"]
+
+
+def test_a_mount_target_that_is_being_deleted_does_not_hide_the_addresses_of_its_subnet() -> None:
+    class WithoutAddress(FakeCloud):
+        def private_ip(self, ocid: str) -> PrivateIp:
+            if ocid == "ip-going":
+                raise NotAuthorized("not found", operation="GetPrivateIp", status=404)
+            return super().private_ip(ocid)
+
+    targets = [replace(mount_target("going"), state="DELETING"), mount_target("a"), mount_target("b")]
+    lookup = AddressLookup(WithoutAddress(targets), lambda *_: None)
+    lookup.look_up(targets, lambda: None)
+    assert [bool(lookup.located(one).address) for one in targets] == [False, True, True]
+
+
+def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_the_rest() -> None:
+    poll = PolledRegion(FakeCloud([mount_target(str(at)) for at in range(20)]))
+    seen: list[tuple[int, int]] = []
+
+    def look(operation: str) -> None:
+        known = poll.inventory.state.inventory
+        targets = known.mount_targets.values() if known else ()
+        if operation == "ListFileSystems":
+            seen.append((len(targets), sum(not one.pending and bool(one.address) for one in targets)))
+
+    poll.cloud.refuse = look
+    poll.inventories.run_round()
+    assert seen == [(20, 20)]
+    assert poll.cloud.calls.count("ListMountTargets") == 1, "listed once"
+    assert poll.inventory.listed.is_set()
+
+
+def test_a_compartment_of_an_odd_form_fails_the_listing_and_costs_only_itself() -> None:
+    storage, other = (
+        Compartment("ocid1.compartment.oc1..s", "storage"),
+        Compartment("ocid1.compartment.oc1..o", "other"),
+    )
+    poll = PolledRegion()
+    watched, succeeded = [], []
+    for tree in (Listing((storage,), 1), Listing((storage, other)), Listing((other,), 1), Listing((other,))):
+        poll.cloud.tree = tree
+        poll.inventory.run()
+        state = poll.inventory.state
+        assert state.inventory
+        watched.append(state.inventory.compartments.keys() - {poll.cloud.tenancy_id})
+        succeeded.append(state.succeeded["ListCompartments"])
+    assert watched == [{storage.id}, {storage.id, other.id}, {storage.id, other.id}, {other.id}]
+    assert succeeded == [False, True, False, True]
+
+
+def test_a_limit_that_may_not_be_read_is_no_failure_and_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    poll = PolledRegion()
+    denied = NotAuthorized("no", operation="ListLimitValues", status=404)
+    poll.cloud.refuse = lambda operation: denied if operation == "ListLimitValues" else None
+    for _ in range(25):
+        poll.minute()
+    state = poll.inventory.state
+    assert state.inventory
+    assert (dict(state.inventory.mount_target_limits), all(state.succeeded.values())) == ({}, True)
+    assert state.inventory.mount_target_counts == {"AD-1": 2}
+    assert caplog.text.count("service limit of mount targets is not watched") == 1
+    poll.cloud.refuse = lambda _: None
+    poll.minute(11)
+    assert poll.inventory.state.inventory
+    assert poll.inventory.state.inventory.mount_target_limits == {"AD-1": 2.0}
+
+
+def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
+    limits = {"mount_targets": {"a": {"iops": 1.0}, "mt-tpyo": {"iops": 2.0}}}
+    shares = {"mount_targets": {"b": {"latency": 0.9}, "gone": {"latency": 0.9}}}
+    poll = PolledRegion(targets=named_targets(load(None, {"limits": limits, "slo_objectives": shares})))
+    poll.cloud.refuse = lambda operation: (
+        CloudError("away", operation=operation) if operation == "ListMountTargets" else None
+    )
+    poll.minute()
+    assert "is not listed" not in caplog.text, "the inventory is not complete"
+    poll.cloud.refuse = lambda _: None
+    for _ in range(3):
+        poll.minute(11)
+    warned = [message for message in caplog.messages if "is not listed" in message]
+    assert [message.partition(" mount target ")[2].partition(",")[0] for message in warned] == ["gone", "mt-tpyo"]

@@ -1,4 +1,4 @@
-"""The listener in a thread, and clients that behave as badly as a test wants."""
+"""The HTTP server in a thread, and clients that behave as badly as a test wants."""
 
 import asyncio
 import socket
@@ -16,14 +16,15 @@ from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.http_server import HttpServer, no_tls
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.tls import ServerTls
+from fss_exporter.web.web_config_reload import WebConfigReload
 
 
 @dataclass
 class Served:
-    """A listener that runs.
+    """A server that runs.
 
     Attributes:
-        listener: the part under test.
+        server: the part under test.
         port: on 127.0.0.1.
     """
 
@@ -78,8 +79,14 @@ class Answer:
 
 
 async def say_ok(_: Request) -> Response:
-    """An application for tests of the listener."""
+    """An application for tests of the server."""
     return text(200, "ok")
+
+
+def look_twice(web_config: WebConfigReload) -> None:
+    """Two rounds of the loop that watches the file: it takes a change when the file stays as it is for one round."""
+    for _ in range(2):
+        web_config.loop.run_once()
 
 
 @contextmanager
@@ -89,7 +96,7 @@ def serving(
     tls: Callable[[], ServerTls | None] = no_tls,
     limits: ConnectionLimits | None = None,
 ) -> Iterator[Served]:
-    """A listener on a free port of loopback, in a thread of its own."""
+    """A server on a free port of loopback, in a thread of its own."""
     (bound,) = bind(("127.0.0.1:0",))
     port = bound.getsockname()[1]
     server = HttpServer([bound], application, tls=tls, limits=limits)

@@ -19,7 +19,7 @@ from fss_exporter.web.protocol import HttpConnection
 
 async def mirror(request: Request) -> Response:
     """Says what it was asked."""
-    seen = f"{request.method} {request.path} ?{request.query} {request.headers.get('x-test')} {request.peer}"
+    seen = f"{request.method} {request.path} ?{request.query} {request.headers.get('x-test')} {request.client_key}"
     return text(200, f"{seen} {request.body.decode()}".strip())
 
 

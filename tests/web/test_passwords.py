@@ -5,9 +5,10 @@ import threading
 import bcrypt
 import pytest
 
+from fss_exporter.web.connections import client_of
 from fss_exporter.web.costly import ClientGone, TooManyWait
 from fss_exporter.web.passwords import Passwords, Results
-from fss_exporter.web.turns import WAITING, FairTurns, client_of
+from fss_exporter.web.turns import WAITING, FairTurns
 
 PASSWORD = "correct horse"
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
@@ -234,7 +235,9 @@ def test_guesses_from_another_address_make_room_for_a_scraper(hashing: Hashing) 
 
 
 def test_the_addresses_of_one_ipv6_network_count_as_one_client(hashing: Hashing) -> None:
-    guesses, right = verdicts_of(hashing, [f"2001:db8::{number:x}" for number in range(1 + WAITING)], "2001:db8:0:1::1")
+    guessers = [client_of(f"2001:db8::{number:x}") for number in range(1 + WAITING)]
+
+    guesses, right = verdicts_of(hashing, guessers, client_of("2001:db8:0:1::1"))
 
     assert right == "known"
     assert guesses.count("busy") == 1

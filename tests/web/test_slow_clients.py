@@ -72,7 +72,7 @@ def await_close(connection: socket.socket) -> None:
 
 
 def https(folder: Path) -> tuple[Callable[[], ServerTls | None], ssl.SSLContext]:
-    """A server's certificate as the listener is told of it, and a client that trusts it."""
+    """A server's certificate as the server takes it, and a client that trusts it."""
     authority = Authority(folder)
     server = authority.sign("server")
     web = folder / "web.yml"

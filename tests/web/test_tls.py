@@ -12,19 +12,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from tests.processes import NEVER_S, PATIENCE_S
 from tests.web.certificates import Authority, Pair
-from tests.web.serving import Served, serving
+from tests.web.serving import Served, look_twice, serving
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.connections import ConnectionLimits
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.tls import ServerTls
 from fss_exporter.web.web_config_reload import WebConfigReload
-
-
-def look_twice(web_config: WebConfigReload) -> None:
-    """Two rounds of the loop that watches the file: it takes a change when the file stays as it is for one round."""
-    for _ in range(2):
-        web_config.loop.run_once()
 
 
 @pytest.fixture

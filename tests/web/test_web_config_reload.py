@@ -11,6 +11,7 @@ import bcrypt
 import pytest
 from tests.clock import Clock
 from tests.web.certificates import Authority
+from tests.web.serving import look_twice
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Request, Response, text
@@ -19,12 +20,6 @@ from fss_exporter.web.web_config_reload import RateLimiter, WebConfigReload
 HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
 RIGHT = {"authorization": f"Basic {base64.b64encode(b'me:secret').decode()}"}
 OPEN = frozenset({"/-/healthy"})
-
-
-def look_twice(web_config: WebConfigReload) -> None:
-    """Two rounds of the loop that watches the file: it takes a change when the file stays as it is for one round."""
-    for _ in range(2):
-        web_config.loop.run_once()
 
 
 async def application(request: Request) -> Response:
@@ -39,13 +34,13 @@ def write(path: Path, content: str) -> Path:
     return path
 
 
-def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None, peer: str = "::1") -> Response:
+def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None, client: str = "::1") -> Response:
     """The response to one request, after one round of the loop that watches the file."""
     look_twice(web_config)
 
     async def answer() -> Response:
         guarded = web_config.guard(application, open_paths=OPEN)
-        return await guarded(Request("GET", path, "", headers or {}, peer))
+        return await guarded(Request("GET", path, "", headers or {}, client))
 
     return asyncio.run(answer())
 
@@ -85,8 +80,8 @@ def test_a_rate_limit_lets_a_burst_through_and_then_one_for_each_interval(tmp_pa
 def test_who_floods_uses_up_no_share_of_another_address(tmp_path: Path) -> None:
     web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 1h, burst: 1}"), Clock(0.0))
 
-    assert [ask(web_config, "/metrics", peer="10.0.0.1").status for _ in range(3)] == [200, 429, 429]
-    assert ask(web_config, "/metrics", peer="10.0.0.2").status == 200
+    assert [ask(web_config, "/metrics", client="10.0.0.1").status for _ in range(3)] == [200, 429, 429]
+    assert ask(web_config, "/metrics", client="10.0.0.2").status == 200
 
 
 def test_who_guesses_uses_up_no_share_of_a_scraper_on_the_same_address(tmp_path: Path) -> None:

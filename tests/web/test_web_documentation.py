@@ -73,7 +73,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"an idle connection after {limits.idle_seconds:g} s",
         f"At most {limits.connections} are open",
         f"hold more than {limits.unsent_bytes >> 20} MiB",
-        f"took nothing for {connections._SCRAPER_NEEDS_SECONDS} s. Above {connections._ANY_CLIENT * limits.unsent_bytes >> 20} MiB",
+        f"took nothing for {connections._SCRAPER_NEEDS_SECONDS} s. Above {connections._HARD_LIMIT * limits.unsent_bytes >> 20} MiB",
         f"{protocol.UNREAD_BYTES // 1024} KiB of head and {asgi.BODY_BYTES // 1024} KiB of body",
     ):
         assert sentence in section

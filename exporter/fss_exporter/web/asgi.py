@@ -104,14 +104,12 @@ async def _whole_request(
             path = urlsplit(path).path or "/"
         except ValueError:
             return text(400, "not a request target", close)
-    peer = (scope["client"] or ("",))[0]
-    query = scope["query_string"].decode("latin-1")
     return Request(
         scope["method"],
         path,
-        query,
+        scope["query_string"].decode("latin-1"),
         headers,
-        peer,
+        connection.client_key,
         bytes(body),
         lambda: connection.is_gone or connection.has_hung_up,
         connection.was_refused,

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 
 from fss_exporter.errors import UsageError
 
-_BACKLOG = 4096  # the kernel's own bound, net.core.somaxconn, is usually this
 _FLAG = "--web.listen-address"
 _FIRST_PASSED = 3  # SD_LISTEN_FDS_START of sd_listen_fds(3)
 
@@ -65,7 +64,6 @@ def _take_over(number: int) -> socket.socket:
             f"--web.systemd-socket: descriptor {number} is no TCP listener. Give ListenStream=PORT in the .socket unit"
         )
     listening.set_inheritable(False)
-    listening.setblocking(False)  # noqa: FBT003  # socket's own signature
     return listening
 
 
@@ -81,21 +79,22 @@ def _bind(flag_value: str, host: str, port: int) -> socket.socket:
             listening = _bind_everywhere(port)
         else:
             family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-            listening = socket.create_server(where[:2], family=family, backlog=_BACKLOG)
+            listening = socket.create_server(where[:2], family=family)
     except OSError as failure:
         raise UsageError(f"{_FLAG}={flag_value}: {_explain(failure)}") from failure
-    listening.setblocking(False)  # noqa: FBT003  # socket's own signature
+    except UnicodeError as failure:  # the name has an empty label, or one of more than 63 characters
+        raise UsageError(f"{_FLAG}={flag_value}: not the name of a host") from failure
     return listening
 
 
 def _bind_everywhere(port: int) -> socket.socket:
     if socket.has_dualstack_ipv6():
         try:
-            return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=_BACKLOG)
+            return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
         except OSError as failure:
             if failure.errno not in {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}:
                 raise
-    return socket.create_server(("", port), backlog=_BACKLOG)
+    return socket.create_server(("", port))
 
 
 def _explain(failure: OSError) -> str:
@@ -105,4 +104,6 @@ def _explain(failure: OSError) -> str:
         return "not permitted. Give a port above 1023"
     if failure.errno == errno.EADDRNOTAVAIL:
         return "not an address of this host"
-    return os.strerror(failure.errno) if failure.errno and failure.errno > 0 else str(failure)
+    if isinstance(failure, socket.gaierror):
+        return failure.strerror or "no such host"
+    return os.strerror(failure.errno) if failure.errno else str(failure)

@@ -6,6 +6,7 @@ import resource
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, Protocol
 
 from fss_exporter.log_once import LogOnce
@@ -13,9 +14,22 @@ from fss_exporter.log_once import LogOnce
 _RESERVED_DESCRIPTORS = 64  # For files, OCI and the sockets the kernel accepts before an old connection is closed
 
 _SCRAPER_NEEDS_SECONDS = 0.25  # Seconds from a connection to the last byte of the request, on a busy host
+_HARD_LIMIT = 4  # Times the limit of unsent bytes. Above, clients that take their responses are closed too
+_IPV6_NETWORK = 64
+"""Bits of a host's IPv6 network. A host can use any number of addresses in the network (RFC 4291, section 2.5.4)."""
 
 
-_ANY_CLIENT = 4  # Times the limit of unsent bytes. A client that takes its response is closed only above it.
+def client_of(address: str) -> str:
+    """Return the key of a client: the IPv4 address, or the network of the IPv6 address."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return address
+    if parsed.ipv4_mapped:  # a client of a socket that listens for both
+        return str(parsed.ipv4_mapped)
+    return f"{IPv6Address(int(parsed) >> _IPV6_NETWORK << _IPV6_NETWORK)}/{_IPV6_NETWORK}"
 
 
 class WaitsFor(IntEnum):
@@ -67,7 +81,7 @@ class ConnectionLimits:
 class Connection(Protocol):
     """The part of a connection that `Connections` uses."""
 
-    client_key: str  # the same for all connections of a client
+    client_key: str  # from `client_of`
 
     @property
     def unsent_bytes(self) -> int:
@@ -144,24 +158,31 @@ class Connections:
         waits that most connections have, so that a crowd of silent clients does not close a scraper in its handshake.
         """
         client = max(self._held, key=self._held.__getitem__)
-        busy = [(one, wait) for one in _BUSY if (wait := self._longest(one, newcomer, client))]
-        slowest = min((wait for _, wait in busy), key=lambda wait: wait[0], default=None)
-        is_slow = slowest and asyncio.get_running_loop().time() - slowest[0] > _SCRAPER_NEEDS_SECONDS
-        _, of_crowd = max(busy, key=lambda each: (self._number(each[0], newcomer), -each[1][0]), default=(None, None))
-        idle = self._longest(WaitsFor.NEXT_REQUEST, newcomer, client)
-        _, connection = (slowest if is_slow else idle or of_crowd) or (0.0, newcomer)
-        self.close(connection)
+        longest = {one: found for one in WaitsFor if (found := self._longest(one, newcomer, client))}
+        busy = [one for one in _BUSY if one in longest]
+
+        def began(one: WaitsFor) -> float:
+            return self._waiting[one][longest[one]].began
+
+        slowest = min(busy, key=began, default=None)
+        if slowest is not None and asyncio.get_running_loop().time() - began(slowest) > _SCRAPER_NEEDS_SECONDS:
+            loser = longest[slowest]
+        elif WaitsFor.NEXT_REQUEST in longest:
+            loser = longest[WaitsFor.NEXT_REQUEST]
+        elif busy:
+            loser = longest[max(busy, key=lambda one: (self._number(one, newcomer), -began(one)))]
+        else:
+            loser = newcomer
+        self.close(loser)
         self._log_once.failed("crowded", f"too many connections of {client}: closing the one with the longest wait")
 
     def _number(self, waits_for: WaitsFor, newcomer: Connection) -> int:
         waiting = self._waiting[waits_for]
         return len(waiting) - (newcomer in waiting)
 
-    def _longest(self, waits_for: WaitsFor, newcomer: Connection, client: str) -> tuple[float, Connection] | None:
-        for connection, wait in self._waiting[waits_for].items():
-            if connection is not newcomer and connection.client_key == client:
-                return wait.began, connection
-        return None
+    def _longest(self, waits_for: WaitsFor, newcomer: Connection, client: str) -> Connection | None:
+        of_client = (one for one in self._waiting[waits_for] if one.client_key == client and one is not newcomer)
+        return next(of_client, None)
 
     def _bound_unsent(self) -> None:
         """Close connections with many unsent bytes, first those that take nothing, of the client with the most bytes.
@@ -182,7 +203,7 @@ class Connections:
             for one in largest_first
             if now - reading[one].began > _SCRAPER_NEEDS_SECONDS and of_client[one.client_key] > limit / len(of_client)
         ]
-        for candidates, most in ((stalled, limit), (largest_first, _ANY_CLIENT * limit)):
+        for candidates, most in ((stalled, limit), (largest_first, _HARD_LIMIT * limit)):
             for connection in candidates:
                 if sum(held.values()) <= most or len(held) == 1:
                     break

@@ -19,7 +19,7 @@ class TooManyWait(Exception):
 
 
 class Costly:
-    """Work on one answer at a time, then rest for an equal time, so that all expensive answers take at most half a core.
+    """Work on one answer at a time, then rest for an equal time, so that the answers of one kind take at most half a core.
 
     Args:
         rest_seconds: the shortest rest.

@@ -40,7 +40,7 @@ class HttpServer:
     """Serve an application on bound sockets.
 
     Args:
-        sockets: bound, listening, non-blocking.
+        sockets: bound and listening.
         application: turns requests into responses.
         tls: returns the TLS of a new connection. None for plain HTTP.
         limits: numbers, bytes and times.
@@ -59,8 +59,9 @@ class HttpServer:
     ) -> None:
         limits = limits or ConnectionLimits()
         self.connections = Connections(limits)
-        config = uvicorn_config(Asgi(application), limits)
-        self._shared = Shared(config, ServerState(), tls, limits, self.connections, LogOnce(_LOG))
+        self._shared = Shared(
+            uvicorn_config(Asgi(application)), ServerState(), tls, limits, self.connections, LogOnce(_LOG)
+        )
         self._sockets = sockets
 
     async def run(self, stop: asyncio.Event) -> None:

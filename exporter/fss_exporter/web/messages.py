@@ -1,7 +1,7 @@
-"""A request and a response between listener and application."""
+"""A request and a response between server and application."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
@@ -15,7 +15,7 @@ class Request:
     path: str  # percent-decoded, without query, starts with a slash
     query: str  # the part after `?`, as sent
     headers: Mapping[str, str]  # by name in lower case. Repeated ones are joined with a comma
-    peer: str  # address of the client, for the log
+    client_key: str  # IPv4 address or IPv6 network of the client, who has a rate limit and turns of its own
     body: bytes = b""  # at most `asgi.BODY_BYTES`
     is_gone: Callable[[], bool] = lambda: False  # whether the client has left meanwhile, as far as is known
     was_refused: bool = False  # whether an earlier request of the connection had no right password
@@ -23,12 +23,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One whole response. The listener adds length and date, and handles the connection."""
+    """One whole response. The server adds length and date, and handles the connection."""
 
     status: int
     body: bytes
     content_type: str = TEXT
-    headers: tuple[tuple[str, str], ...] = field(default=())
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 Application = Callable[[Request], Awaitable[Response]]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import bcrypt
 
 from fss_exporter.web.daemon_thread import in_thread
-from fss_exporter.web.turns import FairTurns, client_of
+from fss_exporter.web.turns import FairTurns
 
 _REMEMBERED = 100
 _BCRYPT_BYTES = 72
@@ -64,13 +64,18 @@ class Passwords:
         self._turns = FairTurns()
 
     async def check(
-        self, authorization: str, client: str, is_gone: Callable[[], bool] = lambda: False, *, has_guessed: bool = False
+        self,
+        authorization: str,
+        client_key: str,
+        is_gone: Callable[[], bool] = lambda: False,
+        *,
+        has_guessed: bool = False,
     ) -> bool:
         """Whether an Authorization header names a user and their password.
 
         Args:
             authorization: the header.
-            client: address of the client.
+            client_key: of the client's connection. Clients take turns.
             is_gone: whether the client has left. No password is hashed for such a client.
             has_guessed: whether the connection brought a wrong password before. Such a request waits for all others of the
                 client.
@@ -86,7 +91,7 @@ class Passwords:
         proof = self._results.proof(user, self._users.get(user, b""), password)
         known = self._results.recall(proof)
         if known is None:
-            await self._turns.acquire(client_of(client), is_gone, has_guessed=has_guessed)
+            await self._turns.acquire(client_key, is_gone, has_guessed=has_guessed)
             try:
                 known = await in_thread(lambda: self._hash(user, password[:_BCRYPT_BYTES]))
             finally:

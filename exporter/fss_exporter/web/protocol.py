@@ -19,8 +19,7 @@ from uvicorn.server import ServerState
 
 from fss_exporter.log_once import LogOnce
 from fss_exporter.web.asgi import CONNECTION, Asgi
-from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor
-from fss_exporter.web.turns import client_of
+from fss_exporter.web.connections import ConnectionLimits, Connections, WaitsFor, client_of
 
 if TYPE_CHECKING:
     from fss_exporter.web.tls import ServerTls  # few exporters need pydantic
@@ -46,7 +45,7 @@ class Shared:
     is_stopping: bool = False  # whether new connections are refused
 
 
-def uvicorn_config(application: Asgi, limits: ConnectionLimits) -> Config:
+def uvicorn_config(application: Asgi) -> Config:
     """Return uvicorn's configuration without log, time limits and loop, because the exporter has all three."""
     return Config(
         application,
@@ -58,7 +57,6 @@ def uvicorn_config(application: Asgi, limits: ConnectionLimits) -> Config:
         log_level=logging.CRITICAL,  # what uvicorn would log of clients and of the application is logged here, once
         access_log=False,
         proxy_headers=False,
-        timeout_keep_alive=int(limits.idle_seconds) + 1,  # `Connections` is first
         h11_max_incomplete_event_size=UNREAD_BYTES,
     )
 
@@ -71,7 +69,7 @@ class HttpConnection(H11Protocol):
 
     Attributes:
         client_key: IPv4 address or IPv6 network of the client.
-        held_bytes: bytes of the response's body that are not yet written.
+        held_bytes: bytes of the response's body, which stays in memory until the last piece is written.
         was_refused: whether an earlier request had no right password.
         has_hung_up: whether the client sends nothing more. The client has left, or waits for the answer as `nc` does.
     """

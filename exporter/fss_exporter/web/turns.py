@@ -3,8 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
 from fss_exporter.web.costly import ClientGone, TooManyWait
@@ -13,23 +11,6 @@ WAITING = 48
 """Most waiting requests of all clients. Fewer than the open connections, so that a scraper always finds a free
 connection.
 """
-
-_IPV6_NETWORK = 64
-"""Bits of a host's IPv6 network. A host can use any number of addresses in the network (RFC 4291, section 2.5.4)."""
-
-
-@lru_cache(maxsize=1000)
-def client_of(address: str) -> str:
-    """Return the key of a client: the IPv4 address, or the network of the IPv6 address."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if not isinstance(parsed, IPv6Address):
-        return address
-    if parsed.ipv4_mapped:  # a client of a socket that listens for both
-        return str(parsed.ipv4_mapped)
-    return f"{IPv6Address(int(parsed) >> _IPV6_NETWORK << _IPV6_NETWORK)}/{_IPV6_NETWORK}"
 
 
 class _Turn(NamedTuple):

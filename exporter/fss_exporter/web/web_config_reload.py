@@ -18,7 +18,6 @@ from fss_exporter.web.costly import TooManyWait
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.passwords import Passwords, Results
 from fss_exporter.web.tls import ServerTls, secure
-from fss_exporter.web.turns import client_of
 from fss_exporter.web.web_config import WebConfiguration, load
 
 _LOG = logging.getLogger(__name__)
@@ -41,11 +40,11 @@ class RateLimiter:
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, address: str) -> bool:
-        """Whether a further request of this address fits."""
+    def take(self, client: str) -> bool:
+        """Whether a further request of this client fits."""
         if not self._interval:
             return True
-        client, now = client_of(address), self._clock()
+        now = self._clock()
         tokens, at = self._buckets.pop(client, (float(self._burst), now))
         tokens = min(self._burst, tokens + (now - at) / self._interval)
         self._buckets[client] = (tokens - 1 if tokens >= 1 else tokens, now)
@@ -195,14 +194,14 @@ async def _refusal(request: Request, in_force: _InForce) -> Response | None:
         authorization = request.headers.get("authorization", "")
         try:
             is_known = await in_force.passwords.check(
-                authorization, request.peer, request.is_gone, has_guessed=request.was_refused
+                authorization, request.client_key, request.is_gone, has_guessed=request.was_refused
             )
         except TooManyWait:
             return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
         if not is_known:
             challenge = ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
             return text(401, "user and password, please", challenge)
-    if not in_force.limiter.take(request.peer):
+    if not in_force.limiter.take(request.client_key):
         return text(429, "too many requests. rate_limit in the web configuration sets the limit")
     return None
 

@@ -1,6 +1,5 @@
 "use strict";
-// Loads the page again every 15 seconds while the box is ticked, and keeps opened lists open. Without this script the link
-// "reload" does the same.
+// Loads the page again every 15 seconds while the box is ticked. Without this script the link "reload" does the same.
 const box = document.getElementById("refresh");
 box.parentElement.hidden = false;
 setInterval(async () => {
@@ -9,8 +8,6 @@ setInterval(async () => {
     const answer = await fetch(location.href);
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const opened of document.querySelectorAll("details[open]"))
-      fresh.getElementById(opened.id)?.setAttribute("open", "");
     document.title = fresh.title;
     for (const id of ["collected", "content"])
       document.getElementById(id).replaceWith(document.adoptNode(fresh.getElementById(id)));

@@ -24,10 +24,10 @@ class RawTexts(NamedTuple):
 HOST_PID = "1"
 OWN_PID = "self"
 
+_FIRST_WORDS = ("device ", "no device ")  # show_vfsstat in fs/proc_namespace.c of Linux
 _PIECE_BYTES = 1 << 18
 _RECORD_BYTES = 9000
 _OTHER_MOUNTS_BYTES = 1 << 22
-_FIRST_WORDS = ("device ", "no device ")  # show_vfsstat in fs/proc_namespace.c of Linux
 # A record of NFSv3 has 3 kB, one of NFSv4 8 kB, and 30,000 mounts of other file systems have a line each.
 
 
@@ -62,7 +62,7 @@ class Procfs:
         self._pid = pid
         self._address_map = address_map
         self._services = services
-        self._fell_back = False
+        self._fell_back = False  # no `LogOnce`, because every tick passes here
         self._parser = MountstatsParser()
         self._wanted = wanted
         self._keep_texts = keep_texts
@@ -81,9 +81,8 @@ class Procfs:
         except OSError as error:
             if self._pid != HOST_PID:
                 raise SourceError(_advice(error)) from error
-            reading = self._read_own(error)
-        else:
-            self._fell_back = False
+            return self._read_own(error)
+        self._fell_back = False
         return reading
 
     def _read_own(self, reason: OSError) -> Reading:

@@ -45,6 +45,28 @@ Key = tuple[str, ...]
 Grown = list[tuple[Key, HistRow]]  # Growth of the changed rows of a table
 
 
+def parts(key: Key, count: int) -> Key:
+    """Return a key with this number of parts.
+
+    Raises:
+        RecordError: the key has another layout.
+    """
+    if len(key) != count:
+        raise RecordError("malformed_row", str(key)[:120])
+    return key
+
+
+def number(part: str) -> int:
+    """Return a part of a key as a number.
+
+    Raises:
+        RecordError: the part is no number.
+    """
+    if not (part.isascii() and part.isdecimal()):
+        raise RecordError("malformed_row", part[:120])
+    return int(part)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """One trigger's table at one look."""

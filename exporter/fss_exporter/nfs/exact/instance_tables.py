@@ -115,10 +115,6 @@ class InstanceTables:
             found.update({(event, table.condition): table for table in parser.parse(raw)})
         return found
 
-    def end(self) -> None:
-        """Remove the instance with its triggers."""
-        self.instance.remove()
-
 
 class EventTables:
     """Tables of one event that remember the last look. Arguments are as of `InstanceTables.add`.

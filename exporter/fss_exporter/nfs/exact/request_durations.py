@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_exporter.catalogue import Family, family
-from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import OPERATION_CLASSES
-from fss_exporter.nfs.exact.hist_tables import HistRow, Key
+from fss_exporter.nfs.exact.hist_tables import HistRow, Key, number, parts
 from fss_exporter.nfs.exact.instance_tables import InstanceTables, TablesLook
 from fss_exporter.nfs.exact.size_triggers import BIRTHS, CALLS
 from fss_exporter.nfs.exact.tracefs import FILES, OF_LATENCY, Files, Instance, Unavailable, advice, check_client, fields
@@ -57,7 +56,7 @@ class LatencySession:
         try:
             self.tables.add(CALLS, rows, {FINISHED[1]: "client_id,procname,execute.log2:vals=execute"})
         except OSError as error:
-            self.tables.end()
+            self.tables.instance.remove()
             if error.errno == errno.EINVAL:
                 message = f"{root}: the kernel refuses to count calls by powers of two of their time"
                 raise Unavailable(message) from error
@@ -76,7 +75,7 @@ class LatencySession:
 
     def end(self) -> None:
         """Remove the triggers."""
-        self.tables.end()
+        self.tables.instance.remove()
 
     def is_nearly_full(self, look: TablesLook) -> bool:
         """Whether a table has so many rows that a new set-up is due. The kernel never removes a row."""
@@ -128,11 +127,9 @@ def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
     """
     found: dict[tuple[str, str], Durations] = {}
     for key, row in rows:
-        if len(key) != 3 or not key[2].isdecimal():
-            raise RecordError("malformed_row", str(key)[:120])
-        client, procedure, exponent = key
+        client, procedure, exponent = parts(key, 3)
         if procedure not in OF_THE_STATE_CLIENT:
-            one = Durations({int(exponent): row.hits}, row.value)
+            one = Durations({number(exponent): row.hits}, row.value)
             found[client, procedure] = found.get((client, procedure), NO_DURATIONS).plus(one)
     return found
 
@@ -145,10 +142,9 @@ def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], 
     """
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:
-        if len(key) != 2:
-            raise RecordError("malformed_row", str(key)[:120])
-        if key[1] not in OF_THE_STATE_CLIENT:
-            calls[key[0], key[1]] += row.hits
+        client, procedure = parts(key, 2)
+        if procedure not in OF_THE_STATE_CLIENT:
+            calls[client, procedure] += row.hits
     return calls
 
 

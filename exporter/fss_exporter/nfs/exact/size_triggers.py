@@ -15,7 +15,7 @@ from pathlib import Path
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_exporter.nfs.exact.clients import ClientAddresses
-from fss_exporter.nfs.exact.hist_tables import Grown, Key
+from fss_exporter.nfs.exact.hist_tables import Grown, number, parts
 from fss_exporter.nfs.exact.instance_tables import UNREADABLE, InstanceTables, Lost, TablesLook
 from fss_exporter.nfs.exact.size_counts import ByAddressAndProcedure, CountedTransfers
 from fss_exporter.nfs.exact.tracefs import FILES, OF_SIZES, Files, Instance, Unavailable, advice, check_client, fields
@@ -89,7 +89,7 @@ class Buckets:
         payload: Counter[int] = Counter()
         for condition, rows in tables.items():
             for key, row in rows:
-                device, lower = _numbers(key, 2)
+                device, lower = map(number, parts(key, 2))
                 blocks[device][blocks_started(lower, condition)] += row.hits
                 payload[device] += row.value
         return {device: CountedTransfers.of_sizes(sizes, payload[device]) for device, sizes in blocks.items()}
@@ -112,19 +112,13 @@ class Ladder:
         sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for condition, rows in tables.items():
             for key, row in rows:
-                one = sums[_numbers(key, 1)[0]]
+                one = sums[number(parts(key, 1)[0])]
                 if condition:
                     one[1] += self._weights[condition] * row.hits
                 else:
                     one[0] += row.hits
                     one[2] += row.value
         return {device: CountedTransfers(count, blocks, payload) for device, (count, blocks, payload) in sums.items()}
-
-
-def _numbers(key: Key, count: int) -> list[int]:
-    if len(key) != count or not all(map(str.isdecimal, key)):
-        raise RecordError("malformed_row", str(key))
-    return [*map(int, key)]
 
 
 def calls_by_address(rows: Grown, addresses: ClientAddresses) -> ByAddressAndProcedure:
@@ -156,7 +150,7 @@ class SizeSession:
 
     def end(self) -> None:
         """Remove the triggers."""
-        self.tables.end()
+        self.tables.instance.remove()
 
     def transfers(self, before: TablesLook, now: TablesLook) -> dict[str, dict[int, CountedTransfers]]:
         """Return transfers between two looks by operation and device number in the kernel's encoding.
@@ -200,12 +194,12 @@ def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tup
             for event in source.events.values():
                 tables.add(event, rows, form.keys)
         except OSError as error:
-            tables.end()
+            tables.instance.remove()
             if error.errno != errno.EINVAL:
                 raise advice(error, tables.instance.path) from error
             refused = error
         except BaseException:
-            tables.end()
+            tables.instance.remove()
             raise
         else:
             return form, tables

@@ -19,9 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import BLOCK_BYTES
-from fss_exporter.nfs.exact.hist_tables import Grown, HistRow, Key
+from fss_exporter.nfs.exact.hist_tables import Grown, HistRow, Key, number, parts
 from fss_exporter.nfs.exact.instance_tables import EventTables
 from fss_exporter.nfs.exact.size_counts import CountedTransfers, device_of
 from fss_exporter.nfs.exact.size_triggers import blocks_started, size_conditions
@@ -58,9 +57,9 @@ def sent(tables: Mapping[str, Grown], place_of: PlaceOf) -> TransfersBy:
     rows = []
     for condition, grown in tables.items():
         for key, row in grown:
-            device, name, number, lower = _fields(key, 4)
-            thread = Thread(_number(number), name)
-            rows.append((place_of(_number(device)), thread, blocks_started(_number(lower), condition), row))
+            device, name, thread, lower = parts(key, 4)
+            blocks = blocks_started(number(lower), condition)
+            rows.append((place_of(number(device)), Thread(number(thread), name), blocks, row))
     return _transfers(rows)
 
 
@@ -73,10 +72,10 @@ def joined(tables: Mapping[str, Grown], dirtiers: Mapping[tuple[int, int], str],
     rows = []
     for condition, grown in tables.items():
         for key, row in grown:
-            device, number, lower = map(_number, _fields(key, 3))
-            name = dirtiers.get((device, number))
+            device, thread, lower = map(number, parts(key, 3))
+            name = dirtiers.get((device, thread))
             if name is not None:
-                rows.append((place_of(device), Thread(number, name), blocks_started(lower, condition), row))
+                rows.append((place_of(device), Thread(thread, name), blocks_started(lower, condition), row))
     return _transfers(rows)
 
 
@@ -95,40 +94,28 @@ def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
     """Threads that dirtied pages. Keys: `major:minor`, name, thread."""
     found = {}
     for key in keys:
-        device, name, number = _fields(key, 3)
-        found[device_of(device), _number(number)] = name
+        device, name, thread = parts(key, 3)
+        found[device_of(device), number(thread)] = name
     return found
 
 
 def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
     """Calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure."""
-    return _calls(((_fields(key, 4), row) for key, row in rows), place_of)
+    return _calls(((parts(key, 4), row) for key, row in rows), place_of)
 
 
 def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> CallsBy:
     """Calls of one procedure by the thread that began the call. Keys: device, name, thread."""
-    return _calls((((*_fields(key, 3), procedure), row) for key, row in tables[""]), place_of)
+    return _calls((((*parts(key, 3), procedure), row) for key, row in tables[""]), place_of)
 
 
 def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
     found: CallsBy = Counter()
-    for (source, name, number, procedure), row in rows:
-        place = place_of(_number(source))
+    for (source, name, thread, procedure), row in rows:
+        place = place_of(number(source))
         if place is not None:
-            found[place, Thread(_number(number), name), procedure] += row.hits
+            found[place, Thread(number(thread), name), procedure] += row.hits
     return found
-
-
-def _fields(key: Key, count: int) -> Key:
-    if len(key) != count:
-        raise RecordError("malformed_row", str(key))
-    return key
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise RecordError("malformed_row", text)
-    return int(text)
 
 
 class WriteBackJoin:

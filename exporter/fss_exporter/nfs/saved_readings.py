@@ -6,7 +6,7 @@ plausible and be wrong.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from statistics import median_low
@@ -121,17 +121,21 @@ def between(
         if now.record.age_s >= then.record.age_s:
             _check_forward(after.source, then, now)
         elif now.record.age_s > aged + _AGE_SLACK_S:
-            raise UsageError(
-                f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}"
-            )
+            raise _younger(after.source, then, now)
     # A mount of unknown earlier counts has no rates, and zeros would say that the mount was idle.
     common = {now.number for _, now in pairs}
-    known = tuple(one for one in after.reading.superblocks if one.number in common or _is_new(one, elapsed))
+    unknown = {
+        one.number
+        for one in after.reading.superblocks
+        if one.number not in common and one.record.age_s > aged + _AGE_SLACK_S
+    }
+    known = tuple(one for one in after.reading.superblocks if one.number not in unknown)
     later = replace(after.reading, superblocks=known)
     accounts = Accounts(overrides=overrides)
     accounts.apply(before.reading, 0.0)
     accounts.apply(later, aged + _AGE_SLACK_S)
-    return SavedInterval(accounts, later, elapsed, _notes(before, after, pairs, elapsed))
+    notes = [*before.notes, *(note for note in after.notes if note not in before.notes)]
+    return SavedInterval(accounts, later, elapsed, (*notes, *_mounts_and_umounts(before, after, pairs, unknown)))
 
 
 def since_mount(reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Accounts:
@@ -150,8 +154,7 @@ def _elapsed(
     if aged := _aged(pairs):
         return aged
     if any(now.record.age_s < then.record.age_s for then, now in pairs):
-        then, now = pairs[0]
-        raise UsageError(f"{_mount(now)}: {_went_back('its age', then.record.age_s, now.record.age_s, after.source)}")
+        raise _younger(after.source, *pairs[0])
     raise UsageError(f"{before.source} and {after.source} are of the same second. Give the time between with --seconds")
 
 
@@ -169,47 +172,41 @@ def _check_forward(source: str, then: Superblock, now: Superblock) -> None:
             counted.append((f"its {name} operations", counters.operations, now.record.operations[name].operations))
     for what, earlier, later in counted:
         if later < earlier:
-            raise UsageError(f"{_mount(now)}: {_went_back(what, earlier, later, source)}")
+            raise _went_back(source, now, what, earlier, later)
 
 
-def _went_back(what: str, earlier: int, later: int, source: str) -> str:
-    return (
-        f"{what} went back from {earlier} to {later} in {source}. "
+def _younger(source: str, then: Superblock, now: Superblock) -> UsageError:
+    return _went_back(source, now, "its age", then.record.age_s, now.record.age_s)
+
+
+def _went_back(source: str, superblock: Superblock, what: str, earlier: int, later: int) -> UsageError:
+    return UsageError(
+        f"{_mount(superblock)}: {what} went back from {earlier} to {later} in {source}. "
         "Are the files swapped or of two hosts, or did the host restart between them?"
     )
-
-
-def _is_new(superblock: Superblock, elapsed: float) -> bool:
-    return superblock.record.age_s <= elapsed + _AGE_SLACK_S
 
 
 def _mount(superblock: Superblock) -> str:
     return f"{superblock.record.device} on {superblock.record.mount_point}"
 
 
-def _notes(
-    before: SavedReading, after: SavedReading, pairs: list[tuple[Superblock, Superblock]], elapsed: float
-) -> tuple[str, ...]:
-    common = {now.number for _, now in pairs}
-    notes = [*before.notes, *(note for note in after.notes if note not in before.notes)]
+def _mounts_and_umounts(
+    before: SavedReading, after: SavedReading, pairs: list[tuple[Superblock, Superblock]], unknown: Collection[str]
+) -> Iterator[str]:
+    """Say which mounts came and went in between. `unknown` are the numbers of superblocks without earlier counts."""
     for then, now in pairs:
         if now.record.age_s < then.record.age_s:
-            notes.append(f"{_mount(now)}: mounted again in between. The last operations of the old mount are lost")
+            yield f"{_mount(now)}: mounted again in between. The last operations of the old mount are lost"
+    common = {now.number for _, now in pairs}
     for superblock in after.reading.superblocks:
-        if superblock.number not in common:
-            what = (
-                "mounted in between, counted from zero"
-                if _is_new(superblock, elapsed)
-                else "not in the earlier file, left out"
-            )
-            notes.append(f"{_mount(superblock)}: {what}")
+        if superblock.number in unknown:
+            yield f"{_mount(superblock)}: not in the earlier file, left out"
+        elif superblock.number not in common:
+            yield f"{_mount(superblock)}: mounted in between, counted from zero"
     numbers = {superblock.number for superblock in after.reading.superblocks}
-    notes.extend(
-        f"{_mount(superblock)}: unmounted in between. Its last operations are lost"
-        for superblock in before.reading.superblocks
-        if superblock.number not in numbers
-    )
-    return tuple(notes)
+    for superblock in before.reading.superblocks:
+        if superblock.number not in numbers:
+            yield f"{_mount(superblock)}: unmounted in between. Its last operations are lost"
 
 
 def _mounts_of(counters: Mountstats) -> Mountinfo:

@@ -226,7 +226,7 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
     else:
         session = SizeSession(tracefs, 2048)
         session.tables.look()
-        session.tables.instance.remove()
+        session.end()
     assert not (tracefs / "instances" / OF_SIZES).exists()
 
 
@@ -245,5 +245,5 @@ def test_durations_of_requests_are_counted_or_waited_for_or_the_reason_is_told(t
         session = LatencySession(tracefs, 2048, rtt=True)
         assert len(session.places) == 4
         session.tables.look()
-        session.tables.instance.remove()
+        session.end()
     assert not (tracefs / "instances" / OF_LATENCY).exists()

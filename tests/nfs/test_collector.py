@@ -114,10 +114,6 @@ def test_a_record_with_more_operations_than_any_kernel_has_costs_itself_and_no_s
     assert families(NfsCollector(ticker))["fss_nfs_records_skipped"] == [({"reason": "truncated"}, 1)]
 
 
-def test_describing_does_no_work() -> None:
-    assert list(NfsCollector(_ticked()).describe()) == []
-
-
 def test_unreadable_errors_and_locks_are_absent_and_not_zero() -> None:
     old = join(parse_mountstats(mountstats({"READ": 5}, columns=8)), parse_mountinfo(mountinfo()))
     exported = families(NfsCollector(_ticked(old)))

@@ -73,10 +73,6 @@ class NfsCollector(Collector):
         with self._ticker.lock:
             return self._ticker.duration_s
 
-    def describe(self) -> Iterable[Family]:
-        """Return no family, so that registration does no work."""
-        return ()
-
     def for_readers(self) -> "NfsCollector":
         """Return a collector of the same totals for local readers. New mounts show their counts, and no zero answer is used up."""
         readers = copy(self)

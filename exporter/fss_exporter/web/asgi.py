@@ -51,7 +51,7 @@ class Asgi:
         body = response.body
         connection.held_bytes = len(body)
         for start in range(0, len(body), _PIECE_BYTES):  # each piece waits until the client has taken the one before
-            if connection.is_gone:  # asyncio logs a line for each write to a connection that is lost
+            if connection.is_closing:  # asyncio logs a line for each write to a connection that is lost
                 return
             await send({"type": "http.response.body", "body": body[start : start + _PIECE_BYTES], "more_body": True})
         connection.held_bytes = 0
@@ -105,12 +105,12 @@ async def _whole_request(
         except ValueError:
             return text(400, "not a request target", close)
     return Request(
-        scope["method"],
-        path,
-        scope["query_string"].decode("latin-1"),
-        headers,
-        connection.client_key,
-        bytes(body),
-        lambda: connection.is_gone or connection.has_hung_up,
-        connection.was_refused,
+        method=scope["method"],
+        path=path,
+        query=scope["query_string"].decode("latin-1"),
+        headers=headers,
+        client_key=connection.client_key,
+        body=bytes(body),
+        is_gone=lambda: connection.is_closing or connection.has_hung_up,
+        was_refused=connection.was_refused,
     )

@@ -67,10 +67,6 @@ class Collectors(Collector):
         self._clock = clock
         self._log_once = LogOnce(_LOG, clock=clock)
 
-    def describe(self) -> Iterable[Family]:
-        """Nothing: registering must not do any work."""
-        return ()
-
     def collect(self) -> Iterator[Family]:
         """Return all families of all sources, then the result of each source, then the version."""
         now = self._clock()

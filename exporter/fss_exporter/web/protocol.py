@@ -99,7 +99,7 @@ class HttpConnection(H11Protocol):
         return self.held_bytes + sum(transport.get_write_buffer_size() for transport in transports if transport)
 
     @property
-    def is_gone(self) -> bool:
+    def is_closing(self) -> bool:
         """Whether nothing more can be sent."""
         return self.transport.is_closing()
 
@@ -156,8 +156,9 @@ class HttpConnection(H11Protocol):
         super().connection_made(transport)
         self._has_begun = True
         self._wait_for(WaitsFor.REQUEST if self._tls else WaitsFor.FIRST_BYTE)
-        if self._early:
-            self.data_received(self._early)
+        early, self._early = self._early, b""
+        if early:
+            self.data_received(early)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""

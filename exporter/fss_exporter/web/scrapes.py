@@ -21,7 +21,9 @@ half a core with any number of scrapers, and clients that do not read share one 
 """
 
 _MOMENT_SECONDS = 0.005
-"""Longest work for the event loop, seconds. Shorter work delays no request, and a thread would add a fifth."""
+"""Longest collection in the event loop, seconds. Writing the text takes about twice as long. So little work delays no request,
+and a thread would add a fifth.
+"""
 
 
 class _Wanted(NamedTuple):

@@ -79,8 +79,8 @@ class WebConfigReload:
         self._results = Results()
         self._mistake: ConfigError | None = None
         self._watched: tuple[Path, ...] = ()
-        self._seen: tuple[_State, ...] = ()
-        self._last_look: tuple[_State, ...] = ()
+        self._when_read: tuple[_State, ...] = ()  # states of the watched files before the last reading
+        self._last_round: tuple[_State, ...] = ()  # states of the watched files in the last round of `loop`
         self._in_force = self._read(None)
         self.loop = Worker("web_config", self.refresh, interval=lambda: _LOOK_SECONDS)
 
@@ -117,10 +117,10 @@ class WebConfigReload:
             ConfigError: the file is wrong. The present configuration stays.
         """
         with self._lock:
-            now, last = tuple(map(_state, self._watched)), self._last_look
-            self._last_look = now
+            now, last = tuple(map(_state, self._watched)), self._last_round
+            self._last_round = now
             mistake = self._mistake
-            is_in_force = now == self._seen and mistake is None
+            is_in_force = now == self._when_read and mistake is None
             if is_in_force or now != last:  # nothing new, or still being written
                 if mistake:
                     raise mistake
@@ -140,18 +140,18 @@ class WebConfigReload:
             self._mistake = wrong  # the loop is no success until the file is right
             raise
         except Exception:
-            self._seen = ()  # the file is not in force yet: the next round reads it again
+            self._when_read = ()  # the file is not in force yet: the next round reads it again
             raise
         self._mistake = None
 
     def _read(self, before: _InForce | None) -> _InForce:
         # Looked at before it is read: what changes in between is seen the next time. Whatever a wrong file names is
         # watched as well, so that a certificate which comes later than its configuration is not missed.
-        self._watched, self._seen = (self._path,), (_state(self._path),)
+        self._watched, self._when_read = (self._path,), (_state(self._path),)
         configuration = load(self._path, before.configuration if before else None)
         server = configuration.tls_server_config
         files = tuple(Path(name) for name in (server.cert_file, server.key_file, server.client_ca_file) if name)
-        self._watched, self._seen = (*self._watched, *files), (*self._seen, *map(_state, files))
+        self._watched, self._when_read = (*self._watched, *files), (*self._when_read, *map(_state, files))
         if before is not None and (before.tls is not None) != server.enabled:
             raise ConfigError(
                 str(self._path), ("tls_server_config: TLS cannot come or go while running. Restart the exporter",)

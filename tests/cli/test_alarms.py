@@ -163,7 +163,7 @@ class TestTwoAppliesAtTheSameTime:
     def test_the_second_makes_no_alarm_twice(self, operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
         """The second run lists before the first creates; both then create."""
         operator.alarms("apply")
-        monkeypatch.setattr("fss_exporter.cli.alarms.survey", lambda *_: ((), {}))
+        monkeypatch.setattr("fss_exporter.cli.alarms.existing_alarms", lambda *_: ((), {}))
         second = operator.alarms("apply")
         monkeypatch.undo()
         assert (second.code, second.out.splitlines()[-1]) == (0, "Done: 2 of 2.")
@@ -173,7 +173,7 @@ class TestTwoAppliesAtTheSameTime:
         self, operator: Operator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         operator.alarms("apply")
-        monkeypatch.setattr("fss_exporter.cli.alarms.survey", lambda *_: ((), {}))
+        monkeypatch.setattr("fss_exporter.cli.alarms.existing_alarms", lambda *_: ((), {}))
         second = operator.alarms("apply", "--stream", small().streams[0])
         monkeypatch.undo()
         assert second.code == 1

@@ -24,14 +24,14 @@ from fss_exporter.oci.calls import SelfMetrics
 now, samples = 0.0, int(sys.argv[3])
 clock = circuitbreaker.monotonic = lambda: now
 settings = load(None, {"oci.config_file": sys.argv[1], "oci.endpoint": sys.argv[2]})
-ledger = SelfMetrics()
+self_metrics = SelfMetrics()
 polling = None
 for number, line in enumerate(sys.stdin):
     now = float(line)
     if polling is None:
-        polling = Polling(settings, ledger, now=clock, clock=clock, wait=lambda _: False)
+        polling = Polling(settings, self_metrics, now=clock, clock=clock, wait=lambda _: False)
         collector = OciCollector(
-            polling.board, polling.poller, ledger, budget=polling.budget, settings=settings, now=clock
+            polling.board, polling.poller, self_metrics, budget=polling.budget, settings=settings, now=clock
         )
     polling.inventory.run_round()
     polling.poller.run_round()

@@ -92,12 +92,12 @@ class Poller:
             "oci.endpoint": region.url,
             "oci.services": (),
         }
-        settings, ledger = load(None, flags), SelfMetrics()
-        self._polling = Polling(settings, ledger, now=self.wall, clock=true, wait=true.wait)
+        settings, self_metrics = load(None, flags), SelfMetrics()
+        self._polling = Polling(settings, self_metrics, now=self.wall, clock=true, wait=true.wait)
         self._collector = OciCollector(
             self._polling.board,
             self._polling.poller,
-            ledger,
+            self_metrics,
             budget=self._polling.budget,
             settings=settings,
             now=self.wall,

@@ -14,7 +14,7 @@ from tests.region import Region, RegionLimits, shared_account, small
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.alarms import pack, show
 from fss_exporter.oci.alarms.alarm_plan import Plan, plan, removal
-from fss_exporter.oci.alarms.apply import Alarms, StepOutcome, apply, doubles, survey
+from fss_exporter.oci.alarms.apply import Alarms, StepOutcome, apply, duplicates, existing_alarms
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
 from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.calls import CallBudget
@@ -54,7 +54,7 @@ def session_in(region: Region) -> Session:
 
 
 def planned(service: Alarms, wanted: tuple[pack.Alarm, ...] = FEW) -> Plan:
-    owned, foreign = survey(service, STORAGE, "fss")
+    owned, foreign = existing_alarms(service, STORAGE, "fss")
     return plan(wanted, owned, foreign)
 
 
@@ -136,11 +136,11 @@ def test_an_alarm_edited_between_plan_and_apply_is_not_overwritten_and_costs_onl
 
 def test_an_alarm_deleted_between_plan_and_apply_costs_only_itself(service: Alarms, by_hand: Clients) -> None:
     apply(planned(service), service)
-    stale = removal(survey(service, STORAGE, "fss")[0])
+    stale = removal(existing_alarms(service, STORAGE, "fss")[0])
     by_hand.monitoring.delete_alarm(alarm_called(by_hand, FEW[0].name).id)
     outcomes = apply(stale, service)
     assert list(failures(outcomes)) == [FEW[0].name]
-    assert survey(service, STORAGE, "fss") == ((), {})
+    assert existing_alarms(service, STORAGE, "fss") == ((), {})
 
 
 def test_a_foreign_alarm_is_never_touched_whatever_it_is_called(service: Alarms, by_hand: Clients) -> None:
@@ -151,19 +151,19 @@ def test_a_foreign_alarm_is_never_touched_whatever_it_is_called(service: Alarms,
     assert (clash.name, clash.ocid) == (FEW[0].name, foreign)
     apply(found, service)
     apply(planned(service, ()), service)
-    apply(removal(survey(service, STORAGE, "fss")[0]), service)
+    apply(removal(existing_alarms(service, STORAGE, "fss")[0]), service)
     (left,) = by_hand.monitoring.list_alarms(STORAGE).data
     assert (left.id, left.severity) == (foreign, "INFO")
 
 
 def test_two_packs_in_one_compartment_do_not_know_each_other(service: Alarms) -> None:
     other = desired(PACK, replace(SCOPE, name="batch"), Estate())[:2]
-    owned, foreign = survey(service, STORAGE, "batch")
+    owned, foreign = existing_alarms(service, STORAGE, "batch")
     apply(plan(other, owned, foreign), service)
     apply(planned(service), service)
     assert planned(service).changes == ()
-    apply(removal(survey(service, STORAGE, "fss")[0]), service)
-    assert len(survey(service, STORAGE, "batch")[0]) == 2
+    apply(removal(existing_alarms(service, STORAGE, "fss")[0]), service)
+    assert len(existing_alarms(service, STORAGE, "batch")[0]) == 2
 
 
 def test_an_answer_that_is_lost_makes_no_second_alarm(service: Alarms, region: Region, by_hand: Clients) -> None:
@@ -221,7 +221,7 @@ def test_a_missing_permission_is_named_with_its_statement_before_anything_change
     apply(planned(service, FEW[:1]), service)
     region.add_fault(f"deny:{operation}")
     with pytest.raises(NotAuthorized, match=statement):  # noqa: PT012  # whichever of the three asks for it
-        survey(service, STORAGE, "fss")
+        existing_alarms(service, STORAGE, "fss")
         watched(session, STORAGE, in_subtree=False, tags=TagFilter())
         spellings(session, STORAGE, in_subtree=False)
 
@@ -313,12 +313,12 @@ class TestTwoRunsAtTheSameTime:
         assert failures(apply(first, service)) == {}
         assert failures(apply(second, service)) == {}
         assert len(by_hand.monitoring.list_alarms(STORAGE).data) == len(FEW)
-        assert doubles(service, STORAGE, "fss") == {}
+        assert duplicates(service, STORAGE, "fss") == {}
 
     def test_what_was_destroyed_can_be_created_again_at_once(self, service: Alarms, by_hand: Clients) -> None:
         """OCI remembers the token of the first creation for 24 hours."""
         apply(planned(service), service)
-        apply(removal(survey(service, STORAGE, "fss")[0]), service)
+        apply(removal(existing_alarms(service, STORAGE, "fss")[0]), service)
         assert failures(apply(planned(service), service)) == {}
         assert len(by_hand.monitoring.list_alarms(STORAGE).data) == len(FEW)
 
@@ -327,11 +327,11 @@ class TestTwoRunsAtTheSameTime:
     ) -> None:
         apply(planned(service), service)
         other = by_hand.monitoring.create_alarm({**FEW[1].body, "severity": "INFO"}).data.id
-        (ocids,) = doubles(service, STORAGE, "fss").values()
+        (ocids,) = duplicates(service, STORAGE, "fss").values()
         assert other in ocids
         assert len(ocids) == 2
         (step,) = planned(service).of("delete")
         assert step.name == FEW[1].name
         assert "a second one beside" in step.reason
         apply(planned(service), service)
-        assert doubles(service, STORAGE, "fss") == {}
+        assert duplicates(service, STORAGE, "fss") == {}

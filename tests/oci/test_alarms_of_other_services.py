@@ -14,7 +14,7 @@ from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci import mql
 from fss_exporter.oci.alarms import pack, render
 from fss_exporter.oci.alarms.alarm_plan import plan
-from fss_exporter.oci.alarms.apply import Alarms, apply, survey
+from fss_exporter.oci.alarms.apply import Alarms, apply, existing_alarms
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
 from fss_exporter.oci.alarms.figures import SERVICE_CEILING_ALARMS, spell
 from fss_exporter.oci.alarms.tenancy import watched
@@ -147,7 +147,8 @@ class TestInARegion:
         service = Alarms(session, "config_file")
         apply(
             plan(
-                desired(PACK, SCOPE, Estate(service_resources=tuple(stores))), *survey(service, TENANCY.id, "fss-other")
+                desired(PACK, SCOPE, Estate(service_resources=tuple(stores))),
+                *existing_alarms(service, TENANCY.id, "fss-other"),
             ),
             service,
         )

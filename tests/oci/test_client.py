@@ -66,12 +66,12 @@ def waits() -> Waits:
 
 
 @pytest.fixture
-def ledger() -> SelfMetrics:
+def self_metrics() -> SelfMetrics:
     return SelfMetrics()
 
 
 @pytest.fixture
-def make(region: Region, tmp_path: Path, waits: Waits, ledger: SelfMetrics) -> Make:
+def make(region: Region, tmp_path: Path, waits: Waits, self_metrics: SelfMetrics) -> Make:
     def session(url: str = "", config: Path | None = None, **options: Any) -> Session:
         path = config or region.account.write_config(tmp_path, region.tenancy.region)
         where = reach(dict.fromkeys(SERVICES, url or region.url), **{"read_timeout": 60.0} | options)
@@ -81,7 +81,7 @@ def make(region: Region, tmp_path: Path, waits: Waits, ledger: SelfMetrics) -> M
             region.tenancy.region,
             where,
             budget=budget,
-            record=ledger.request,
+            record=self_metrics.request,
             jitter=lambda: 0.5,
         )
 
@@ -94,8 +94,8 @@ def listed(session: Session, region: Region) -> list[Any]:
     return [row for page in session.pages(*LIST, storage, zone, limit=1) for row in page]
 
 
-def outcomes(ledger: SelfMetrics) -> dict[str, float]:
-    found = ledger.sums().get("fss_oci_api_requests_total", {})
+def outcomes(self_metrics: SelfMetrics) -> dict[str, float]:
+    found = self_metrics.sums().get("fss_oci_api_requests_total", {})
     return {outcome: number for (_, _, outcome), number in found.items() if number}
 
 
@@ -118,7 +118,7 @@ def test_answers_are_plain_json_of_all_pages(make: Make, region: Region) -> None
     ],
 )
 def test_each_fault_is_one_of_our_errors_after_a_bounded_number_of_attempts(
-    make: Make, region: Region, ledger: SelfMetrics, *, fault: str, error: type[CloudError], attempts: int
+    make: Make, region: Region, self_metrics: SelfMetrics, *, fault: str, error: type[CloudError], attempts: int
 ) -> None:
     region.add_fault(fault)
     with pytest.raises(error) as caught:
@@ -126,7 +126,7 @@ def test_each_fault_is_one_of_our_errors_after_a_bounded_number_of_attempts(
     assert caught.value.operation == "ListMountTargets"
     assert caught.value.__cause__ is not None or fault == "not-json"
     assert "\n" not in str(caught.value)
-    assert outcomes(ledger) == {error.outcome: attempts}
+    assert outcomes(self_metrics) == {error.outcome: attempts}
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503", "cut-off", "not-json"])
@@ -147,7 +147,9 @@ def test_a_throttled_call_waits_longer_than_a_broken_one(make: Make, region: Reg
     assert throttled[0] > waits.pauses[0]
 
 
-def test_a_crash_inside_a_call_is_not_counted_as_an_answer(make: Make, region: Region, ledger: SelfMetrics) -> None:
+def test_a_crash_inside_a_call_is_not_counted_as_an_answer(
+    make: Make, region: Region, self_metrics: SelfMetrics
+) -> None:
     def crash(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
@@ -155,7 +157,7 @@ def test_a_crash_inside_a_call_is_not_counted_as_an_answer(make: Make, region: R
     session._clients["file_storage"] = SimpleNamespace(list_mount_targets=crash)
     with pytest.raises(ZeroDivisionError):
         listed(session, region)
-    assert outcomes(ledger) == {"error": 1}
+    assert outcomes(self_metrics) == {"error": 1}
 
 
 def test_the_budget_is_asked_before_every_attempt(make: Make, region: Region, waits: Waits) -> None:
@@ -257,7 +259,9 @@ def test_too_many_streams_is_an_error_of_its_own(regions: Callable[..., Region],
         )
 
 
-def test_one_clients_open_circuit_leaves_the_others_alone(make: Make, region: Region, ledger: SelfMetrics) -> None:
+def test_one_clients_open_circuit_leaves_the_others_alone(
+    make: Make, region: Region, self_metrics: SelfMetrics
+) -> None:
     region.add_fault("429:List*")
     session = make()
     for _ in range(5):
@@ -267,7 +271,7 @@ def test_one_clients_open_circuit_leaves_the_others_alone(make: Make, region: Re
     with pytest.raises(Unreachable, match="not asked"):
         listed(session, region)
     assert region.calls["ListMountTargets"] == before, "nothing left"
-    assert outcomes(ledger) == {"throttled": 10}, "what did not leave is not counted"
+    assert outcomes(self_metrics) == {"throttled": 10}, "what did not leave is not counted"
     subnet = region.tenancy.subnets[0].id
     assert session.call("virtual_network", "get_subnet", subnet).data["id"] == subnet
 

@@ -248,7 +248,7 @@ def test_two_regions_share_one_budget(worlds: Callable[..., World]) -> None:
     world = worlds(regions=["eu-frankfurt-1", "eu-zurich-1"], calls_per_second=2)
     world.poll()
     assert {region.region for region in world.board.regions} == {"eu-frankfurt-1", "eu-zurich-1"}
-    calls = sum(world.ledger.sums()["fss_oci_api_requests_total"].values())
+    calls = sum(world.self_metrics.sums()["fss_oci_api_requests_total"].values())
     turns = (calls - 1) * calls / 2  # the clock stands, so the n-th call waits n half seconds
     assert world.budget.waited_seconds == pytest.approx(turns / 2)
 
@@ -260,7 +260,7 @@ def test_a_region_that_does_not_answer_is_left_alone_for_the_rest_of_the_poll(wo
     world.region.stop()
     world.pass_minutes()
     world.poll()
-    unanswered = world.ledger.sums()["fss_oci_api_requests_total"][
+    unanswered = world.self_metrics.sums()["fss_oci_api_requests_total"][
         "eu-frankfurt-1", "SummarizeMetricsData", "unreachable"
     ]
     assert unanswered <= 9, "three queries of three attempts"

@@ -11,7 +11,7 @@ from tests.oci.fake_cloud import FakeCloud, mount_target
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.doctor.metric_probe import MetricProbe
 from fss_exporter.errors import BrokenAnswer, SourceError, Throttled
-from fss_exporter.oci.alarms.apply import Alarms, doubles, survey
+from fss_exporter.oci.alarms.apply import Alarms, duplicates, existing_alarms
 from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG
 from fss_exporter.oci.alarms.tenancy import event_types
 from fss_exporter.oci.calls import CallBudget, FailureLog
@@ -144,7 +144,7 @@ class TestAlarms:
     @pytest.mark.parametrize("row", [{"id": 5}, {"id": "a", "freeformTags": ["x"]}, {"id": "a", "freeformTags": "x"}])
     def test_a_summary_of_an_odd_form_is_a_broken_answer(self, row: object) -> None:
         service = Alarms(Says({"list_alarms": [row]}), "config_file")
-        for work in (survey, doubles):
+        for work in (existing_alarms, duplicates):
             with pytest.raises(BrokenAnswer, match="ListAlarms"):
                 work(service, "c", "fss")
 
@@ -153,14 +153,14 @@ class TestAlarms:
         listed = {"id": "a", "freeformTags": TAGS}
         says = Says({"list_alarms": [listed], "get_alarm": listed | wrong}, {"etag": "1"})
         with pytest.raises(BrokenAnswer, match="GetAlarm"):
-            survey(Alarms(says, "config_file"), "c", "fss")
+            existing_alarms(Alarms(says, "config_file"), "c", "fss")
 
     def test_an_alarm_that_loses_the_tags_after_the_listing_is_foreign(self) -> None:
         answers = {
             "list_alarms": [{"id": "a", "displayName": "one", "freeformTags": TAGS}],
             "get_alarm": {"id": "a", "displayName": "one", "freeformTags": {}},
         }
-        assert survey(Alarms(Says(answers, {"etag": "1"}), "config_file"), "c", "fss") == ((), {"one": "a"})
+        assert existing_alarms(Alarms(Says(answers, {"etag": "1"}), "config_file"), "c", "fss") == ((), {"one": "a"})
 
     def test_rows_of_metrics_of_an_odd_form_are_left_out(self) -> None:
         rows = [None, 5, {"dimensions": "x"}, {"dimensions": {"errorType": ["x"]}}, {"dimensions": {"errorType": "E"}}]

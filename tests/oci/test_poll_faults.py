@@ -123,7 +123,7 @@ def test_a_missing_permission_has_a_series_and_one_log_line_with_the_statement(
     told = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(told) == 1
     assert "to read metrics in tenancy where target.metrics.namespace='oci_filestorage'" in told[0]
-    refused = world.ledger.sums()["fss_oci_api_requests_total"][
+    refused = world.self_metrics.sums()["fss_oci_api_requests_total"][
         "eu-frankfurt-1", "SummarizeMetricsData", "not_authorized"
     ]
     assert refused >= 3
@@ -171,7 +171,7 @@ def test_labels_stay_while_listings_fail(world: World) -> None:
     assert age == pytest.approx(33 * 60)
 
 
-def test_a_deleted_resource_is_gone_from_everything_after_the_next_survey(world: World) -> None:
+def test_a_deleted_resource_is_gone_from_everything_after_the_next_inventory(world: World) -> None:
     world.poll()
     world.region.add_fault("delete,resource=mt-media")
     world.pass_minutes(11)
@@ -180,7 +180,7 @@ def test_a_deleted_resource_is_gone_from_everything_after_the_next_survey(world:
         assert not any("mt-media" in series.labels for series in family.series), family.metric.name
 
 
-def test_a_mount_target_that_falls_silent_makes_the_survey_come_early(world: World) -> None:
+def test_a_mount_target_that_falls_silent_makes_the_inventory_come_early(world: World) -> None:
     world.poll()
     world.region.add_fault("delete,resource=mt-media")
     for _ in range(6):

@@ -172,8 +172,8 @@ def test_a_query_that_is_refused_however_short_it_is_costs_only_its_metric(caplo
 def test_a_thousand_mount_targets_with_four_thousand_file_systems_are_few_calls_and_all_series() -> None:
     queries, monitoring = polled(tenancy(1000, 4))
     assert len(monitoring.asked) <= 80, "16 s at five calls a second"
-    book = queries.stores["FileSystemReadRequestsbySize"]
-    assert sum(len(column.series) for _, column in book.points) == 12_000
+    store = queries.stores["FileSystemReadRequestsbySize"]
+    assert sum(len(column.series) for _, column in store.points) == 12_000
     assert queries.self_metrics.sums()["fss_oci_query_splits_total"]["eu-frankfurt-1", READS.name] == 6
 
 
@@ -195,14 +195,14 @@ def test_parts_cover_everything_once_and_fit_into_an_answer(
 
 
 def test_an_answer_that_was_too_large_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
-    splits, inventory = QueryShards(READS), tenancy(10)
-    assert splits.parts(inventory, 5) == [()]
-    assert splits.refused(1, TOO_LARGE)
-    assert len(splits.parts(inventory, 5)) == 2
-    assert splits.refused(2, TOO_LARGE)
-    assert len(splits.parts(inventory, 5)) == 4
-    splits.answered(120, Window(NOON - 300, NOON))
-    assert splits.parts(inventory, 5) == [()]
+    shards, inventory = QueryShards(READS), tenancy(10)
+    assert shards.parts(inventory, 5) == [()]
+    assert shards.refused(1, TOO_LARGE)
+    assert len(shards.parts(inventory, 5)) == 2
+    assert shards.refused(2, TOO_LARGE)
+    assert len(shards.parts(inventory, 5)) == 4
+    shards.answered(120, Window(NOON - 300, NOON))
+    assert shards.parts(inventory, 5) == [()]
 
 
 def test_a_mount_target_with_more_streams_than_an_answer_holds_costs_one_query() -> None:

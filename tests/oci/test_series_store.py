@@ -57,7 +57,7 @@ def inventory(mount_target: str = "mt-home") -> Inventory:
     )
 
 
-def book(metric: str, *, start: int = NOON - 100 * MINUTE) -> SeriesStore:
+def store(metric: str, *, start: int = NOON - 100 * MINUTE) -> SeriesStore:
     owners = RegionLabels("eu-frankfurt-1")
     owners.use(inventory())
     made = SeriesStore(METRICS[metric], owners, start=start, stamps=MinuteStamps())
@@ -110,7 +110,7 @@ GOOD = stream({-1: 7.0}, resourceId=HOME)
     ids=repr,
 )
 def test_a_stream_that_is_not_as_documented_costs_only_itself(broken: Any) -> None:
-    made = book("MountTargetConnections")
+    made = store("MountTargetConnections")
     assert take(made, broken, GOOD) == {"broken": 1}
     assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
 
@@ -131,14 +131,14 @@ def test_a_stream_that_is_not_as_documented_costs_only_itself(broken: Any) -> No
     ids=repr,
 )
 def test_a_point_that_is_not_as_documented_costs_only_itself(broken: Any) -> None:
-    made = book("MountTargetConnections")
+    made = store("MountTargetConnections")
     broken["aggregatedDatapoints"].insert(0, stream({-1: 7.0}, resourceId=HOME)["aggregatedDatapoints"][0])
     assert take(made, broken) == {"broken_point": 1}
     assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
 
 
 def test_a_negative_or_impossible_value_neither_lowers_a_counter_nor_makes_it_infinite() -> None:
-    made = book("MountTargetReadThroughput")
+    made = store("MountTargetReadThroughput")
     take(made, stream({-5: 1.0}, resourceId=HOME))
     assert added(made) == [60.0]
     assert take(made, stream({-4: -100.0, -3: 1.7e308, -2: 2.0}, resourceId=HOME)) == {"broken_point": 1}
@@ -149,25 +149,25 @@ def test_a_negative_or_impossible_value_neither_lowers_a_counter_nor_makes_it_in
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -1.0, 1.7e308])
 def test_what_is_no_number_is_no_point(value: float) -> None:
-    made = book("MountTargetConnections")
+    made = store("MountTargetConnections")
     assert take(made, stream({-2: 5.0, -1: value}, resourceId=HOME)) == {"broken_point": 1}
     assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-2, 5.0)}
 
 
 def test_a_minute_that_is_not_over_is_not_taken() -> None:
-    made = book("MountTargetConnections")
+    made = store("MountTargetConnections")
     take(made, stream({0: 5.0, 1: 6.0}, resourceId=HOME))
     assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (0, 5.0)}
 
 
 def test_a_stream_without_points_is_no_series() -> None:
-    made = book("MountTargetReadThroughput")
+    made = store("MountTargetReadThroughput")
     assert take(made, stream({}, resourceId=HOME)) == {}
     assert (shown(made), added(made)) == ({}, [])
 
 
 def test_an_answer_without_a_series_leaves_its_point() -> None:
-    made = book("MountTargetConnections")
+    made = store("MountTargetConnections")
     take(made, GOOD)
     take(made)
     assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
@@ -178,7 +178,7 @@ def test_an_answer_without_a_series_leaves_its_point() -> None:
 
 
 def test_an_older_answer_does_not_replace_a_newer_point_and_a_corrected_one_does() -> None:
-    made = book("MountTargetConnections")
+    made = store("MountTargetConnections")
     take(made, stream({-1: 5.0}, resourceId=HOME))
     take(made, stream({-3: 9.0}, resourceId=HOME))
     assert list(shown(made).values()) == [(-1, 5.0)]
@@ -187,7 +187,7 @@ def test_an_older_answer_does_not_replace_a_newer_point_and_a_corrected_one_does
 
 
 def test_units_are_converted() -> None:
-    health, locks = book("MountTargetHealth"), book("retentionLockDuration")
+    health, locks = store("MountTargetHealth"), store("retentionLockDuration")
     take(health, stream({-1: 97.5}, resourceId=HOME, healthItem="SuccessRate"))
     take(locks, stream({-1: 30}, lockMode="GOVERNANCE"))
     assert list(shown(health).values()) == [(-1, 0.975)]
@@ -195,7 +195,7 @@ def test_units_are_converted() -> None:
 
 
 def test_labels_stand_in_the_catalogues_order() -> None:
-    made = book("FileSystemReadRequestsbySize")
+    made = store("FileSystemReadRequestsbySize")
     take(made, stream({-1: 3.0}, size="0B_to_8KiB", resourceId=PROJECTS, mountTargetId=HOME))
     labels = ("eu-frankfurt-1", HOME, "mt-home", PROJECTS, "projects", "0B_to_8KiB")
     assert shown(made) == {labels: (-1, 3.0)}
@@ -204,7 +204,7 @@ def test_labels_stand_in_the_catalogues_order() -> None:
 
 
 def test_a_replication_target_goes_by_the_name_monitoring_gives_it() -> None:
-    made = book("ReplicationRecoveryPointAge")
+    made = store("ReplicationRecoveryPointAge")
     take(
         made,
         stream({-1: 60.0}, resourceId="ocid1.replication.oc1..r", resourceName="old name", resourceType="replication"),
@@ -216,7 +216,7 @@ def test_a_replication_target_goes_by_the_name_monitoring_gives_it() -> None:
 
 def test_a_renamed_replication_stays_one_series_with_the_points_of_both_names() -> None:
     source, target = "ocid1.replication.oc1..r", "ocid1.replicationtarget.oc1..t"
-    made = book("ReplicationEgressThroughput")
+    made = store("ReplicationEgressThroughput")
     before = stream({-3: 5.0}, resourceId=source, resourceName="old name")
     after = stream({-2: 7.0}, resourceId=source, resourceName="to-zurich")
     copy = stream({-2: 1.0}, resourceId=target, resourceName="copy")
@@ -231,7 +231,7 @@ def test_a_renamed_replication_stays_one_series_with_the_points_of_both_names() 
 
 
 def test_unknown_owners_successes_and_doubles_are_counted_and_left_out() -> None:
-    kerberos = book("KerberosErrors")
+    kerberos = store("KerberosErrors")
     skipped = take(
         kerberos,
         stream({-1: 1.0}, resourceId=HOME, errorType="Keytab Load Success"),
@@ -244,14 +244,14 @@ def test_unknown_owners_successes_and_doubles_are_counted_and_left_out() -> None
 
 
 def test_the_twins_of_ldap_metrics_are_no_doubles() -> None:
-    made = book("LdapRequestThroughput")
+    made = store("LdapRequestThroughput")
     common = {"mountTargetId": HOME, "obcResourceName": "ldap", "requestType": "UserId-by-UserName"}
     assert take(made, stream({-1: 9.0}, resourceId=HOME, **common), stream({-1: 9.0}, resourceId="c", **common)) == {}
     assert added(made) == [9.0]
 
 
 def test_a_renamed_owner_renames_its_series_and_keeps_its_sum() -> None:
-    made = book("MountTargetReadThroughput")
+    made = store("MountTargetReadThroughput")
     take(made, stream({-1: 2.0}, resourceId=HOME))
     use(made, inventory("mt-renamed"))
     assert {labels[2] for labels in shown(made)} == {"mt-renamed"}
@@ -260,7 +260,7 @@ def test_a_renamed_owner_renames_its_series_and_keeps_its_sum() -> None:
 
 
 def test_an_owner_that_is_gone_takes_everything_with_it() -> None:
-    made = book("MountTargetReadThroughput")
+    made = store("MountTargetReadThroughput")
     take(made, stream({-1: 2.0}, resourceId=HOME))
     use(made, Inventory())
     assert (shown(made), added(made), made.unknown) == ({}, [], frozenset())
@@ -269,7 +269,7 @@ def test_an_owner_that_is_gone_takes_everything_with_it() -> None:
 
 
 def test_what_a_first_answer_brings_is_seen_at_zero_first() -> None:
-    made = book("UserHardQuotaViolations")
+    made = store("UserHardQuotaViolations")
     take(made, stream({-1: 4.0}, resourceId=PROJECTS))
     assert made.sums.values == (0.0,)
     take(made, stream({0: 3.0}, resourceId=PROJECTS))
@@ -277,7 +277,7 @@ def test_what_a_first_answer_brings_is_seen_at_zero_first() -> None:
 
 
 def test_minutes_before_the_exporter_started_do_not_count() -> None:
-    made = book("MountTargetReadThroughput", start=NOON - 2 * MINUTE)
+    made = store("MountTargetReadThroughput", start=NOON - 2 * MINUTE)
     take(made, stream({-3: 100.0, -2: 100.0, -1: 1.0, 0: 2.0}, resourceId=HOME))
     assert added(made) == [180.0]
 
@@ -287,7 +287,7 @@ def test_a_counter_adds_every_minute_once_in_whatever_pieces_and_order_it_comes(
     data: st.DataObject, points: dict[int, float]
 ) -> None:
     """Pieces overlap, repeat, come late and in pairs; some polls bring nothing."""
-    made = book("MountTargetReadThroughput")
+    made = store("MountTargetReadThroughput")
     pieces = data.draw(st.lists(st.lists(st.sampled_from(sorted(points))), max_size=20))
     for piece in (*pieces, list(points)):
         take(made, stream({at: points[at] for at in piece}, resourceId=HOME))
@@ -296,7 +296,7 @@ def test_a_counter_adds_every_minute_once_in_whatever_pieces_and_order_it_comes(
 
 @given(st.lists(st.dictionaries(st.integers(-60, 3), st.floats(0, 1e12), max_size=4), max_size=10))
 def test_a_counter_never_goes_down_and_a_gauge_never_back(answers: list[dict[int, float]]) -> None:
-    made = book("MountTargetReadThroughput")
+    made = store("MountTargetReadThroughput")
     total, newest = 0.0, -1_000
     for points in answers:
         take(made, stream(points, resourceId=HOME))

@@ -154,7 +154,7 @@ def test_a_failed_metric_keeps_its_points_until_they_are_stale(both: World) -> N
     assert both.value("fss_oci_metric_success", oci_metric="ReadThroughput") == 0
 
 
-def test_a_resource_that_is_gone_vanishes_with_the_next_survey(both: World) -> None:
+def test_a_resource_that_is_gone_vanishes_with_the_next_inventory(both: World) -> None:
     both.region.delete("render")
     both.pass_minutes(11)
     both.poll()
@@ -249,7 +249,7 @@ class TestLustreNobodyAskedFor:
         assert not self.failures(world)
         assert world.requests("ListLustreFileSystems") <= 3
 
-    def test_is_found_by_the_survey_after_the_permission_came(self, default: World) -> None:
+    def test_is_found_by_the_inventory_after_the_permission_came(self, default: World) -> None:
         default.region.add_fault("deny:ListLustreFileSystems")
         default.poll()
         default.region.clear_faults()

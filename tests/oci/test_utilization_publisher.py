@@ -47,9 +47,9 @@ class Exporter:
     def __init__(self, region: Region, clock: Clock, directory: Path, **flags: object) -> None:
         key_file = region.account.write_config(directory, region.tenancy.region)
         oci = {"oci.endpoint": region.url, "oci.config_file": str(key_file), **flags}
-        self.ledger = SelfMetrics()
+        self.self_metrics = SelfMetrics()
         settings = load(None, oci)
-        self.polling = Polling(settings, self.ledger, now=clock, wait=lambda _: False)
+        self.polling = Polling(settings, self.self_metrics, now=clock, wait=lambda _: False)
         self.publisher = self.polling.publisher
 
     def poll(self) -> None:
@@ -141,7 +141,7 @@ def test_a_refused_post_is_told_once_with_its_statement_and_made_up_for(
 
 def test_requests_are_accounted_for_like_all_others(exporter: Exporter) -> None:
     exporter.poll_and_publish()
-    counted = exporter.ledger.sums()["fss_oci_api_requests_total"]
+    counted = exporter.self_metrics.sums()["fss_oci_api_requests_total"]
     assert [value for labels, value in counted.items() if "PostMetricData" in labels and "ok" in labels] == [1]
 
 

@@ -27,16 +27,16 @@ class World:
     def __init__(self, region: Region, clock: Clock, folder: Path, **settings: Any) -> None:
         self.region = region
         self.clock = clock
-        self.ledger = SelfMetrics()
+        self.self_metrics = SelfMetrics()
         config = region.account.write_config(folder, region.tenancy.region)
         flags = {"oci.config_file": str(config), "oci.endpoint": region.url, "oci.services": ()}
         self.settings = load(None, flags | {f"oci.{name}": value for name, value in settings.items()})
-        self.polling = Polling(self.settings, self.ledger, now=clock, clock=clock, wait=clock.wait)
+        self.polling = Polling(self.settings, self.self_metrics, now=clock, clock=clock, wait=clock.wait)
         self.poller, self.budget, self.board = self.polling.poller, self.polling.budget, self.polling.board
         self.collector = OciCollector(
             self.board,
             self.poller,
-            self.ledger,
+            self.self_metrics,
             budget=self.budget,
             settings=self.settings,
             now=clock,
@@ -82,7 +82,7 @@ class World:
 
     def requests(self, operation: str) -> float:
         """Requests the exporter says it sent, whatever came of them."""
-        asked = self.ledger.sums()["fss_oci_api_requests_total"]
+        asked = self.self_metrics.sums()["fss_oci_api_requests_total"]
         return sum(number for (_, name, _), number in asked.items() if name == operation)
 
 

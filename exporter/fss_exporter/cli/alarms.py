@@ -17,7 +17,7 @@ from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.alarms import alarm_plan, render as rendering, show
 from fss_exporter.oci.alarms.alarm_plan import Plan, SavedPlan, removal
-from fss_exporter.oci.alarms.apply import Alarms, StepOutcome, apply as carry_out, doubles, survey
+from fss_exporter.oci.alarms.apply import Alarms, StepOutcome, apply as carry_out, duplicates, existing_alarms
 from fss_exporter.oci.alarms.desired import desired
 from fss_exporter.oci.alarms.pack import Alarm, placeholders
 
@@ -128,7 +128,7 @@ def apply(flags: ApplyFlags) -> int:
     code = _carried_out(saved.plan, service, yes=flags.yes)
     if not saved.plan.of("create"):
         return code
-    return code or _warn_of_doubles(service, saved.alarm_compartment, saved.name)
+    return code or _warn_of_duplicates(service, saved.alarm_compartment, saved.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ def destroy(flags: DestroyFlags) -> int:
         raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
     settings = flags.settings()
     service = Alarms(session_of(settings), settings.oci.auth)
-    owned, _ = survey(service, compartment, flags.name)
+    owned, _ = existing_alarms(service, compartment, flags.name)
     return _carried_out(removal(owned), service, yes=flags.yes)
 
 
@@ -164,7 +164,7 @@ def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         _check_filled(wanted)
         progress.phase(f"{session.region}: reading alarms", len(wanted))
         service = Alarms(session, settings.oci.auth, progress.step)
-        owned, foreign = survey(service, scope.alarm_compartment, scope.name)
+        owned, foreign = existing_alarms(service, scope.alarm_compartment, scope.name)
     _note_missing_iops(wanted, estate.spellings)
     planned = alarm_plan.plan(wanted, owned, foreign)
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
@@ -180,7 +180,7 @@ def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     if saved.region != session.region:
         raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}. Give --oci.region")
     service = Alarms(session, settings.oci.auth)
-    owned, _ = survey(service, saved.alarm_compartment, saved.name)
+    owned, _ = existing_alarms(service, saved.alarm_compartment, saved.name)
     alarm_plan.check_current(saved, owned)
     return saved, service
 
@@ -213,19 +213,19 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
             raise UsageError(f"{deletions} alarms would be deleted, and no terminal can confirm: give --yes")
         click.confirm(f"Delete {deletions} alarms?", abort=True)
 
-    def tell(outcome: StepOutcome) -> None:
+    def report(outcome: StepOutcome) -> None:
         with suppress(OSError):  # a reader who left, or a full disk, must not end the command between two changes
             echo(show.outcome_line(outcome))
 
-    outcomes = carry_out(planned, service, tell)
+    outcomes = carry_out(planned, service, report)
     echo(show.summary(outcomes))
     failed = any(outcome.error is not None for outcome in outcomes)
     return int(failed or bool(planned.of("clash")))
 
 
-def _warn_of_doubles(service: Alarms, compartment: str, name: str) -> int:
+def _warn_of_duplicates(service: Alarms, compartment: str, name: str) -> int:
     """Look for duplicates again, because another `apply` at the same time may have created equal alarms."""
-    found = doubles(service, compartment, name)
+    found = duplicates(service, compartment, name)
     for alarm, ocids in found.items():
         tables.note(f"{alarm} is there {len(ocids)} times: {', '.join(ocids)}")
     if found:

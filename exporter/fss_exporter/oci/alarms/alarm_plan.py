@@ -103,7 +103,8 @@ class Plan:
 
 def ours(tags: Mapping[str, str] | None, name: str) -> bool:
     """Return whether an alarm with these freeform tags belongs to the pack called `name`."""
-    return bool(tags) and (tags or {}).get(PACK_TAG) == name and KEY_TAG in (tags or {})
+    tags = tags or {}
+    return tags.get(PACK_TAG) == name and KEY_TAG in tags
 
 
 def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[str, str]) -> Plan:

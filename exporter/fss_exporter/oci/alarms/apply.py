@@ -21,6 +21,11 @@ from fss_exporter.oci.alarms.pack import KEY_TAG, has_alarm_fields
 from fss_exporter.oci.cloud_client import RawCalls
 from fss_exporter.oci.iam import statement
 
+_GONE: Final = ("DELETING", "DELETED")
+_CONFLICT: Final = 409
+_EDITED: Final = (_CONFLICT, 412)
+_NOT_FOUND: Final = 404
+
 
 @dataclass(eq=False, repr=False)
 class Alarms:
@@ -31,12 +36,13 @@ class Alarms:
     step: Callable[[], None] = lambda: None  # is called after each alarm that was read
 
     def list_alarms(self, compartment_id: str) -> Iterator[Mapping[str, Any]]:
-        """Yield summaries of all alarms in the compartment."""
+        """Yield summaries of all alarms in the compartment, without deleted alarms."""
         for page in self.session.pages("monitoring", "list_alarms", compartment_id=compartment_id):
             for summary in page:
                 if not has_alarm_fields(summary) or not isinstance(summary.get("id"), str):
                     raise BrokenAnswer("ListAlarms: an element of the answer is no alarm", operation="ListAlarms")
-                yield summary
+                if summary.get("lifecycleState") not in _GONE:
+                    yield summary
 
     def get_alarm(self, alarm_id: str) -> tuple[Mapping[str, Any], str]:
         """Return the whole alarm and the etag."""
@@ -74,12 +80,6 @@ class Alarms:
         )
 
 
-_GONE: Final = ("DELETING", "DELETED")
-_CONFLICT: Final = 409
-_EDITED: Final = (_CONFLICT, 412)
-_NOT_FOUND: Final = 404
-
-
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
     """The result of a step. `error` is None after success. `tried` is False for a step that was not begun."""
@@ -89,12 +89,10 @@ class StepOutcome:
     tried: bool = True
 
 
-def survey(service: Alarms, compartment_id: str, name: str) -> tuple[tuple[Existing, ...], dict[str, str]]:
+def existing_alarms(service: Alarms, compartment_id: str, name: str) -> tuple[tuple[Existing, ...], dict[str, str]]:
     """Return the alarms of the pack `name`, whole, and the display names of all others with their OCIDs."""
     owned, foreign = [], {}
     for summary in service.list_alarms(compartment_id):
-        if summary.get("lifecycleState") in _GONE:
-            continue
         if ours(summary.get("freeformTags"), name):
             body, etag = service.get_alarm(summary["id"])
             if ours(body.get("freeformTags"), name):  # an operator may remove the tags after the listing
@@ -104,24 +102,26 @@ def survey(service: Alarms, compartment_id: str, name: str) -> tuple[tuple[Exist
     return tuple(owned), foreign
 
 
-def apply(plan: Plan, service: Alarms, tell: Callable[[StepOutcome], None] = lambda _: None) -> tuple[StepOutcome, ...]:
-    """Take the steps of a plan in order, and call `tell` after each step."""
+def apply(
+    plan: Plan, service: Alarms, report: Callable[[StepOutcome], None] = lambda _: None
+) -> tuple[StepOutcome, ...]:
+    """Take the steps of a plan in order, and call `report` after each step."""
     outcomes: list[StepOutcome] = []
     stopped = False
     for step in plan.changes:
         outcome = StepOutcome(step, tried=False) if stopped else _take(step, service)
         stopped = stopped or not _costs_only_itself(outcome)
         outcomes.append(outcome)
-        tell(outcome)
+        report(outcome)
     return tuple(outcomes)
 
 
-def doubles(service: Alarms, compartment_id: str, name: str) -> dict[str, list[str]]:
+def duplicates(service: Alarms, compartment_id: str, name: str) -> dict[str, list[str]]:
     """Return the OCIDs of duplicate alarms of the pack `name`, by display name."""
     found: dict[str, list[tuple[str, str]]] = {}
     for summary in service.list_alarms(compartment_id):
         tags = summary.get("freeformTags") or {}
-        if summary.get("lifecycleState") not in _GONE and ours(tags, name):
+        if ours(tags, name):
             found.setdefault(str(tags[KEY_TAG]), []).append((str(summary.get("displayName")), str(summary["id"])))
     several = [listed for listed in found.values() if len(listed) > 1]
     return {listed[0][0]: [ocid for _, ocid in listed] for listed in several}

@@ -32,14 +32,14 @@ BEFORE = {
     "mount_target:fss_published_requests:last": _MOUNT_TARGET,
     "slo:fss_page:bad_minutes1h": _MOUNT_TARGET | {"address", "slo"},
     "poller_mount_target:fss_watched:info": _MOUNT_TARGET | {"cluster", "job", "instance"},
+    "address_class_service:fss_client_rtt_seconds:irate5m": frozenset({"address", "class", "service"}),
 }
-"""Series whose rule reads its own result of the evaluation before."""
+"""Series that a rule before their own, or their own, reads: the result of the evaluation before."""
 
 _CLIENT = frozenset({"job", "instance", "address"})
 _CLASS = frozenset({"address", "class"})
 BY_CLIENTS = {
     "client:fss_client_estimated_iops:rate5m": _CLIENT,
-    "client:fss_client_operations:rate5m": _CLIENT,
     "client:fss_client_retransmissions:ratio_rate5m": _CLIENT,
     "client:fss_client_unanswered_seconds:now": _CLIENT,
     "address:fss_clients:count": frozenset({"address"}),

@@ -51,6 +51,18 @@ def test_payload_that_differs_for_good_is_noticed() -> None:
     assert host.failed == {"payload": 1}
 
 
+def test_a_first_look_that_fails_is_counted_as_a_failed_check() -> None:
+    host = Host()
+    host.kernel.printed = lambda text: text[:-40]
+    host.tick()
+    host.tick()
+    assert (host.failed, host.totals.active) == ({"unreadable": 2}, False)
+
+    host.kernel.printed = str
+    host.tick()
+    assert (host.failed, host.totals.active) == ({"unreadable": 2}, True)
+
+
 def clear(host: Host) -> None:
     host.kernel.write(ROOT / "instances" / OF_SIZES / "events" / EVENTS[READ] / "trigger", "")
 

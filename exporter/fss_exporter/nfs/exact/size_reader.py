@@ -107,20 +107,24 @@ class ExactReader:
         if session is not None:
             # Calls before the triggers are estimated. The next interval begins here, in mountstats and in the tables.
             self._reading = self._read()
-            self._base(session, self._reading)
+            try:
+                self._begin_anew(session, self._reading)
+            except Lost as lost:
+                self._triggers.lose(lost)
+                failed = failed or (lost.check,)
         self.counts = Counts(failed=failed, active=self._look is not None)
 
-    def _base(self, session: SizeSession, reading: Reading) -> None:
-        """Take the first look for the next comparison."""
+    def _begin_anew(self, session: SizeSession, reading: Reading) -> None:
+        """Take the first look for the next comparison.
+
+        Raises:
+            Lost: the look fails.
+        """
         self._addresses.learn_all()
         self._agreement = Agreement()
         self._carried = none_yet()
-        try:
-            self._look = session.tables.look()
-        except Lost as lost:
-            self._triggers.lose(lost)
-        else:
-            self._agreement.check(priced(reading), self._carried)
+        self._look = session.tables.look()
+        self._agreement.check(priced(reading), self._carried)
 
     def _counted(self, session: SizeSession, before: TablesLook, reading: Reading) -> Counts:
         now = session.tables.look()

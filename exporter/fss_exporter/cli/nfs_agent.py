@@ -17,7 +17,7 @@ from fss_exporter.nfs.ticker import Ticker
 if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
     from fss_exporter.nfs.exact.latency_reader import LatencyReader
-    from fss_exporter.nfs.processes.counting import ProcessReader
+    from fss_exporter.nfs.processes.process_reader import ProcessReader
 
 
 class NfsAgent:
@@ -70,7 +70,8 @@ class NfsAgent:
 
     def _process_reader(self) -> "ProcessReader":
         from fss_exporter.cli.exact_mode import sources  # noqa: PLC0415  # few agents count by process
-        from fss_exporter.nfs.processes.counting import ProcessCounting, ProcessReader  # noqa: PLC0415
+        from fss_exporter.nfs.processes.counting import ProcessCounting  # noqa: PLC0415
+        from fss_exporter.nfs.processes.process_reader import ProcessReader  # noqa: PLC0415
         from fss_exporter.nfs.processes.process_session import OF_AGENT  # noqa: PLC0415
 
         flags, mounts = self._flags, self._mounts

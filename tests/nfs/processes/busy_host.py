@@ -9,8 +9,9 @@ from tests.nfs.records import mountinfo, mountstats
 from fss_exporter.nfs.exact.tracefs import Files, Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.processes.counting import ProcessCounting, by_address
+from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.identities import Identity
+from fss_exporter.nfs.processes.process_reader import by_address
 from fss_exporter.nfs.processes.process_session import OF_AGENT, Names
 from fss_exporter.nfs.processes.top import Amount
 from fss_exporter.nfs.superblocks import Reading, join

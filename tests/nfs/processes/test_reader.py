@@ -6,7 +6,7 @@ import pytest
 from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
 
 from fss_exporter.nfs.collector import Answer
-from fss_exporter.nfs.processes.counting import ProcessReader
+from fss_exporter.nfs.processes.process_reader import ProcessReader
 from fss_exporter.nfs.superblocks import NO_READING
 
 COST = "fss_client_process_io_operations_total"

@@ -32,6 +32,7 @@ A further modifier belongs to a trigger of another program, and its text is one 
 """
 _VALUES = rb" \} hitcount: +(\d{1,20})(?:  \w+: +(\d{1,20}))?(?:  \w+: +\d{1,20})*\n"
 _WRAP = 1 << 64
+_FULL_SHARE = 0.8
 
 
 class HistRow(NamedTuple):
@@ -76,6 +77,11 @@ class Table:
     rows: Mapping[Key, HistRow]  # by key, in the trigger's order, without padding
     dropped: int  # events that found no room
     size: int  # rows that the table has room for
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether a larger or empty table is due. The kernel never removes a row."""
+        return len(self.rows) >= _FULL_SHARE * self.size
 
 
 class HistParser:

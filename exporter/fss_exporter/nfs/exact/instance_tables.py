@@ -121,7 +121,7 @@ class EventTables:
 
     Attributes:
         dropped: events that found no room between the last two looks.
-        fullness: rows of the fullest table, as a share of the size.
+        is_nearly_full: whether a table was nearly full at the last look.
 
     Raises:
         OSError: the kernel refuses a trigger.
@@ -129,7 +129,7 @@ class EventTables:
 
     def __init__(self, instance: Instance, event: str, rows: int, keys: Mapping[str, str]) -> None:
         self.dropped = 0
-        self.fullness = 0.0
+        self.is_nearly_full = False
         self._places = {condition: (event, condition) for condition in keys}
         self._tables = InstanceTables(instance)
         self._tables.add(event, rows, keys)
@@ -146,7 +146,7 @@ class EventTables:
         found = {condition: now.grown(before, place) for condition, place in self._places.items()}
         pairs = [(now.tables[place], before and before.tables[place]) for place in self._places.values()]
         self.dropped = max(0, sum(new.dropped - (old.dropped if old else 0) for new, old in pairs))
-        self.fullness = max(len(new.rows) / new.size for new, _ in pairs)
+        self.is_nearly_full = any(new.is_nearly_full for new, _ in pairs)
         return found
 
     def rows(self, condition: str) -> Mapping[Key, HistRow]:

@@ -35,7 +35,6 @@ repeats the counts for each mount. The procedures are no work of a mount and are
 """
 
 _NEEDED: Final = {"client_id", "progname", "procname", "execute", "rtt"}
-_FULL_SHARE: Final = 0.8
 _FEWER: Final = 8
 # Calls without a reply and new clients are few, so their tables have an eighth of the rows.
 
@@ -50,8 +49,6 @@ class LatencySession:
 
     def __init__(self, root: Path, rows: int, *, rtt: bool = False, files: Files = FILES) -> None:
         check_latency(root, files)
-        few = max(rows // _FEWER, 128)
-        self._sizes = {FINISHED: rows, ANSWERED: rows, UNANSWERED: few, BORN: few}
         self.tables = InstanceTables(Instance(root, OF_LATENCY, files))
         try:
             self.tables.add(CALLS, rows, {FINISHED[1]: "client_id,procname,execute.log2:vals=execute"})
@@ -61,16 +58,16 @@ class LatencySession:
                 message = f"{root}: the kernel refuses to count calls by powers of two of their time"
                 raise Unavailable(message) from error
             raise advice(error, self.tables.instance.path) from error
+        few = max(rows // _FEWER, 128)
         optional = [
-            (UNANSWERED, "client_id,procname", "calls without a reply are not counted apart"),
-            (ANSWERED, "client_id,procname,rtt.log2:vals=rtt", "round-trip times are not counted"),
-            (BORN, "client_id,addr", "mounts that come and go may lack their address"),
+            (UNANSWERED, few, "client_id,procname", "calls without a reply are not counted apart"),
+            (ANSWERED, rows if rtt else 0, "client_id,procname,rtt.log2:vals=rtt", "round-trip times are not counted"),
+            (BORN, few, "client_id,addr", "mounts that come and go may lack their address"),
         ]
         self.places = frozenset(
             (event, condition)
-            for (event, condition), keys, otherwise in optional
-            if (rtt or (event, condition) != ANSWERED)
-            and self.tables.try_to_add(event, self._sizes[event, condition], {condition: keys}, otherwise)
+            for (event, condition), size, keys, otherwise in optional
+            if size and self.tables.try_to_add(event, size, {condition: keys}, otherwise)
         ) | {FINISHED}
 
     def end(self) -> None:
@@ -78,8 +75,8 @@ class LatencySession:
         self.tables.instance.remove()
 
     def is_nearly_full(self, look: TablesLook) -> bool:
-        """Whether a table has so many rows that a new set-up is due. The kernel never removes a row."""
-        return any(len(look.tables[place].rows) >= _FULL_SHARE * self._sizes[place] for place in self.places)
+        """Whether a table is nearly full, so that a new set-up is due."""
+        return any(look.tables[place].is_nearly_full for place in self.places)
 
 
 def check_latency(root: Path, files: Files = FILES) -> None:

@@ -1,32 +1,36 @@
 """Loads by process, look after look: triggers, places, attribution and identities put together."""
 
 import logging
-import threading
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from fss_exporter.background import Worker
-from fss_exporter.catalogue import Family, family
 from fss_exporter.log_once import LogOnce
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
 from fss_exporter.nfs.processes.attribution import Attribution, Place, Places, ThreadLoad
-from fss_exporter.nfs.processes.identities import Identities, Identity, Pods, Seen
-from fss_exporter.nfs.processes.process_session import FULL, PARTS, PARTS_WITHOUT_JOIN, REFUSED, Names, ProcessSession
-from fss_exporter.nfs.processes.top import NO_AMOUNT, OTHER, Amount, TopProcesses
+from fss_exporter.nfs.processes.identities import Identities, Pods, Seen
+from fss_exporter.nfs.processes.process_session import (
+    FULL,
+    PARTS,
+    PARTS_WITHOUT_JOIN,
+    REFUSED,
+    UNREADABLE,
+    Names,
+    ProcessSession,
+)
+from fss_exporter.nfs.processes.top import Amount
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 
 _LOG = logging.getLogger(__name__)
 
 INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"  # Parts beside those of the session
 
-UNREADABLE_PROC, WAITS, RENEWED = "unreadable", "waits", "renewed"
+WAITS, RENEWED = "waits", "renewed"  # Reasons of a failure beside those of the session
 
 _FEWEST_ROWS, _MOST_ROWS = 4096, 16384
 
@@ -140,9 +144,9 @@ class ProcessCounting:
         """Keep what failed at this look."""
         failed = dict(session.troubles)
         if not self._identities.is_readable:
-            failed[IDENTITIES] = UNREADABLE_PROC
+            failed[IDENTITIES] = UNREADABLE
         if not self._pods.is_readable:
-            failed[POD_NAMES] = UNREADABLE_PROC
+            failed[POD_NAMES] = UNREADABLE
         self.failures.update(failed.items())
         for part in self.parts:
             if part in failed:
@@ -154,83 +158,3 @@ class ProcessCounting:
     def _amount(self, place: Place, load: ThreadLoad) -> Amount:
         cost = load.cost(place.rule, self._overrides)
         return Amount(load.operations, cost or 0.0, load.reads.payload_bytes, load.writes.payload_bytes)
-
-
-def by_address(loads: Iterable[ProcessLoad]) -> dict[str, dict[Identity, Amount]]:
-    """Loads of all threads of a process together, by address."""
-    result: dict[str, dict[Identity, Amount]] = defaultdict(dict)
-    for address, seen, amount in loads:
-        result[address][seen.identity] = result[address].get(seen.identity, NO_AMOUNT).plus(amount)
-    return result
-
-
-LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
-
-
-class ProcessReader:
-    """Counts in a loop of its own. A failure costs a look and nothing else of the agent.
-
-    `most` is the number of processes of each address with separate series. `reading` returns the last reading of mountstats, if
-    any. A new process shows zeros in `zero_answers` answers, as many as servers scrape this agent.
-    """
-
-    def __init__(
-        self,
-        counting: ProcessCounting,
-        most: int,
-        reading: Callable[[], Reading | None],
-        zero_answers: int = 1,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._counting = counting
-        self._reading = reading
-        self._zero_answers = zero_answers
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._round_lock = threading.Lock()
-        self._top = TopProcesses(most)
-        self.loop = Worker("nfs_processes", self._round, interval=lambda: LOOK_SECONDS)
-
-    def start(self) -> None:
-        """Set the triggers, and look every ten seconds."""
-        self.loop.start()
-
-    def stop(self) -> None:
-        """Stop the loop and remove the triggers. A look in progress sets no trigger again."""
-        self.loop.stop()
-        with self._round_lock:
-            self._counting.close()
-
-    def _round(self) -> None:
-        with self._round_lock:
-            reading = self._reading()
-            if reading is None:
-                return
-            loads = self._counting.look(reading)
-        with self._lock:
-            self._top.add(by_address(loads), Places(reading.superblocks).priced, self._clock())
-
-    def families(self, answer: Answer) -> Iterator[Family]:
-        """Return the metric families. A new process shows zeros in its first answers to a server."""
-        operations, costs, carried = (
-            family(f"fss_client_process_{name}_total") for name in ("operations", "io_operations", "bytes")
-        )
-        with self._lock:
-            for address, one in self._top.addresses.items():
-                for who, row in (*one.rows.items(), (OTHER, None)):
-                    total = one.other if row is None else row.total
-                    if row is not None and row.answers < self._zero_answers:
-                        total = NO_AMOUNT if answer.is_for_server else total
-                        row.answers += answer.is_for_server
-                    operations.add_metric((address, *who), total.operations)
-                    if one.priced:
-                        costs.add_metric((address, *who), total.io_operations)
-                    carried.add_metric((address, *who, "read"), total.read_bytes)
-                    carried.add_metric((address, *who, "write"), total.written_bytes)
-        yield from (operations, costs, carried, *self._about_parts())
-
-    def _about_parts(self) -> Iterator[Family]:
-        counting = self._counting
-        active = (((part,), float(part in counting.active)) for part in counting.parts)
-        yield family("fss_nfs_process_part_active", active)
-        yield family("fss_nfs_process_part_failures_total", sorted(dict(counting.failures).items()))

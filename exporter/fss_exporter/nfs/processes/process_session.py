@@ -51,7 +51,6 @@ PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
 """Parts that fail separately. A part with the name of a call gives the call back to the process."""
 
 REFUSED, GONE, UNREADABLE, FULL = "refused", "gone", "unreadable", "full"  # Reasons of a failure
-FULL_SHARE: Final = 0.8  # The kernel never frees a row, so tables are made anew from this share of their size on
 
 _LOOKS_AT_FILES = 6
 
@@ -182,7 +181,7 @@ class ProcessSession:
     @property
     def is_worn(self) -> bool:
         """Whether the triggers have to be set again: a table is nearly full, or another program has removed a trigger."""
-        if any(one.dropped or one.fullness >= FULL_SHARE for one in self._tables.values()):
+        if any(one.dropped or one.is_nearly_full for one in self._tables.values()):
             return True
         return GONE in self.troubles.values() or self._has_too_many_files()
 
@@ -191,7 +190,7 @@ class ProcessSession:
         if self._join is None or self._looks % _LOOKS_AT_FILES:
             return False
         try:
-            return self._join.is_full(FULL_SHARE)
+            return self._join.is_nearly_full()
         except Lost:
             return True
 

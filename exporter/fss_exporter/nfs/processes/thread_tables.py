@@ -164,15 +164,15 @@ class WriteBackJoin:
             if error.errno != errno.EEXIST:
                 raise
 
-    def is_full(self, share: float) -> bool:
-        """Whether the tables of files are fuller than a share, so that new files lose their writer. The check reads large tables.
+    def is_nearly_full(self) -> bool:
+        """Whether the tables of files are nearly full, so that new files soon lose their writer. The check reads large tables.
 
         Raises:
             Lost: a table is unreadable.
         """
         for one in self._by_file:
             one.added()
-        return any(one.dropped or one.fullness >= share for one in self._by_file)
+        return any(one.dropped or one.is_nearly_full for one in self._by_file)
 
     def end(self) -> None:
         """Remove the triggers, the instance and the event."""

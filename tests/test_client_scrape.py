@@ -1,4 +1,4 @@
-"""An agent's metrics read back: what iostat and plan make of two scrapes."""
+"""The metrics of an agent read back: the traffic that iostat, plan and the status page show between two scrapes."""
 
 from copy import deepcopy
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
 
-from fss_exporter.oci.alarms import pack, render, show
-from fss_exporter.oci.alarms.alarm_plan import Existing, Plan, plan, removal
+from fss_exporter.oci.alarms import alarm_plan, pack, render, show
+from fss_exporter.oci.alarms.alarm_plan import Existing, Plan, SavedPlan, plan, removal
 from fss_exporter.oci.alarms.desired import Estate, desired
 
 
@@ -112,13 +112,11 @@ class TestPlan:
     def test_every_field_that_an_update_can_set_is_compared_or_named_as_harmless(self) -> None:
         from oci.monitoring.models import Alarm, UpdateAlarmDetails
 
-        from fss_exporter.oci.alarms import alarm_plan as planning
-
         settable = set(UpdateAlarmDetails().attribute_map.values())
         kept = {"suppression"}
-        assert set(planning._SETTABLE) | kept == settable - planning._LEFT_ALONE
-        assert set(Alarm().attribute_map.values()) == set(planning._SETTABLE) | kept | (
-            planning._LEFT_ALONE - {"systemTags"}
+        assert set(alarm_plan._SETTABLE) | kept == settable - alarm_plan._LEFT_ALONE
+        assert set(Alarm().attribute_map.values()) == set(alarm_plan._SETTABLE) | kept | (
+            alarm_plan._LEFT_ALONE - {"systemTags"}
         )
 
     @pytest.mark.parametrize(
@@ -199,6 +197,12 @@ class TestShowing:
             "  - fss-kerberos-errors                          delete: no longer wanted here",
             "Plan: 1 to create, 1 to update, 1 to delete, 0 unchanged.",
         ]
+
+    def test_a_plan_is_kept_with_half_a_character_of_an_edited_alarm(self) -> None:
+        hostile = edited(stored(self.alarms[:1])[0], body="half \ud800")
+        kept = alarm_plan.saved_json(SavedPlan(1, "r", "c", "fss", plan(self.alarms[:1], [hostile], {})))
+        (step,) = alarm_plan.read_saved("plan.json", kept.encode()).plan.changes
+        assert [change.old for change in step.changes] == ["half ?"]
 
     def test_control_characters_of_edited_alarms_do_not_reach_the_terminal(self) -> None:
         hostile = edited(stored(self.alarms[:1])[0], displayName="\x1b[2J\nevil", body="a\nb\x07")

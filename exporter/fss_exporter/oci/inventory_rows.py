@@ -125,8 +125,10 @@ def service_rows(
     known = [((region, one.service, one.id, one.name), one) for one in inventory.service_resources.values()]
     if not known:
         return
-    places = ((labels, one, inventory.compartment(one.compartment_id)) for labels, one in known)
-    infos = [((*labels, place, one.availability_domain, one.kind, one.state), 1.0) for labels, one, place in places]
+    infos = [
+        ((*labels, inventory.compartment(one.compartment_id), one.availability_domain, one.kind, one.state), _INFO)
+        for labels, one in known
+    ]
     yield "fss_service_resource_info", infos
     yield "fss_service_capacity_bytes", [(labels, one.capacity_bytes) for labels, one in known]
     ceilings = [(labels, SERVICES[one.service].ceilings(one.kind, one.capacity_bytes)) for labels, one in known]
@@ -134,5 +136,5 @@ def service_rows(
         ("fss_service_iops_limit", [(labels, found.iops) for labels, found in ceilings]),
         ("fss_service_bytes_per_second_limit", [(labels, found.bytes_per_second) for labels, found in ceilings]),
     ):
-        said = measured.get(name, frozenset())
-        yield name, [(labels, value) for labels, value in values if labels not in said]
+        published = measured.get(name, frozenset())
+        yield name, [(labels, value) for labels, value in values if labels not in published]

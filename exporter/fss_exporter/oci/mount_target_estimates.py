@@ -76,10 +76,10 @@ def _newest_common(streams: Iterable[Points]) -> int | None:
     return None
 
 
-def complete(answered: Iterable[str], had: Iterable[str]) -> bool:
-    """Return whether OCI answered every metric that an estimate needs. Requests by size are required."""
-    known = set(had)
-    return {READS, WRITES} <= known and known.intersection(NEEDED) <= set(answered)
+def complete(answered: Iterable[str], queried: Iterable[str]) -> bool:
+    """Return whether OCI answered every queried metric that an estimate needs. Requests by size are required."""
+    needed = set(NEEDED).intersection(queried)
+    return {READS, WRITES} <= needed <= set(answered)
 
 
 def _of_one(values: Mapping[Key, float], overrides: CostOverrides) -> Bounds:

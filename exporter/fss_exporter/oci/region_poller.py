@@ -37,7 +37,7 @@ class RegionPoller:
     suspects_changes: bool = field(default=False, init=False)
     _names_learned: float = field(default=float("-inf"), init=False)
     _succeeded_at: float | None = field(default=None, init=False)
-    _ended: bool = field(default=False, init=False)
+    _first_is_logged: bool = field(default=False, init=False)
     _estimates: Mapping[str, Estimate] = field(default_factory=dict, init=False)
     _suspicious: frozenset[object] = field(default=frozenset(), init=False)
 
@@ -114,9 +114,9 @@ class RegionPoller:
         )
 
     def _log_first(self, poll: PollState) -> None:
-        if self._ended:
+        if self._first_is_logged:
             return
-        self._ended = True
+        self._first_is_logged = True
         answered = sum(one.success for one in poll.metrics.values())
         streams = sum(one.streams for one in poll.metrics.values())
         log.info(

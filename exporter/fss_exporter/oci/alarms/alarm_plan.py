@@ -5,9 +5,10 @@ field that an update can set. A field that the pack does not state has OCI's def
 unknown fields stay as well, and the plan shows both, because they may silence an alarm.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal
 
@@ -211,8 +212,9 @@ _FORMAT = TypeAdapter(SavedPlan)
 
 
 def saved_json(saved: SavedPlan) -> str:
-    """Return the plan as JSON."""
-    return _FORMAT.dump_json(saved, indent=2).decode() + "\n"
+    """Return the plan as JSON. Half a character, which JSON of OCI can hold, becomes a question mark."""
+    text = json.dumps(asdict(saved), indent=2, ensure_ascii=False)
+    return text.encode(errors="replace").decode() + "\n"
 
 
 def read_saved(source: str, content: bytes) -> SavedPlan:

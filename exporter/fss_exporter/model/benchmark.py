@@ -11,7 +11,7 @@ from enum import Enum
 
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.estimate import Bounds, estimate_transfers
+from fss_exporter.model.estimate import estimate_transfers
 from fss_exporter.model.limits import Limits, Use, fullest, known_uses
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE
 from fss_exporter.model.purchase import clients_share
@@ -20,6 +20,7 @@ from fss_exporter.model.traffic import (
     OperationTraffic,
     Traffic,
     Transfers,
+    plain,
     scaled,
     together,
     workload,
@@ -78,12 +79,9 @@ def job_traffic(job: Job, cap_bytes: int) -> Traffic:
 
 def plain_traffic(job: Job) -> Traffic:
     """Return the traffic of a job on a service that counts a read or write of any size as one operation."""
-    rates = {name: one.operations for name, one in ((READ, job.reads), (WRITE, job.writes)) if one.count}
-    return Traffic(
-        {name: OperationTraffic(rate, Bounds.exact(rate)) for name, rate in rates.items()},
-        job.reads.bytes_per_second if READ in rates else 0.0,
-        job.writes.bytes_per_second if WRITE in rates else 0.0,
-    )
+    by_name = {READ: job.reads, WRITE: job.writes}
+    rates = {name: OperationTraffic(one.operations) for name, one in by_name.items() if one.count}
+    return plain(Traffic(rates, job.reads.bytes_per_second, job.writes.bytes_per_second))
 
 
 def _direction(name: str, direction: Direction, cap_bytes: int) -> Traffic:

@@ -109,7 +109,7 @@ class Services:
         )
 
 
-BY_NAME: Final = Services()  # Without a statement of the operator
+BY_NAME: Final = Services()  # The server's name decides, because the operator claims no mount
 
 
 @dataclass(frozen=True, slots=True)

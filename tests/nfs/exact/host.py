@@ -1,7 +1,7 @@
 """A client whose calls both mountstats and the kernel's tables see, and the cost that is the truth."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -105,22 +105,27 @@ class Host:
         return self.totals.failed
 
     def _read(self) -> Reading:
-        visible = [mount for mount in self.mounts.values() if mount.visible]
-        records = "".join(_record(mount) for mount in visible)
-        info = "".join(
-            mountinfo(
-                superblock=f"0:{mount.number}",
-                device=mount.device,
-                mount_point=mount.mount_point,
-                fstype=mount.fstype,
-                address=mount.address,
-            )
-            for mount in visible
-        )
+        reading = reading_of(self.mounts.values())
         slip, self.slip = self.slip, []
         for number, operation, size in slip:
             self.call(number, operation, size)
-        return join(parse_mountstats(records), parse_mountinfo(info))
+        return reading
+
+
+def reading_of(mounts: Iterable[Mount]) -> Reading:
+    """Mountstats and mountinfo with the visible mounts."""
+    visible = [mount for mount in mounts if mount.visible]
+    info = "".join(
+        mountinfo(
+            superblock=f"0:{mount.number}",
+            device=mount.device,
+            mount_point=mount.mount_point,
+            fstype=mount.fstype,
+            address=mount.address,
+        )
+        for mount in visible
+    )
+    return join(parse_mountstats("".join(map(_record, visible))), parse_mountinfo(info))
 
 
 def _record(mount: Mount) -> str:

@@ -4,17 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.nfs.exact.host import Mount
+from tests.nfs.exact.host import Mount, reading_of
 from tests.nfs.exact.kernel import ROOT, Kernel
-from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.exact.request_durations import NO_REQUESTS, Requests
 from fss_exporter.nfs.exact.tracefs import Sources
-from fss_exporter.nfs.mountinfo import parse_mountinfo
-from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import Reading, join
+from fss_exporter.nfs.superblocks import Reading
 
 CALLS = "sunrpc/rpc_stats_latency"
 BIRTHS = "sunrpc/rpc_clnt_new"
@@ -101,24 +98,7 @@ class LatencyHost:
         ]
 
     def _read(self) -> Reading:
-        visible = [mount for mount in self.mounts if mount.visible]
-        records = "".join(
-            mountstats(
-                mount.operations, device=mount.device, mount_point=mount.mount_point, fstype=mount.fstype, age=mount.age
-            )
-            for mount in visible
-        )
-        info = "".join(
-            mountinfo(
-                superblock=f"0:{mount.number}",
-                device=mount.device,
-                mount_point=mount.mount_point,
-                fstype=mount.fstype,
-                address=mount.address,
-            )
-            for mount in visible
-        )
-        reading = join(parse_mountstats(records), parse_mountinfo(info))
+        reading = reading_of(self.mounts)
         between, self.between = self.between, []
         self.calls(*between)
         return reading

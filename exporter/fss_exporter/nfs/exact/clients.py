@@ -14,7 +14,6 @@ from typing import NamedTuple
 from fss_exporter.nfs.exact.hist_tables import HistRow, Key
 from fss_exporter.nfs.superblocks import Reading
 
-UNKNOWN = ""
 _MOST_CLIENTS = 10_000
 
 
@@ -39,7 +38,7 @@ class ClientAddresses:
         self._births = {key: row.hits for key, row in births.items()}
         for client, addresses in born.items():
             self._known.pop(client, None)
-            if self.of(client) == UNKNOWN and len(addresses) == 1:
+            if not self.of(client) and len(addresses) == 1:
                 self._remember(client, next(iter(addresses)))
         return {client: frozenset(addresses) for client, addresses in born.items()}
 
@@ -58,7 +57,7 @@ class ClientAddresses:
         if client not in self._known:
             address = self._looked_up(client)
             if not address:
-                return UNKNOWN
+                return ""
             self._remember(client, self._mapped(address))
         return self._known[client]
 
@@ -70,9 +69,9 @@ class ClientAddresses:
     def _looked_up(self, client: str) -> str:
         try:
             places = sorted((self._clients / f"clnt-{client}").glob("switch/xprt-*/dstaddr"))
-            return places[0].read_text().strip() if places else UNKNOWN
+            return places[0].read_text().strip() if places else ""
         except OSError:
-            return UNKNOWN
+            return ""
 
     def _mapped(self, address: str) -> str:
         return self._address_map.get(address, address)

@@ -267,10 +267,10 @@ class TriggerSetUp(Generic[Session]):
 
     def end(self) -> None:
         """Remove the triggers."""
-        if self.session is not None:
-            with signals_held():
-                self.session.end()
-                self.session = None
+        with signals_held():
+            session, self.session = self.session, None
+            if session is not None:
+                session.end()
 
     def close(self) -> None:
         """Remove the triggers for good. A set-up in progress leaves no trigger behind."""

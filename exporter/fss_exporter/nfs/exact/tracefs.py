@@ -272,8 +272,8 @@ class Instance:
 
     def remove(self) -> None:
         """Close everything and remove the instance with the triggers. A missing instance is no error."""
-        for handle in self._open.values():
+        while self._open:
+            _, handle = self._open.popitem()
             self._files.close(handle)
-        self._open.clear()
         with suppress(OSError):
             self._files.rmdir(self.path)

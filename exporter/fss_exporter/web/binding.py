@@ -79,7 +79,7 @@ def _bind(flag_value: str, host: str, port: int) -> socket.socket:
             listening = _bind_everywhere(port)
         else:
             family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-            listening = socket.create_server(where[:2], family=family)
+            listening = socket.create_server(where, family=family)
     except OSError as failure:
         raise UsageError(f"{_FLAG}={flag_value}: {_explain(failure)}") from failure
     except UnicodeError as failure:  # the name has an empty label, or one of more than 63 characters

@@ -80,11 +80,15 @@ class Probe:
         self._note("ListAvailabilityDomains", failed)
 
     def _inventory(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
-        refresh = InventoryRefresh(SdkClient(self.session), self.selection, now=self.now, report=self._note)
+        refresh = InventoryRefresh(
+            SdkClient(self.session),
+            self.selection,
+            now=self.now,
+            report=self._note,
+            look_ups=lambda count: _LOOK_UPS_OF_MANY if count > _ALL_LOOKED_UP else count,
+        )
         with suppress(CloudError):  # reported
-            refresh_with_progress(
-                refresh, self.progress, lambda count: _LOOK_UPS_OF_MANY if count > _ALL_LOOKED_UP else count
-            )
+            refresh_with_progress(refresh, self.progress)
         return refresh.state.inventory, refresh.state.scopes or (Scope(self.session.tenancy_id, subtree=True),)
 
     def _lags(self, probe: MetricProbe, metrics: tuple[facts.MetricFacts, ...]) -> tuple[facts.Lag, ...]:

@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,21 +28,19 @@ class DiscoveredMountTarget:
     exports: Mapping[str, str]  # path to name of the file system behind it
 
 
-def refresh_with_progress(
-    refresh: InventoryRefresh, progress: Progress, look_ups: Callable[[int], int] = lambda count: count
-) -> None:
-    """Make one inventory, and show listings and address lookups as phases. For `look_ups` and errors see `InventoryRefresh.run`."""
+def refresh_with_progress(refresh: InventoryRefresh, progress: Progress) -> None:
+    """Make one inventory, and show listings and address lookups as phases. For errors see `InventoryRefresh.run`."""
     region, shown = refresh.client.region, False
     progress.phase(f"{region}: listing resources")
 
     def step() -> None:
         nonlocal shown
         if refresh.state.inventory is not None and not shown:
-            shown, count = True, look_ups(len(refresh.state.inventory.mount_targets))
+            shown, count = True, refresh.look_ups(len(refresh.state.inventory.mount_targets))
             progress.phase(f"{region}: looking up addresses of {count} mount targets", count)
         progress.step()
 
-    refresh.run(step, look_ups)
+    refresh.run(step)
 
 
 def found_in(region: str, inventory: Inventory, settings: Settings) -> list[DiscoveredMountTarget]:

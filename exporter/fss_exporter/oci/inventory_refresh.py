@@ -52,6 +52,8 @@ class InventoryRefresh:
     now: Callable[[], float]  # epoch seconds
     report: Report  # called after every call
     publish: Callable[[InventoryState], None] = lambda _: None  # called with each new state
+    # number of mount targets to look up, by the number of listed mount targets
+    look_ups: Callable[[int], int] = lambda count: count
     state: InventoryState = field(default_factory=InventoryState, init=False)
     calls: int = field(default=0, init=False)
     listed: threading.Event = field(default_factory=threading.Event, init=False)
@@ -66,17 +68,10 @@ class InventoryRefresh:
     def __post_init__(self) -> None:
         self._addresses = AddressLookup(self.client, self._note)
 
-    def run(
-        self,
-        progress: Callable[[], None] = lambda: None,
-        look_ups: Callable[[int], int] = lambda count: count,
-        *,
-        mount_targets_first: bool = False,
-    ) -> None:
+    def run(self, progress: Callable[[], None] = lambda: None, *, mount_targets_first: bool = False) -> None:
         """Make one inventory. `progress` is called after each listing and lookup.
 
         With `mount_targets_first`, mount targets and their addresses are published before anything else is listed.
-        `look_ups` returns how many of the listed mount targets to look up.
 
         Raises:
             CloudError: availability domains or compartments are unknown. The earlier state stays.
@@ -100,7 +95,7 @@ class InventoryRefresh:
         scopes = scopes_of(self.selection.compartments, self.client.tenancy_id, names)
         self._show(inventory, scopes)
         self.listed.set()
-        self._look_up_addresses(inventory, scopes, progress, look_ups)
+        self._look_up_addresses(inventory, scopes, progress)
         succeeded_at = self.now() if all(self._succeeded.values()) else self.state.succeeded_at
         self._set(replace(self.state, succeeded_at=succeeded_at))
 
@@ -224,11 +219,7 @@ class InventoryRefresh:
         self.report(operation, error)
 
     def _look_up_addresses(
-        self,
-        inventory: records.Inventory,
-        scopes: tuple[Scope, ...],
-        progress: Callable[[], None],
-        look_ups: Callable[[int], int] = lambda count: count,
+        self, inventory: records.Inventory, scopes: tuple[Scope, ...], progress: Callable[[], None]
     ) -> None:
         looked_up = 0
 
@@ -239,7 +230,8 @@ class InventoryRefresh:
                 self._show(inventory, scopes)
             progress()
 
-        self._addresses.look_up(islice(inventory.mount_targets.values(), look_ups(len(inventory.mount_targets))), step)
+        most = self.look_ups(len(inventory.mount_targets))
+        self._addresses.look_up(islice(inventory.mount_targets.values(), most), step)
         for operation in LOOK_UPS if inventory.mount_targets else ():
             self._succeeded.setdefault(operation, True)  # all addresses were known before
         self._show(inventory, scopes)

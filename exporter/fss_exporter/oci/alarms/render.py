@@ -20,11 +20,9 @@ def body_of(alarm: Alarm, form: Form) -> Mapping[str, Any]:
 
     The CLI calls the query `queryText`, because `--query` is the JMESPath filter. In overrides the name stays `query`.
     """
-    return (
-        alarm.body
-        if form == "json"
-        else {{"query": "queryText"}.get(key, key): value for key, value in alarm.body.items()}
-    )
+    if form == "json":
+        return alarm.body
+    return {"queryText" if key == "query" else key: value for key, value in alarm.body.items()}
 
 
 def terraform(alarms: Iterable[Alarm]) -> str:

@@ -23,6 +23,8 @@ from pydantic.alias_generators import to_camel
 
 from fss_exporter.oci.cloud_client import Point, Stream
 
+_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
+
 
 class MonitoringClient(oci.monitoring.MonitoringClient):  # type: ignore[misc]  # the SDK has no types
     """Replace `oci.monitoring.MonitoringClient`, with equal arguments."""
@@ -42,7 +44,7 @@ class MonitoringClient(oci.monitoring.MonitoringClient):  # type: ignore[misc]  
             method="POST",
             query_params={"compartmentId": compartment_id}
             | ({"compartmentIdInSubtree": True} if compartment_id_in_subtree else {}),
-            header_params={"accept": "application/json", "content-type": "application/json"},
+            header_params=dict(_HEADERS),
             body=details,
             response_type=BYTES_RESPONSE_TYPE,
             operation_name="summarize_metrics_data",
@@ -52,9 +54,6 @@ class MonitoringClient(oci.monitoring.MonitoringClient):  # type: ignore[misc]  
         except ValueError:
             data = answer.data.decode(errors="replace")
         return Response(answer.status, answer.headers, data, answer.request)
-
-
-_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ UNKNOWN_WRITER: Final = Thread(0, "unknown writer")  # Write-back whose author n
 
 
 class Place(NamedTuple):
-    """The target of a load."""
+    """All mounts of one NFS version at one address. Loads are added up by place."""
 
     address: str  # of the mount target
     version: int  # of NFS, 3 or 4
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 
 class Places:
-    """The places of one reading of mountstats."""
+    """The places of one reading of mountstats, by device number, and by address and version of an RPC client."""
 
     def __init__(self, superblocks: Iterable[Superblock] = ()) -> None:
         self.by_device: dict[int, Place] = {}
@@ -102,7 +102,7 @@ _BY_SIZE: Final = frozenset((READ, "READ_PLUS", WRITE))
 # The tables of sizes have these calls.
 
 _PAYLOAD: Final = 0
-# Stands for payload bytes beside keys that are blocks of 32 KiB. A transfer starts at least one block.
+# Key of the payload bytes beside keys that are numbers of blocks. A transfer starts at least one block, so 0 is free.
 
 Key = TypeVar("Key", bound=Hashable)
 TransfersBy = dict[tuple[Place, Thread], CountedTransfers]
@@ -141,7 +141,7 @@ class Unclaimed(Generic[Key]):
 
 
 class Attribution:
-    """Loads by thread, look after look."""
+    """Add the work of the kernel's workers to the threads that claim the work, look after look."""
 
     def __init__(self) -> None:
         self._writes: Unclaimed[tuple[Place, int]] = Unclaimed()
@@ -185,6 +185,7 @@ class Attribution:
 
 
 def _own(writes: TransfersBy) -> TransfersBy:
+    """Return WRITEs that threads sent for themselves."""
     return {key: one for key, one in writes.items() if not key[1].is_worker}
 
 
@@ -203,7 +204,7 @@ def _claims(counted: Counted) -> CallsBy:
 
 
 def _blocks(transfers: Iterable[tuple[Place, CountedTransfers]]) -> Counter[tuple[Place, int]]:
-    """Return transfers by place with the blocks of each transfer, and the payload of all."""
+    """Return the number of transfers by place and blocks of a transfer, and the payload bytes by place and `_PAYLOAD`."""
     result: Counter[tuple[Place, int]] = Counter()
     for place, one in transfers:
         result[place, _PAYLOAD] += one.payload_bytes

@@ -44,7 +44,7 @@ class ProcessLoad(NamedTuple):
 
 
 class ProcessCounting:
-    """Counts by thread from the first look until the end. `writers` says whether delayed write-back is given back to the writer.
+    """Count the load by process, from the first look until the end. With `writers`, delayed writes count for the process that wrote.
 
     Attributes:
         parts: parts that can fail separately.

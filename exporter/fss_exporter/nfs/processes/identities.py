@@ -22,7 +22,7 @@ _FOLDER: Final = re.compile(r"([a-z0-9-]{1,63})_([a-z0-9.-]{1,253})_([0-9a-f-]{3
 
 
 class Pod(NamedTuple):
-    """A pod of this node."""
+    """Namespace and name of a pod of this node."""
 
     namespace: str
     name: str
@@ -125,7 +125,7 @@ _RESERVED: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name, "other"))
 
 
 class Identity(NamedTuple):
-    """The identity for counting a load."""
+    """The labels of a load: name of the process, and pod or unit."""
 
     process: str  # name of the process, of a thread whose process is gone the name of the thread
     namespace: str = ""  # of the pod; empty outside of pods
@@ -134,7 +134,7 @@ class Identity(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """One thread as in `/proc`."""
+    """Labels and user of a thread, as last seen in `/proc`."""
 
     identity: Identity  # of the thread
     user: int | None  # number of the user; None where the thread was gone

@@ -17,7 +17,7 @@ from fss_exporter.nfs.superblocks import Reading
 
 
 def by_address(loads: Iterable[ProcessLoad]) -> dict[str, dict[Identity, Amount]]:
-    """Loads of all threads of a process together, by address."""
+    """Add up the loads of all threads of a process, by address."""
     result: dict[str, dict[Identity, Amount]] = defaultdict(dict)
     for address, seen, amount in loads:
         result[address][seen.identity] = result[address].get(seen.identity, NO_AMOUNT).plus(amount)
@@ -28,7 +28,7 @@ LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
 
 
 class ProcessReader:
-    """Counts in a loop of its own. A failure costs a look and nothing else of the agent.
+    """Count the load by process in a separate loop. A failure costs a look and nothing else of the agent.
 
     `most` is the number of processes of each address with separate series. `reading` returns the last reading of mountstats, if
     any. A new process shows zeros in `zero_answers` answers, as many as servers scrape this agent.

@@ -70,7 +70,7 @@ OF_COMMAND: Final = Names(tracefs.OF_IOSTAT, tracefs.OF_IOSTAT_WRITERS, "nfswho_
 
 
 class ProcessSession:
-    """Triggers in place. `size` is the rows of the largest table, the table of calls. `writers` says whether the join is wanted.
+    """Triggers in place, whose largest table has `size` rows. With `writers`, delayed writes count for the process that wrote.
 
     Attributes:
         refused: parts that the kernel refused, with the reason.
@@ -228,7 +228,7 @@ def missing(root: Path, files: Files = FILES) -> dict[str, str]:
 
 
 def _no_join(root: Path, files: Files) -> str:
-    """Return the reason why delayed write-back cannot be given back to the writer, or an empty text."""
+    """Return the reason why delayed writes cannot count for the process that wrote. Empty if they can."""
     try:
         if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):
             return _NO_EVENT.format(thread_tables.DIRTIED[0])

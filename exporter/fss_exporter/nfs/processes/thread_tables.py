@@ -53,7 +53,7 @@ PlaceOf = Callable[[int], Place | None]
 
 
 def sent(tables: Mapping[str, Grown], place_of: PlaceOf) -> TransfersBy:
-    """READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
+    """Return READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
     rows = []
     for condition, grown in tables.items():
         for key, row in grown:
@@ -64,7 +64,7 @@ def sent(tables: Mapping[str, Grown], place_of: PlaceOf) -> TransfersBy:
 
 
 def joined(tables: Mapping[str, Grown], dirtiers: Mapping[tuple[int, int], str], place_of: PlaceOf) -> TransfersBy:
-    """WRITEs of workers by the thread that dirtied the file. Keys: device, thread, lower edge of the size.
+    """Return WRITEs of workers by the thread that dirtied the file. Keys: device, thread, lower edge of the size.
 
     The join knows the number of a file, not the device. Two files with the same number on two mounts collide. So a row counts
     only if `dirtiers` has the name of the thread by this device and the number of the thread.
@@ -91,7 +91,7 @@ def _transfers(rows: Iterable[tuple[Place | None, Thread, int, HistRow]]) -> Tra
 
 
 def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
-    """Threads that dirtied pages. Keys: `major:minor`, name, thread."""
+    """Return names of threads that dirtied pages, by device and thread number. Keys: `major:minor`, name, thread."""
     found = {}
     for key in keys:
         device, name, thread = parts(key, 3)
@@ -100,12 +100,12 @@ def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
 
 
 def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
-    """Calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure."""
+    """Return calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure."""
     return _calls(((parts(key, 4), row) for key, row in rows), place_of)
 
 
 def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> CallsBy:
-    """Calls of one procedure by the thread that began the call. Keys: device, name, thread."""
+    """Return calls of one procedure by the thread that began the call. Keys: device, name, thread."""
     return _calls((((*parts(key, 3), procedure), row) for key, row in tables[""]), place_of)
 
 
@@ -119,7 +119,7 @@ def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
 
 
 class WriteBackJoin:
-    """The join in place. The caller holds another instance of the same program, so no other program uses this one.
+    """The triggers of the join. The caller holds another instance of the same program, so no other program uses this one.
 
     `joint` is the name of the synthetic event, and `rows` the rows of the table of joined WRITEs.
 

@@ -58,8 +58,8 @@ class TopRow:
     """A process with its own series."""
 
     total: Amount  # since the row began
-    weight: float
-    busy_at: float
+    weight: float  # sum of the weights of all loads, each halved every `HALF_LIFE_SECONDS`
+    busy_at: float  # last time with load
     answers: int = 0  # answers to servers so far; a new row shows zeros in its first
 
 
@@ -70,9 +70,9 @@ class Address:
     rows: dict[Identity, TopRow] = field(default_factory=dict)  # processes with series of their own
     other: Amount = NO_AMOUNT  # all others
     priced: bool = False  # whether the service behind the address publishes what operations cost
-    outsiders: dict[Identity, float] = field(default_factory=dict)
-    replacements: float = 0.0
-    busy_at: float = 0.0
+    outsiders: dict[Identity, float] = field(default_factory=dict)  # faded weights of processes without a row
+    replacements: float = 0.0  # rows that may leave for another process now
+    mounted_at: float = 0.0  # last time with a mount
 
 
 class TopProcesses:
@@ -88,13 +88,13 @@ class TopProcesses:
         seconds = 0.0 if self._at is None else now - self._at
         self._at = now
         for name, has_cost in priced.items():
-            one = self.addresses.setdefault(name, Address(replacements=float(self._most), busy_at=now))
-            one.priced, one.busy_at = has_cost, now
+            one = self.addresses.setdefault(name, Address(replacements=float(self._most), mounted_at=now))
+            one.priced, one.mounted_at = has_cost, now
         for name, one in list(self.addresses.items()):
             amounts = loads.get(name, {})
             self._age(one, amounts, seconds, now)
             self._take(one, amounts, now)
-            if now - one.busy_at > IDLE_SECONDS:
+            if now - one.mounted_at > IDLE_SECONDS:
                 del self.addresses[name]
 
     def _age(self, one: Address, busy: Collection[Identity], seconds: float, now: float) -> None:

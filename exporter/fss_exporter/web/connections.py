@@ -6,13 +6,12 @@ import resource
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple, Protocol
 
 from fss_exporter.log_once import LogOnce
 
 _RESERVED_DESCRIPTORS = 64  # For files, OCI and the sockets the kernel accepts before an old connection is closed
-
 _SCRAPER_NEEDS_SECONDS = 0.25  # Seconds from a connection to the last byte of the request, on a busy host
 _HARD_LIMIT = 4  # Times the limit of unsent bytes. Above, clients that take their responses are closed too
 _IPV6_NETWORK = 64
@@ -29,7 +28,7 @@ def client_of(address: str) -> str:
         return address
     if parsed.ipv4_mapped:  # a client of a socket that listens for both
         return str(parsed.ipv4_mapped)
-    return f"{IPv6Address(int(parsed) >> _IPV6_NETWORK << _IPV6_NETWORK)}/{_IPV6_NETWORK}"
+    return str(ip_network((int(parsed), _IPV6_NETWORK), strict=False))
 
 
 class WaitsFor(IntEnum):
@@ -47,7 +46,7 @@ class WaitsFor(IntEnum):
     """The application."""
 
 
-_BUSY = (WaitsFor.FIRST_BYTE, WaitsFor.REQUEST, WaitsFor.CLIENT_READS)
+_SHORT_WAITS = (WaitsFor.FIRST_BYTE, WaitsFor.REQUEST, WaitsFor.CLIENT_READS)  # A scraper ends them at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ class Connections:
         return sum(map(len, self._waiting.values()))
 
     def enter(self, connection: Connection, waits_for: WaitsFor) -> None:
-        """A connection, known or new, begins to wait for something."""
+        """Note that a connection, known or new, begins to wait for something."""
         is_new = not self.leave(connection)
         self._held[connection.client_key] += 1
         loop = asyncio.get_running_loop()
@@ -130,7 +129,7 @@ class Connections:
             self._bound_unsent()
 
     def leave(self, connection: Connection) -> bool:
-        """A connection is closed. Return whether the connection was known."""
+        """Forget a connection. Return whether the connection was known."""
         for waiting in self._waiting.values():
             if wait := waiting.pop(connection, None):
                 wait.expiry.cancel()
@@ -159,18 +158,18 @@ class Connections:
         """
         client = max(self._held, key=self._held.__getitem__)
         longest = {one: found for one in WaitsFor if (found := self._longest(one, newcomer, client))}
-        busy = [one for one in _BUSY if one in longest]
+        short = [one for one in _SHORT_WAITS if one in longest]
 
         def began(one: WaitsFor) -> float:
             return self._waiting[one][longest[one]].began
 
-        slowest = min(busy, key=began, default=None)
+        slowest = min(short, key=began, default=None)
         if slowest is not None and asyncio.get_running_loop().time() - began(slowest) > _SCRAPER_NEEDS_SECONDS:
             loser = longest[slowest]
         elif WaitsFor.NEXT_REQUEST in longest:
             loser = longest[WaitsFor.NEXT_REQUEST]
-        elif busy:
-            loser = longest[max(busy, key=lambda one: (self._number(one, newcomer), -began(one)))]
+        elif short:
+            loser = longest[max(short, key=lambda one: (self._number(one, newcomer), -began(one)))]
         else:
             loser = newcomer
         self.close(loser)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
+from tests.processes import PATIENCE_S
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.log_once import LogOnce
@@ -187,6 +188,24 @@ def test_a_reload_that_hangs_is_answered_and_the_next_one_does_not_hang() -> Non
 
     assert all("a reload hangs while it reads a file" in each for each in hanging)
     assert mistake == ""
+
+
+def test_a_mistake_that_a_hanging_reload_finds_at_last_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    go = threading.Event()
+
+    def reload() -> None:
+        assert go.wait(PATIENCE_S)
+        raise ConfigError("web.yml", ("line 3: nonsense: unknown key",))
+
+    async def run() -> None:
+        reloading = Reloading(reload, seconds=0.01)
+        assert "hangs" in await reloading()
+        go.set()
+        async with asyncio.timeout(PATIENCE_S):
+            while "kept the old configuration: web.yml: line 3: nonsense" not in caplog.text:
+                await asyncio.sleep(0.001)
+
+    asyncio.run(run())
 
 
 def test_a_page_is_not_made_for_a_client_that_has_left() -> None:

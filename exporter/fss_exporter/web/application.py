@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from fss_exporter.errors import FssError, UsageError
+from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.web.costly import ClientGone, Costly, TooManyWait
 from fss_exporter.web.daemon_thread import in_thread
@@ -134,24 +134,28 @@ class Reloading:
         self._reload = reload
         self._seconds = seconds
         self._turn = asyncio.Lock()
-        self._running: asyncio.Future[None] | None = None
+        self._running: asyncio.Task[str] | None = None
 
     async def __call__(self) -> str:
         """Return the mistakes, or an empty text."""
         async with self._turn:
-            try:
-                await self._read()
-            except FssError as wrong:
-                mistake = f"kept the old configuration: {wrong}"
-                _LOG.error("%s", mistake)
-                return mistake
+            if self._running is None or self._running.done():
+                self._running = asyncio.create_task(self._read())
+                await asyncio.wait({self._running}, timeout=self._seconds)
+            if self._running.done():
+                return self._running.result()
+            return _kept("a reload hangs while it reads a file. Restart the exporter if the reload does not end")
+
+    async def _read(self) -> str:
+        try:
+            await in_thread(self._reload)
+        except FssError as wrong:
+            return _kept(str(wrong))
         _LOG.info("configuration read again")
         return ""
 
-    async def _read(self) -> None:
-        if self._running is None or self._running.done():
-            self._running = asyncio.ensure_future(in_thread(self._reload))
-            await asyncio.wait({self._running}, timeout=self._seconds)
-        if not self._running.done():
-            raise UsageError("a reload hangs while it reads a file. Restart the exporter if the reload does not end")
-        self._running.result()
+
+def _kept(reason: str) -> str:
+    mistake = f"kept the old configuration: {reason}"
+    _LOG.error("%s", mistake)
+    return mistake

@@ -45,7 +45,8 @@ class StatusView:
 
         families, at = self.collect(), self.clock()
         page, look = status_page(families, now=self.now(), at=at, earlier=self._remembered(at))
-        self._remember(look)
+        if not self._looks or at - self._looks[-1].at >= _SPACING_SECONDS:
+            self._looks.append(look)
         asked = parse_qs(query)
         number = asked.get("page", ["1"])[0]
         return render(
@@ -61,7 +62,3 @@ class StatusView:
         self._looks = [look for look in self._looks if at - look.at <= _OLDEST_SECONDS]
         oldest = self._looks[0] if self._looks else self._start
         return oldest if at - oldest.at >= _LEAST_SECONDS else self._start
-
-    def _remember(self, look: Look) -> None:
-        if not self._looks or look.at - self._looks[-1].at >= _SPACING_SECONDS:
-            self._looks.append(look)

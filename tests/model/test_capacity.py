@@ -86,6 +86,12 @@ def test_mount_targets_never_help_a_client_that_waits(traffic: Traffic, concurre
     assert answer.attainable * traffic.all_operations.operations <= concurrency / latency * (1 + 1e-9)
 
 
+def test_clients_that_just_reach_a_workload_do_not_bind() -> None:
+    """100 x 0.07 s is computed as a little more than 7 requests in flight."""
+    clients = ClientHosts(concurrency=7, latency_seconds=0.07)
+    assert not plan(workload(None, None, {"GETATTR": 100.0}), STANDARD.limits, clients, 0.8).client_bound
+
+
 def test_large_reads_meet_the_read_bandwidth() -> None:
     answer = plan(workload(Transfers(500, MIB), None, {}), STANDARD.limits, NO_CLIENTS, 0.8)
     assert answer.binds is not None

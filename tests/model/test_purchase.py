@@ -66,6 +66,11 @@ def test_the_capacity_to_buy_for_a_bandwidth(service: str, kind: str, wanted: fl
     )
 
 
+def test_a_load_of_the_whole_share_of_a_ceiling_has_an_offer() -> None:
+    """700 MB/s / 0.7 is computed as a little more than 1 GB/s."""
+    assert bought(load(reads=1, read_bytes=700e6), "oci-fss", 0.7)["standard"] == 0
+
+
 def test_nothing_is_offered_where_nothing_is_published() -> None:
     assert offers(READS_300, NONE, 0.8) == []
     assert offers(load(), LUSTRE, 0.8) == []

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, Limits, Use, fullest, uses
+from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, ROUNDING, Limits, Use, fullest, uses
 from fss_exporter.model.traffic import Traffic, scaled
 
 LATENCY = "latency x concurrency"
@@ -27,9 +27,6 @@ DEFAULT_WINDOW_BYTES = 3 * 1024 * 1024
 
 DEFAULT_MOUNT_TARGETS = 2
 """Mount targets that a tenancy may have in one availability domain before the service limit is raised (white paper)."""
-
-_ROUNDING = 1e-9
-# Keeps 1.6 / 0.8 from being three mount targets.
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class CapacityAnswer:
     def client_bound(self) -> bool:
         """Whether the clients cannot reach the workload with any number of mount targets."""
         first = fullest(self.clients)
-        return first is not None and (first.ratio or 0.0) > 1.0
+        return first is not None and (first.ratio or 0.0) > 1.0 + ROUNDING
 
 
 def capacity_answer(
@@ -143,7 +140,7 @@ def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
 
 def pieces_for(ratio: float, target: float = 1.0) -> int:
     """Return the mount targets, servers or clients that keep a load of `ratio` times one of them at or below `target`."""
-    return max(1, math.ceil(ratio / target - _ROUNDING))
+    return max(1, math.ceil(ratio / target - ROUNDING))
 
 
 def _worst_iops(traffic: Traffic, limits: Limits) -> Use:
@@ -197,7 +194,7 @@ def job_time(found: tuple[Use, ...], operations: float, clients: ClientHosts) ->
 
 def _job_seconds(use: Use, operations: float, clients: ClientHosts) -> float:
     if use.resource == LATENCY and clients.concurrency and clients.latency_seconds:
-        return math.ceil(operations / clients.concurrency - _ROUNDING) * clients.latency_seconds
+        return math.ceil(operations / clients.concurrency - ROUNDING) * clients.latency_seconds
     return use.ratio or 0.0
 
 

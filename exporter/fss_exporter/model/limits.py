@@ -21,6 +21,9 @@ from fss_exporter.model.traffic import Traffic
 
 NFS_PORT = 2049  # of every mount target
 
+ROUNDING = 1e-9
+"""Largest share that counts as rounding. 100 requests of 0.07 s are 7 in flight, and computed a little more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

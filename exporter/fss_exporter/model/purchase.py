@@ -5,11 +5,10 @@ Such a service counts each READ or WRITE once (`plain`). Requests in flight foll
 
 from dataclasses import dataclass
 
+from fss_exporter.model.limits import ROUNDING
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import Service, ServiceType
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-
-_ROUNDING = 1 + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class InFlight:
     @property
     def exceeded(self) -> bool:
         """Whether the load needs more requests in flight than the service takes."""
-        return self.most is not None and self.needed > self.most * _ROUNDING
+        return self.most is not None and self.needed > self.most * (1 + ROUNDING)
 
     def completed(self, requests: float) -> float:
         """Requests per second that so many requests in flight complete."""

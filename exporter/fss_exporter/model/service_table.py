@@ -12,7 +12,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
-from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.limits import ROUNDING, SHAPES, Limits
 
 
 class Citation(NamedTuple):
@@ -48,7 +48,7 @@ class CapacityCeiling:
 
     def capacity_for(self, wanted: float) -> float | None:
         """Return the least capacity in bytes with the ceiling `wanted`. None if none reaches `wanted`, 0 if any does."""
-        if wanted > (inf if self.most is None else self.most):
+        if self.most is not None and wanted > self.most * (1 + ROUNDING):
             return None
         return 0.0 if self.per_unit is None else wanted * self.unit_bytes / self.per_unit
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from fss_exporter import units
 from fss_exporter.flag_records import refuse
 from fss_exporter.model import capacity, purchase
-from fss_exporter.model.limits import Use, known_uses
+from fss_exporter.model.limits import ROUNDING, Use, known_uses
 from fss_exporter.model.service_table import ServiceChoice, ServiceType
 from fss_exporter.model.traffic import plain, scaled
 from fss_exporter.plan.answer_sentences import PARALLEL_TOOLS, amount
@@ -58,7 +58,7 @@ class ServiceCase:
     @property
     def overloaded(self) -> list[Use]:
         """Bounds of the clients that the load exceeds. None for a job."""
-        return [] if self.load.is_job else [use for use in self.client_bounds if (use.ratio or 0.0) > 1 + 1e-9]
+        return [] if self.load.is_job else [use for use in self.client_bounds if (use.ratio or 0.0) > 1 + ROUNDING]
 
     def in_flight(self, kind: ServiceType | None) -> purchase.InFlight | None:
         """Requests in flight. None for a job, or without a latency."""

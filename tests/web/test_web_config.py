@@ -87,6 +87,12 @@ def test_a_blank_header_is_not_sent(tmp_path: Path) -> None:
     assert load(written(tmp_path, content)).http_server_config.headers == {}
 
 
+def test_spaces_around_a_header_are_not_sent_as_in_the_toolkit(tmp_path: Path) -> None:
+    content = "http_server_config: {headers: {Content-Security-Policy: ' ', X-XSS-Protection: ' 1; mode=block '}}"
+
+    assert load(written(tmp_path, content)).http_server_config.headers == {"X-XSS-Protection": "1; mode=block"}
+
+
 @pytest.mark.parametrize(
     ("content", "place", "fix"),
     [

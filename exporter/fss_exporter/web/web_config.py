@@ -149,7 +149,8 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
             raise ValueError(f"{name} must be {' or '.join(allowed)}")
         if not content.isprintable() or not content.isascii():
             raise ValueError(f"{name} must be one line of ASCII text")
-    return {name: content for name, content in value.items() if content}
+    # As Go does. h11 sends no response at all with a space at either end of a header.
+    return {name: content.strip() for name, content in value.items() if content.strip()}
 
 
 class HttpServerConfig(_WebConfigSection):

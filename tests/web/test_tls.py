@@ -275,6 +275,26 @@ def test_unusable_files_are_named_at_the_start(
         WebConfigReload(configured(tmp_path, server))
 
 
+@pytest.mark.parametrize(
+    ("method", "setting", "failure"),
+    [
+        ("set_ciphers", "cipher_suites: [TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256]", ssl.SSLError("No cipher")),
+        ("set_ecdh_curve", "curve_preferences: [X25519]", ValueError("unknown elliptic curve name 'X25519'")),
+    ],
+)
+def test_a_cipher_or_curve_that_the_openssl_of_a_fips_host_refuses_is_told(
+    tmp_path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch, method: str, setting: str, failure: Exception
+) -> None:
+    def refuse(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(ssl.SSLContext, method, refuse)
+    key, _, value = setting.partition(": ")
+
+    with pytest.raises(ConfigError, match=f"tls_server_config.{key}: OpenSSL of this host refuses"):
+        WebConfigReload(configured(tmp_path, authority.sign("server"), **{key: value}))
+
+
 def test_a_key_that_belongs_to_another_certificate_is_told(tmp_path: Path, authority: Authority) -> None:
     mixed = Pair(authority.sign("one").certificate, authority.sign("other").key)
 

@@ -51,7 +51,7 @@ def secure(source: str, server: TlsServer) -> ServerTls:
         ConfigError: a file is missing, is no PEM, or certificate and key do not belong together.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    _limit(context, server)
+    _limit(context, source, server)
     _load_certificate(context, source, server)
     context.verify_mode = _VERIFY.get(server.client_auth_type, ssl.CERT_NONE)
     if context.verify_mode != ssl.CERT_NONE:
@@ -60,19 +60,30 @@ def secure(source: str, server: TlsServer) -> ServerTls:
     return ServerTls(context, None if allowed is None else frozenset(allowed))
 
 
-def _limit(context: ssl.SSLContext, server: TlsServer) -> None:
+def _limit(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
     context.minimum_version = _VERSIONS[server.min_version]
     context.maximum_version = _VERSIONS[server.max_version]
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     ciphers = [name for name in map(CIPHER_SUITES.__getitem__, server.cipher_suites) if name]
     if ciphers:
-        context.set_ciphers(":".join(ciphers))
+        with _accepted(source, "cipher_suites"):
+            context.set_ciphers(":".join(ciphers))
     if not server.prefer_server_cipher_suites:
         context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     # `ssl` sets one curve or OpenSSL's own list, which holds all four names; a list of several stays that list.
     if len(server.curve_preferences) == 1:
-        context.set_ecdh_curve(_CURVES[server.curve_preferences[0]])
+        with _accepted(source, "curve_preferences"):
+            context.set_ecdh_curve(_CURVES[server.curve_preferences[0]])
+
+
+@contextmanager
+def _accepted(source: str, key: str) -> Iterator[None]:
+    """Name the key if OpenSSL refuses the value, as OpenSSL with only the algorithms of FIPS 140 does."""
+    try:
+        yield
+    except (ssl.SSLError, ValueError) as failure:
+        raise ConfigError(source, (f"tls_server_config.{key}: OpenSSL of this host refuses: {failure}",)) from failure
 
 
 def _load_certificate(context: ssl.SSLContext, source: str, server: TlsServer) -> None:

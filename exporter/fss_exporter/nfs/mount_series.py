@@ -46,9 +46,9 @@ def _point(one: _ClassTotals) -> _Value:
     return sum([totals.operations * totals.weight for totals in one.operations if totals.weight])
 
 
-def _bound(of: Callable[[Bounds], float]) -> Callable[[_ClassTotals], _Value]:
-    def value(one: _ClassTotals) -> _Value:
-        cost = None if one.transfer is None else one.transfer.cost
+def _bound(of: Callable[[Bounds], float]) -> Callable[[OperationTotals], _Value]:
+    def value(transfer: OperationTotals) -> _Value:
+        cost = transfer.cost
         return None if cost is None else of(cost)
 
     return value
@@ -67,7 +67,7 @@ _CLASS_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
     ),
 }
 
-_TRANSFER_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
+_TRANSFER_VALUES: Final[dict[str, Callable[[OperationTotals], _Value]]] = {
     "fss_client_estimated_io_operations_lower_bound_total": _bound(lambda cost: cost.lower),
     "fss_client_estimated_io_operations_upper_bound_total": _bound(lambda cost: cost.upper),
 }
@@ -117,7 +117,7 @@ class _Layout:
         keys = [(key, mount, of_class) for of_class in OPERATION_CLASSES for key, mount in mounts.items()]
         classes = [((*key, of_class), _class_totals(mount, of_class)) for key, mount, of_class in keys]
         self._add(_CLASS_VALUES, classes)
-        self._add(_TRANSFER_VALUES, [(labels, one) for labels, one in classes if one.transfer is not None])
+        self._add(_TRANSFER_VALUES, [(labels, one.transfer) for labels, one in classes if one.transfer is not None])
         self._add(_MOUNT_VALUES, list(mounts.items()))
 
     def _add(

@@ -95,8 +95,8 @@ class Sorted:
     invisible: dict[str, CountedTransfers] = field(default_factory=dict)
 
 
-def priced(reading: Reading) -> dict[str, Superblock]:
-    """Return the superblocks whose READs and WRITEs cost by their size, by `major:minor`."""
+def weighted(reading: Reading) -> dict[str, Superblock]:
+    """Return the superblocks whose service counts READs and WRITEs by size (cost rule `weighted`), by `major:minor`."""
     return {one.number: one for one in reading.superblocks if one.known.cost == "weighted"}
 
 
@@ -108,11 +108,11 @@ def sort(
 ) -> Sorted:
     """Sort the counts of operations and device numbers by superblock.
 
-    `known` says whether a `major:minor` was a priced superblock at the last look. `carried` are counts of earlier looks whose
+    `known` says whether a `major:minor` was a weighted superblock at the last look. `carried` are counts of earlier looks whose
     record was unreadable. The result contains these counts.
     """
     numbers = {device_of(number): number for number in reading.present}
-    mine = priced(reading)
+    mine = weighted(reading)
     unread = reading.present - {superblock.number for superblock in reading.superblocks}
     result = Sorted(known=carried)
     for operation, by_device in transfers.items():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fss_exporter.background import Worker
 from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, Lost, TablesLook, TriggerSetUp
-from fss_exporter.nfs.exact.size_counts import Agreement, Counts, none_yet, priced, sort
+from fss_exporter.nfs.exact.size_counts import Agreement, Counts, none_yet, sort, weighted
 from fss_exporter.nfs.exact.size_triggers import SizeSession
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
@@ -103,7 +103,7 @@ class ExactReader:
                     return
             else:
                 return
-        session = self._triggers.ready(len(priced(self._reading)) * _CLASSES)
+        session = self._triggers.ready(len(weighted(self._reading)) * _CLASSES)
         if session is not None:
             # Calls before the triggers are estimated. The next interval begins here, in mountstats and in the tables.
             self._reading = self._read()
@@ -124,13 +124,13 @@ class ExactReader:
         self._agreement = Agreement()
         self._carried = none_yet()
         self._look = session.tables.look()
-        self._agreement.check(priced(reading), self._carried)
+        self._agreement.check(weighted(reading), self._carried)
 
     def _counted(self, session: SizeSession, before: TablesLook, reading: Reading) -> Counts:
         now = session.tables.look()
         transfers, (locks, acls) = session.transfers(before, now), session.calls(before, now, self._addresses)
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
-        superblocks = priced(reading)
+        superblocks = weighted(reading)
         found = sort(transfers, reading, self._agreement.known, self._carried)
         failed = self._agreement.check(superblocks, found.known) if session.source.answered else {}
         for number, check in failed.items():

@@ -47,3 +47,15 @@ def test_every_kind_of_missing_the_readme_lists_has_its_alert_and_is_listed() ->
     about_missing = {name for name in ALERTS if re.search(r"(Absent|Down|Failing|Missing)$", name)}
 
     assert about_missing <= set(re.split(r",\s+", listed)) <= ALERTS.keys()
+
+
+def test_a_command_that_counts_by_process_has_the_interval_it_needs() -> None:
+    shown = re.findall(r"`fss-exporter iostat ([^`]*--by (?:process|pod|unit)[^`]*)`", RUNBOOK)
+
+    assert shown
+    assert [command for command in shown if not re.search(r"(?:^| )\d+(?: |$)", command)] == []
+
+
+def test_a_query_finds_the_exporters_whatever_their_job_is_called() -> None:
+    assert re.findall(r'job="[^"]*"', RUNBOOK) == []
+    assert "and on (job) job:fss_exporters:count" in HEADINGS["FssExporterDown"]

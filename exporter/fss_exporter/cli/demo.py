@@ -66,7 +66,7 @@ class DemoFlags:
         type=click.IntRange(1, 65_000),
         metavar="N",
     )
-    log_level: str = flag("--log.level", "", "warn", type=click.Choice(logs.LEVELS))
+    log_level: str = flag("--log.level", "Least severe lines of the log.", "warn", type=click.Choice(logs.LEVELS))
 
 
 @click.command(help=_HELP)

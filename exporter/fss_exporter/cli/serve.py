@@ -25,11 +25,13 @@ _NEED_RESTART = {"address_map": "address_map has", "services": "services have", 
 class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     """The flags of `serve`."""
 
-    log_level: str = flag("--log.level", "", "info", type=click.Choice(logs.LEVELS))
-    log_format: str = flag("--log.format", "", "logfmt", type=click.Choice(logs.FORMATS))
+    log_level: str = flag("--log.level", "Least severe lines of the log.", "info", type=click.Choice(logs.LEVELS))
+    log_format: str = flag("--log.format", "Format of the log lines.", "logfmt", type=click.Choice(logs.FORMATS))
     collect_nfs: bool = flag("--collector.nfs/--no-collector.nfs", "Read this host's NFS counters.", default=True)
     collect_oci: bool = flag("--collector.oci/--no-collector.oci", "Poll OCI Monitoring.", default=False)
-    poll_interval: float | None = flag("--oci.poll-interval", "[default: 60s]", type=duration)
+    poll_interval: float | None = flag(
+        "--oci.poll-interval", "Time between two polls of a region.  [default: 60s]", type=duration
+    )
     publish: bool = switch(
         "--oci.publish",
         "Post utilization to OCI Monitoring as custom metrics, about 175,000 points a month for each mount target.",

@@ -38,7 +38,7 @@ test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs eac
 test-packages: .venv/dev ## build deb and rpm of the agent, install, run and remove them in a scratch root
 	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py $(ARGS)
 
-check: .venv/bin/python ## everything CI runs: formatting, ruff, mypy, import contracts, chart and image lint, packages, tests
+check: .venv/bin/python ## what a change must pass: formatting, ruff, mypy, import contracts, chart and image lint, packages, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 servers
 	@$(MAKE) --no-print-directory -j 2 deploy-check test-packages format lint types contracts dashboard-check
 	@$(MAKE) --no-print-directory test

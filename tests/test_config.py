@@ -51,6 +51,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("oci:\n  tenancy: mine\n", "line 2: oci.tenancy: must be an OCID"),
         ("oci:\n  regions:\n  - eu-frankfurt-1\n  - 'Frankfurt!'\n", "line 4: oci.regions[1]: must be a region, as in"),
         ("oci:\n  endpoint: https://a}b\n", "line 2: oci.endpoint: must be a URL without path"),
+        ("oci:\n  endpoint: http://x:99999\n", "line 2: oci.endpoint: the port must be from 1 to 65535"),
         ("oci:\n  endpoint: ftp://x\n", "line 2: oci.endpoint: must be a URL"),
         ("oci:\n  endpoint: 'https://user:secret@x'\n", "line 2: oci.endpoint: must be a URL"),
         ("oci:\n  endpoints:\n    identity: 'https://x/{realm}'\n", "line 3: oci.endpoints.identity: must be a URL"),

@@ -50,6 +50,13 @@ def _one_of(allowed: Iterable[str], what: str = "one of") -> AfterValidator:
     return AfterValidator(check)
 
 
+def _with_port(value: str) -> str:
+    port = re.search(r":(\d+)$", value)
+    if port and not 0 < int(port[1]) <= 65535:
+        raise ValueError("the port must be from 1 to 65535")
+    return value
+
+
 def _capacity(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -72,6 +79,7 @@ Endpoint = Annotated[
         "a URL without path, as in https://telemetry.{region}.oci.example.com",
     ),
     AfterValidator(lambda value: value.rstrip("/")),
+    AfterValidator(_with_port),
 ]
 Region = Annotated[str, _matching(r"[a-z0-9][a-z0-9-]*", "a region, as in eu-frankfurt-1")]
 Name = Annotated[str, Field(min_length=1)]

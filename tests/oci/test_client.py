@@ -222,15 +222,11 @@ def test_a_refusal_names_the_statement_that_may_be_missing(make: Make, region: R
         listed(make(), region)
 
 
-@pytest.mark.parametrize(("region_name", "url"), [("eu frankfurt", ""), ("eu-frankfurt-1", "http://127.0.0.1:99999")])
-def test_a_region_or_endpoint_that_is_no_host_is_named(
-    account: Account, tmp_path: Path, region_name: str, url: str
-) -> None:
-    """The region of the credentials is free text, and a port has any digits."""
-    held = read_credentials(Oci(config_file=account.write_config(tmp_path, region_name)))
-    budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
-    session = Session(held, held.region, reach({"identity": url} if url else {}), budget=budget)
-    with pytest.raises(CloudError, match=f"in {region_name}: check the region and oci.endpoint"):
+def test_a_region_of_a_principal_that_is_no_host_is_named(account: Account, tmp_path: Path) -> None:
+    """The region of a principal is the text of another service. Settings and configuration file refuse such a region."""
+    held = read_credentials(Oci(config_file=account.write_config(tmp_path, "eu-frankfurt-1")))
+    session = Session(held, "eu frankfurt", reach(), budget=CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False))
+    with pytest.raises(CloudError, match="in eu frankfurt: check the region and oci.endpoint"):
         SdkClient(session).availability_domains()
 
 
@@ -303,13 +299,14 @@ def test_a_stop_cuts_the_wait_for_the_budget_off(region: Region, tmp_path: Path)
             "nowhere",
         ),
         ("[DEFAULT]\nsecurity_token_file=/dev/null\nregion=r\ntenancy=ocid1.tenancy.oc1..x\n", "key_file is missing"),
+        ("[DEFAULT]\nregion=eu frankfurt\n", "region 'eu frankfurt' is not a region. Write it like eu-frankfurt-1"),
         ("secret\n", "line 1"),
         ("[DEFAULT]\nuser=secret\nuser=secret\n", "line 3"),
         ("[DEFAULT]\nuser=x\nsecret\n", "line 3"),
     ],
     ids=[
         *("an empty file", "no such profile", "half a profile", "a token that is not there", "a token without a key"),
-        *("no section", "an option that is there twice", "a line without a value"),
+        *("a region with a space", "no section", "an option that is there twice", "a line without a value"),
     ],
 )
 def test_a_configuration_file_that_cannot_be_used_names_itself(tmp_path: Path, content: str, says: str) -> None:

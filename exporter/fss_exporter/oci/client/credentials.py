@@ -63,6 +63,8 @@ def _from_file(account: Oci) -> tuple[dict[str, Any], Any]:
     place = f"oci.config_file {account.config_file}, profile {account.profile}"
     try:
         config = oci.config.from_file(str(account.config_file), account.profile)
+        if not re.fullmatch("[A-Za-z0-9-]*", region := config.get("region", "")):  # the SDK takes any text
+            raise UsageError(f"{place}: region {region!r} is not a region. Write it like eu-frankfurt-1")
         if "security_token_file" in config:
             return config, _session_token(config)
         oci.config.validate_config(config)

@@ -40,6 +40,7 @@ _CLIENT = frozenset({"job", "instance", "address"})
 _CLASS = frozenset({"address", "class"})
 BY_CLIENTS = {
     "client:fss_client_estimated_iops:rate5m": _CLIENT,
+    "client:fss_client_operations:rate5m": _CLIENT,
     "client:fss_client_retransmissions:ratio_rate5m": _CLIENT,
     "client:fss_client_unanswered_seconds:now": _CLIENT,
     "address:fss_clients:count": frozenset({"address"}),

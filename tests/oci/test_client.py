@@ -226,7 +226,7 @@ def test_a_region_of_a_principal_that_is_no_host_is_named(account: Account, tmp_
     """The region of a principal is the text of another service. Settings and configuration file refuse such a region."""
     held = read_credentials(Oci(config_file=account.write_config(tmp_path, "eu-frankfurt-1")))
     session = Session(held, "eu frankfurt", reach(), budget=CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False))
-    with pytest.raises(CloudError, match="in eu frankfurt: check the region and oci.endpoint"):
+    with pytest.raises(CloudError, match=r"in eu frankfurt: check the region and oci\.endpoint"):
         SdkClient(session).availability_domains()
 
 

@@ -236,7 +236,7 @@ def _() -> World:
     return world
 
 
-@incident("more", "the agents are rolled out while their estimates are at 90 % of the ceiling", ticket_by=14, tickets=1)
+@incident("more", "the agents are rolled out while their estimates are at 90 % of the ceiling", ticket_by=18, tickets=1)
 def _() -> World:
     return rolled_out(estimated(region(minutes=START + 60)), 12, iops=after(3_750, 500))
 

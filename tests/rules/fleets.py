@@ -114,7 +114,7 @@ def _() -> World:
 
 @incident("noise", "agents are upgraded from the version before while all clients hang", page_by=6)
 def _() -> World:
-    world = hanging(region(), 6, older=True, scraped=gone(START + 5), gone=True)
+    world = hanging(region(), 6, version="0.2.0", scraped=gone(START + 5), gone=True)
     for number in range(6):
         Client(
             world,
@@ -132,7 +132,7 @@ def _() -> World:
 def _() -> World:
     world = region()
     for number in range(8):
-        Client(world, f"web-{number}", older=True, scraped=gone(START + number), gone=True, iops=2_500).add()
+        Client(world, f"web-{number}", version="0.2.0", scraped=gone(START + number), gone=True, iops=2_500).add()
         Client(world, f"web-{number}", job="new", scraped=born(START + number), gone=True, iops=2_500).add()
     return world
 
@@ -142,7 +142,7 @@ def _() -> World:
     world = region()
     for number in range(8):
         Client(world, f"web-{number}", scraped=gone(START + number), gone=True).add()
-        Client(world, f"web-{number}", job="old", older=True, scraped=born(START + number), gone=True).add()
+        Client(world, f"web-{number}", job="old", version="0.2.0", scraped=born(START + number), gone=True).add()
     return world
 
 

@@ -251,8 +251,8 @@ class MountTarget:
 class Client:
     """A client that an agent reports: operations a second of each class, seconds of round trip, faults.
 
-    `unanswered` is how long it has waited, in seconds. `every` is the number of minutes between two scrapes. `older` agents count
-    operations and costs by mount and class alone.
+    `unanswered` is how long it has waited, in seconds. `every` is the number of minutes between two scrapes. Agents before 0.3
+    count operations and costs by mount and class alone.
     """
 
     world: World
@@ -270,7 +270,7 @@ class Client:
     every: int = 1
     size: float = 32_768
     iops: Value | None = None
-    older: bool = False
+    version: str = "0.4.0"
 
     def add(self) -> "Client":
         """Add all series of the agent on the client."""
@@ -284,13 +284,13 @@ class Client:
                 None if m % self.every else (1 if at(self.scraped, m) is not None else (None if self.gone else 0))
             ),
         )
-        world.add("fss_exporter_build_info", {**labels, "version": "1"}, there(1))
+        world.add("fss_exporter_build_info", {**labels, "version": self.version}, there(1))
         world.add("fss_collector_success", {**labels, "collector": "nfs"}, there(1))
         world.add("fss_client_unanswered_seconds", {**labels, "address": self.address}, there(self.unanswered))
         mount = {**labels, "address": self.address, "server": self.address, "export": "/data", "service": self.service}
         for kind in CLASSES:
             self._class({**mount, "class": kind})
-        if not self.older:
+        if not self.older():
             self._at_address({**labels, "address": self.address})
         for name in ("read", "written"):
             world.count(
@@ -298,6 +298,10 @@ class Client:
             )
         world.count("fss_client_unexpected_errors_total", mount, self.failing, there(1))
         return self
+
+    def older(self) -> bool:
+        """Whether the agent lacks the counters that 0.3 introduced."""
+        return self.version < "0.3"
 
     def there(self, value: Value) -> OfMinute:
         """A value where and when the client is scraped."""
@@ -317,7 +321,7 @@ class Client:
     def _class(self, labels: dict[str, object]) -> None:
         world, there = self.world, self.there(1)
         rate = self.operations
-        if self.older:
+        if self.older():
             operation = {"metadata_read": "GETATTR", "metadata_write": "CREATE"}.get(str(labels["class"]), "")
             operation = operation or str(labels["class"]).upper()
             world.count("fss_client_operations_total", {**labels, "operation": operation}, rate, there)

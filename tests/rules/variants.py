@@ -251,33 +251,38 @@ def _() -> World:
 
 @incident("more", "agents of the version before: everything is well", quiet=True)
 def _() -> World:
-    return clients(clients(region(minutes=START + 60), 5, older=True), 5, 5)
+    return clients(clients(region(minutes=START + 60), 5, version="0.2.0"), 5, 5)
 
 
 @incident("more", "agents of the version before: a third of the clients hang", page_by=6)
 def _() -> World:
-    return hanging(clients(clients(region(), 10, older=True), 10, 10), 10, 20, older=True)
+    return hanging(clients(clients(region(), 10, version="0.2.0"), 10, 10), 10, 20, version="0.2.0")
 
 
 @incident("more", "agents of the version before: two clients of twenty hang", ticket_by=10)
 def _() -> World:
-    return hanging(clients(region(), 18, older=True), 2, 18, older=True)
+    return hanging(clients(region(), 18, version="0.2.0"), 2, 18, version="0.2.0")
 
 
 @incident("more", "agents of the version before: clients see twice the objective", page_by=10)
 def _() -> World:
-    return clients(region(), 5, rtt=after(0.045, 0.003), older=True)
+    return clients(region(), 5, rtt=after(0.045, 0.003), version="0.2.0")
 
 
 @incident("more", "agents of the version before: a retransmitting client", ticket_by=16)
 def _() -> World:
-    return clients(clients(region(), 4, older=True), 1, 4, retransmitted=after(10), older=True)
+    return clients(clients(region(), 4, version="0.2.0"), 1, 4, retransmitted=after(10), version="0.2.0")
 
 
 @incident("more", "agents of the version before and after: estimated load at 90 % of the ceiling", ticket_by=12)
 def _() -> World:
     world = without(region({"iops": 0}), "fss_mount_target_iops{", "fss_mount_target_io_operations_total")
-    return clients(clients(world, 5, iops=after(4_500, 500), older=True), 5, 5, iops=after(4_500, 500))
+    return clients(clients(world, 5, iops=after(4_500, 500), version="0.2.0"), 5, 5, iops=after(4_500, 500))
+
+
+@incident("more", "agents of the first version report to the rules of today", ticket_by=17)
+def _() -> World:
+    return clients(clients(region(), 3, version="0.1.0", scraped=after(1, None), gone=True), 3, 3)
 
 
 # Requests that fail or are slow.

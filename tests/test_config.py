@@ -47,6 +47,18 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("oci:\n  poll_interval: 5s\n", "line 1: oci: poll_interval must be at least 10 s"),
         ("oci:\n  stale_after: 2m\n", "line 1: oci: stale_after must be at least poll_interval + 3m"),
         ("oci:\n  calls_per_second: 10\n", "line 2: oci.calls_per_second: should be less than 10"),
+        ("oci:\n  calls_per_second: yes\n", "line 2: oci.calls_per_second: should be a number"),
+        ("oci:\n  read_timeout: on\n", "line 2: oci.read_timeout: should be a number"),
+        (
+            "limits:\n  shapes:\n    hpmt-20:\n      iops: true\n",
+            "line 4: limits.shapes.hpmt-20.iops: should be a number",
+        ),
+        ("slo_objectives:\n  latency: true\n", "line 2: slo_objectives.latency: should be a number"),
+        (
+            "cost_model:\n  operations:\n    CREATE:\n      io_operations: yes\n",
+            "line 4: cost_model.operations.CREATE.io_operations: should be a number",
+        ),
+        ("oci:\n  2: x\n", "line 2: oci.2: Keys should be strings"),
         ("oci:\n  calls_per_second: .nan\n", "line 2: oci.calls_per_second: should be"),
         ("oci:\n  tenancy: mine\n", "line 2: oci.tenancy: must be an OCID"),
         ("oci:\n  regions:\n  - eu-frankfurt-1\n  - 'Frankfurt!'\n", "line 4: oci.regions[1]: must be a region, as in"),

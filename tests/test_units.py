@@ -115,6 +115,12 @@ def test_what_is_not_known_is_no_zero() -> None:
         assert show(0.0).startswith("0")
 
 
+@pytest.mark.parametrize("text", ["10Gb/s", "500Mb", "1kb/s"])
+def test_a_bandwidth_in_small_b_is_refused_because_it_may_be_bits_or_bytes(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="Write it like 500MB/s or 10Gbit/s"):
+        units.bandwidth(text)
+
+
 def test_a_network_without_bandwidth_is_refused() -> None:
     assert units.network("1Gbit/s") == 1.25e8
     with pytest.raises(click.BadParameter, match="must be more than 0"):

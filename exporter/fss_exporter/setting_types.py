@@ -14,13 +14,20 @@ from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
 
 
+def _number(value: object) -> object:
+    """Refuse true and false, which pydantic takes for 1 and 0. YAML reads `yes` and `on` as true."""
+    if isinstance(value, bool):
+        raise ValueError("should be a number")
+    return value
+
+
 def _seconds(value: object) -> object:
     return parse_duration(value.strip()) if isinstance(value, str) else value
 
 
 def _latency(value: object) -> object:
     """Return the seconds of a latency. A unit is required, because a bare 8 more often means milliseconds than seconds."""
-    if isinstance(value, int | float) and value > 0:
+    if isinstance(value, int | float) and value > 0 and value is not True:
         raise ValueError(f"{value:g} has no unit. Write it like {value:g}ms or {value:g}s")
     return _seconds(value)
 
@@ -67,8 +74,9 @@ def _capacity(value: object) -> object:
     return float(found[1]) * (1024 if found[3] else 1000) ** power
 
 
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
-Latency = Annotated[float, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
+Number = Annotated[float, BeforeValidator(_number)]
+Seconds = Annotated[Number, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
+Latency = Annotated[Number, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
 Address = Annotated[str, AfterValidator(_address)]
 Ocid = Annotated[str, _matching(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", "an OCID (ocid1.<type>....)")]
 Auth = Annotated[str, _one_of(AUTH_KINDS)]
@@ -83,9 +91,9 @@ Endpoint = Annotated[
 ]
 Region = Annotated[str, _matching(r"[a-z0-9][a-z0-9-]*", "a region, as in eu-frankfurt-1")]
 Name = Annotated[str, Field(min_length=1)]
-Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
-Share = Annotated[float, Field(gt=0, lt=1)]
+Limit = Annotated[Number, Field(gt=0, allow_inf_nan=False)] | None
+Share = Annotated[Number, Field(gt=0, lt=1)]
 SizeBucket = Annotated[str, _one_of(SIZE_BUCKETS, "a size as OCI Monitoring has it:")]
 Service = Annotated[str, _one_of(SERVICES, "a service:")]
 Shape = Annotated[str, _matching(rf"{'|'.join(SHAPES)}|hpmt-[1-9]\d*", f"a shape: {', '.join(SHAPES)}")]
-Capacity = Annotated[float, BeforeValidator(_capacity), Field(gt=0, allow_inf_nan=False)]
+Capacity = Annotated[Number, BeforeValidator(_capacity), Field(gt=0, allow_inf_nan=False)]

@@ -62,7 +62,7 @@ class Oci(_Section):
     poll_interval: types.Seconds = 60.0
     inventory_interval: types.Seconds = 600.0
     stale_after: types.Seconds = 360.0
-    calls_per_second: Annotated[float, Field(gt=0, lt=10)] = 5.0
+    calls_per_second: Annotated[types.Number, Field(gt=0, lt=10)] = 5.0
     publish: bool = False
     services: tuple[Literal["lustre", "block-volume"], ...] | None = None
     connect_timeout: types.Seconds = 3.0
@@ -174,8 +174,8 @@ class ServiceSettings(_Section):
 class CostOverrideSettings(_Section):
     """A measured cost of one operation, with date and source."""
 
-    io_operations: Annotated[float, Field(ge=0, le=1000)] | None = None
-    factor: Annotated[float, Field(gt=0, le=100)] | None = None
+    io_operations: Annotated[types.Number, Field(ge=0, le=1000)] | None = None
+    factor: Annotated[types.Number, Field(gt=0, le=100)] | None = None
     date: date
     source: types.Name
 

@@ -33,6 +33,8 @@ def bandwidth(text: str) -> float:
     short = text.removesuffix("/s")
     if re.fullmatch(r"[\d.]+", short):
         raise click.BadParameter(f"{text!r} has no unit. Write it like 500MB/s or 10Gbit/s")
+    if re.search("[kKmMgGtT]b$", short):
+        raise click.BadParameter(f"{text!r} can be bits or bytes. Write it like 500MB/s or 10Gbit/s")
     bits = re.fullmatch(r"(.*?)([kMGT]?)(?:bit|bps)", short)
     if bits and bits[1].strip():
         number, _ = _split(bits[1], "a bandwidth", "500MB/s or 10Gbit/s")

@@ -177,6 +177,8 @@ def mistakes_of(error: ValidationError, document: Document, model: type[BaseMode
     found = []
     for detail in error.errors(include_url=False, include_input=False):
         place = tuple(part for part in detail["loc"] if part != "[key]")
+        if detail["type"] == "invalid_key" or len(place) < len(detail["loc"]):
+            place = (*place[:-1], str(place[-1]))
         message = _PLAIN.get(detail["type"]) or detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if detail["type"] == "extra_forbidden":
             message = _unknown_key(str(place[-1]), model, place[:-1])

@@ -11,7 +11,7 @@ from tests.processes import PROMPT_S
 
 from fss_exporter import fetch
 from fss_exporter.errors import SourceError
-from fss_exporter.fetch import get
+from fss_exporter.fetch import get, shown
 
 
 @contextmanager
@@ -45,6 +45,10 @@ def test_a_password_reaches_the_named_host() -> None:
     with server() as (host, seen):
         get(f"http://user:secret@{host}/")
     assert seen == ["Basic dXNlcjpzZWNyZXQ="]
+
+
+def test_a_url_is_shown_without_user_password_and_query() -> None:
+    assert shown("http://user:secret@host:1/metrics?token=secret") == "http://host:1/metrics"
 
 
 def test_a_password_does_not_follow_a_redirect() -> None:

@@ -37,22 +37,27 @@ def get(url: str, accept: str = "*/*") -> str:
     request = urllib.request.Request(bare, headers=headers)  # noqa: S310  # check_url allows http and https alone
     if password:
         request.add_unredirected_header("Authorization", password)  # a redirect may lead to another host
-    shown = bare.partition("?")[0]
+    named = shown(url)
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # ditto
             body: bytes = answer.read(_LARGEST_ANSWER + 1)
     except urllib.error.HTTPError as error:
-        raise SourceError(f"{shown}: HTTP {error.code} {error.reason}{_detail(error)}") from error
+        raise SourceError(f"{named}: HTTP {error.code} {error.reason}{_detail(error)}") from error
     except urllib.error.URLError as error:
-        raise SourceError(f"{shown}: no answer: {error.reason}") from error
+        raise SourceError(f"{named}: no answer: {error.reason}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise SourceError(f"{shown}: no answer: {error or type(error).__name__}") from error
+        raise SourceError(f"{named}: no answer: {error or type(error).__name__}") from error
     if len(body) > _LARGEST_ANSWER:
-        raise SourceError(f"{shown}: more than 64 MiB. Is this the right URL?")
+        raise SourceError(f"{named}: more than 64 MiB. Is this the right URL?")
     try:
         return body.decode()
     except UnicodeDecodeError as error:
-        raise SourceError(f"{shown}: the answer is not text") from error
+        raise SourceError(f"{named}: the answer is not text") from error
+
+
+def shown(url: str) -> str:
+    """Return a URL as it may be shown: without user, password and query."""
+    return _split_password(url)[0].partition("?")[0]
 
 
 def _detail(error: urllib.error.HTTPError) -> str:

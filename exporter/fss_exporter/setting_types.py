@@ -17,7 +17,7 @@ from fss_exporter.model.service_table import SERVICES
 def _number(value: object) -> object:
     """Refuse true and false, which pydantic takes for 1 and 0. YAML reads `yes` and `on` as true."""
     if isinstance(value, bool):
-        raise ValueError("should be a number")
+        raise ValueError("should be a number")  # noqa: TRY004  # pydantic takes a ValueError
     return value
 
 

@@ -141,7 +141,8 @@ def metrics(reads: int) -> str:
 def test_the_network_of_an_agents_host_is_judged_by_what_the_agent_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     network = "# TYPE fss_client_network_bytes_per_second_limit gauge\nfss_client_network_bytes_per_second_limit 5e8\n"
     scrapes(monkeypatch, metrics(10) + network, metrics(13) + network)
-    answer = ask("iostat", "--url", "http://host/metrics", "--output", "json")
+    answer = ask("iostat", "--url", "http://user:secret@host/metrics", "--output", "json")
+    assert "secret" not in answer.out
     assert answer.document["client_network"]["limit"] == 5e8
     assert answer.document["client_network"]["ratio"] == 0
 
@@ -164,7 +165,7 @@ def test_a_restart_costs_a_long_watch_one_interval(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("text", ["", "<html>", "up 1\n", "fss_client_operations_total{ 1\n"])
 def test_another_page_than_the_exporters_is_a_failure(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     scrapes(monkeypatch, text, text)
-    answer = ask("iostat", "--url", "http://host/metrics")
+    answer = ask("iostat", "--url", "http://user:secret@host/metrics")
     assert answer.code == 1
     assert "fss-exporter: http://host/metrics: no" in answer.err
 

@@ -144,3 +144,14 @@ def test_exact_mode_that_left_out_intervals_names_the_checks(exporter: Exporter)
     exporter.metrics = (200, FINE + tables)
     (advice,) = [one for one in findings(exporter) if one[0] is Severity.ADVICE]
     assert advice[1:] == ("sizes in exact mode", "intervals without counts since the start: dropped 2")
+
+
+@pytest.mark.parametrize(
+    "answer", [(401, "who are you"), (200, "<html>"), (200, "up 1")], ids=["refused", "foreign", "no loop"]
+)
+def test_a_password_in_the_url_is_not_shown(exporter: Exporter, answer: tuple[int, str]) -> None:
+    exporter.metrics, exporter.health = answer, (503, "a loop is stalled")
+    found = list(check_running(f"http://user:secret@127.0.0.1:{exporter.server_port}/metrics"))
+
+    assert found
+    assert "secret" not in str(found)

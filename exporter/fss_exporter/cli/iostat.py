@@ -22,7 +22,7 @@ from fss_exporter.cli.saved_files import ALONE, one_file, since_mount_report, tw
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.client_scrape import RESTARTED, durations_between, read_scrape, traffic_between, went_back
 from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.fetch import check_url, get
+from fss_exporter.fetch import check_url, get, shown
 from fss_exporter.flag_records import ProcfsFlags, argument, flag, takes
 from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
@@ -241,18 +241,19 @@ def with_durations(reports: Iterator[Report], reader: LatencyReader) -> Iterator
 
 
 def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
-    old, last = read_scrape(url, get(url, "text/plain")), time.monotonic()
+    source = shown(url)
+    old, last = read_scrape(source, get(url, "text/plain")), time.monotonic()
     done = 0
     while count is None or done < count:
         time.sleep(interval)
-        new, now = read_scrape(url, get(url, "text/plain")), time.monotonic()
+        new, now = read_scrape(source, get(url, "text/plain")), time.monotonic()
         if went_back(old, new):
             if count == 1:
-                raise SourceError(f"{url}: {RESTARTED}")
-            tables.note(f"{url}: {RESTARTED}. This interval is left out")
+                raise SourceError(f"{source}: {RESTARTED}")
+            tables.note(f"{source}: {RESTARTED}. This interval is left out")
         else:
             yield Report(
-                url,
+                source,
                 datetime.now(UTC),
                 now - last,
                 traffic_between(old, new, now - last),

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from fss_exporter import DEFAULT_PORT
 from fss_exporter.doctor.findings import Finding, found
 from fss_exporter.errors import SourceError
-from fss_exporter.fetch import get
+from fss_exporter.fetch import get, shown
 from fss_exporter.samples import Samples
 
 METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
@@ -26,17 +26,18 @@ _EXACT = {
 
 def check_running(url: str) -> Iterator[Finding]:
     """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer."""
+    subject = shown(url)
     try:
         samples = Samples(text_string_to_metric_families(get(url, "text/plain")))
     except SourceError as error:
-        yield found("exporter.absent" if _is_not_connected(error) else "exporter.silent", url, error=error)
+        yield found("exporter.absent" if _is_not_connected(error) else "exporter.silent", subject, error=error)
         return
     except (ValueError, IndexError):  # the parser raises both
-        yield found("exporter.foreign", url)
+        yield found("exporter.foreign", subject)
         return
     loops = samples.by(_SUCCESS, "collector")
     if not loops:
-        yield found("exporter.no-loop", url)
+        yield found("exporter.no-loop", subject)
     last, errors = samples.by(_LAST, "collector"), samples.by(_ERRORS, "collector")
     for (name,), success in sorted(loops.items()):
         since = time.time() - last.get((name,), 0.0)
@@ -49,7 +50,7 @@ def check_running(url: str) -> Iterator[Finding]:
     try:
         get(healthy)
     except SourceError as error:
-        yield found("exporter.unhealthy", healthy, error=error)
+        yield found("exporter.unhealthy", shown(healthy), error=error)
 
 
 def _is_not_connected(error: SourceError) -> bool:

@@ -139,7 +139,7 @@ def read_scrape(source: str, text: str) -> Scraped:
     except (ValueError, LookupError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not has_client_metrics:
-        raise SourceError(f"{source}: no fss_client_ metrics. Give the URL of an agent, with its path")
+        raise SourceError(f"{source}: no fss_client_ metrics. Give a scrape of an agent, or the URL of its metrics")
     return found
 
 

@@ -69,6 +69,8 @@ def ratios(found: dict[str, Any]) -> dict[str, float | None]:
         (("--reads", "5", "--what-if", "latency=slow"), "is not a length of time"),
         (("--reads", "5", "--what-if", "shape=none"), "not a shape"),
         (("--reads", "5", "--what-if", "luck=7"), "known are nconnect"),
+        (("--reads", "5", "--what-if", "client-bandwidth=0MB/s"), "must be more than 0"),
+        (("--reads", "5", "--clients", "1", "--client-bandwidth", "0MB/s"), "must be more than 0"),
         (("--reads", "5", "--what-if", "mount-targets=0"), "not a whole number from 1 to 1,000"),
         (("--reads", "5", "--mount-targets", "0"), "not in the range"),
         (("--reads", "5", "--files", "5", "--bytes", "5"), "both state the job"),

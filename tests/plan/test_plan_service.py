@@ -35,6 +35,7 @@ VOLUME = ("--service", "block-volume", "--type", "vpu-20", "--capacity", "400GB"
         (("plan", "--reads", "5", *NAS, "--network-rtt", "1ms"), "need --clients"),
         (("plan", "--reads", "5", *NAS, "--nconnect", "4"), "--nconnect needs --network-rtt"),
         (("plan", "--reads", "5", "--volumes", "4", "--server-network", "1Gbit/s"), "go with --service"),
+        (("plan", "--reads", "5", "--volumes", "4", "--server-network", "0Gbit/s"), "must be more than 0"),
         (("fio", str(REPORT), "--capacity", "1TB"), "go with --service"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.client_scrape import COST_MODEL, COUNTERS, override_of, traffic_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverrides
@@ -110,7 +111,8 @@ def _client_traffic(prometheus: Prometheus, address: str, at: float) -> Traffic:
             rates[name, labels.get("class", ""), labels.get("operation", "")] += value
             services.add(labels.get("service", ""))
     # If agents disagree about a measured cost, the newest date wins.
-    known = sorted((override_of(labels) for labels, _ in prometheus.at(COST_MODEL, at)), key=lambda one: one.date)
+    of_costs = f"group by ({', '.join(CATALOGUE[COST_MODEL].labels)}) ({COST_MODEL})"  # of thousands of agents, once
+    known = sorted((override_of(labels) for labels, _ in prometheus.at(of_costs, at)), key=lambda one: one.date)
     overrides = CostOverrides(tuple({one.operation: one for one in known}.values()))
     return traffic_of(services.pop() if len(services) == 1 else "", rates, overrides)
 

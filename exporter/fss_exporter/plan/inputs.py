@@ -35,6 +35,10 @@ def _bandwidth(name: str, text: str) -> Any:
     return flag(name, text, type=units.bandwidth, metavar="RATE")
 
 
+def _network(name: str, text: str) -> Any:
+    return flag(name, text, type=units.network, metavar="RATE")
+
+
 def _count(name: str, text: str, most: int, metavar: str | None = None) -> Any:
     return flag(name, text, type=click.IntRange(1, most), metavar=metavar)
 
@@ -102,7 +106,7 @@ class PlanInputs(SavedFlags):
     clients: int | None = _count("--clients", "Hosts that mount the mount target.", MOST_CLIENTS)
     nconnect: int = flag("--nconnect", "Connections of each host.", 1, type=click.IntRange(1, 16))
     tls: bool = switch("--tls", "The connections are encrypted in transit.")
-    client_bandwidth: float | None = _bandwidth("--client-bandwidth", "Network of one host, e.g. 10Gbit/s.")
+    client_bandwidth: float | None = _network("--client-bandwidth", "Network of one host, e.g. 10Gbit/s.")
     network_rtt: float | None = flag(
         "--network-rtt", "Round trip of the network, e.g. 300us.", type=units.latency, metavar="TIME"
     )
@@ -129,7 +133,7 @@ class PlanInputs(SavedFlags):
     )
     changes: tuple[str, ...] = flag("--what-if", "Answer again with one thing changed.", (), metavar="NAME=VALUE")
     volumes: int | None = _count("--volumes", "Block volumes in one self-managed storage server.", 1000)
-    server_network: float | None = _bandwidth("--server-network", "Network of this server to the clients.")
+    server_network: float | None = _network("--server-network", "Network of this server to the clients.")
 
     @property
     def has_rates(self) -> bool:

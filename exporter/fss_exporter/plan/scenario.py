@@ -90,7 +90,7 @@ _OF_CLIENTS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "concurrency": ("concurrency", _above_zero),
     "latency": ("latency_seconds", units.latency),
     "network-rtt": ("network_rtt_seconds", units.latency),
-    "client-bandwidth": ("bandwidth", units.bandwidth),
+    "client-bandwidth": ("bandwidth", units.network),
 }
 _KNOWN = ", ".join((*_OF_CLIENTS, "mount-targets", "target", "shape"))
 

@@ -102,6 +102,12 @@ def test_a_figure_that_cannot_be_is_named_by_its_place(change: Callable[[dict[st
     assert place in str(refused.value)
 
 
+def test_each_figure_that_cannot_be_has_a_line_of_its_own() -> None:
+    with pytest.raises(UsageError) as refused:
+        read_report("r.json", edited(lambda document: job(document)["read"].update(iops=-1, bw_bytes="many")))
+    assert [line.split(": ")[1] for line in refused.value.lines] == ["jobs[0].read.bw_bytes", "jobs[0].read.iops"]
+
+
 def test_a_run_that_failed_has_no_report() -> None:
     with pytest.raises(UsageError, match="not a report of fio"):
         jobs_of("failed")

@@ -7,7 +7,7 @@ a list of clients. `--output-format=json+` only adds fields.
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -85,7 +85,8 @@ def read_report(source: str, text: str) -> tuple[Job, ...]:
     try:
         report = _Report.model_validate(document)
     except ValidationError as error:
-        raise UsageError(_mistakes(source, error)) from error
+        first, *others = _mistakes(source, error)
+        raise UsageError(first, tuple(others)) from error
     entries = report.jobs or [job for job in report.client_stats if job.jobname != normal_output.ALL_CLIENTS]
     copies = Counter((entry.jobname, entry.hostname, entry.groupid) for entry in entries)
     jobs = tuple(
@@ -127,12 +128,11 @@ def _next_object(text: str, position: int) -> int | None:
         position = start + 1
 
 
-def _mistakes(source: str, error: ValidationError) -> str:
-    lines = []
+def _mistakes(source: str, error: ValidationError) -> Iterator[str]:
+    """Yield a line for each of the first five mistakes."""
     for detail in error.errors(include_url=False, include_input=False)[:5]:
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).lstrip(".")
-        lines.append(f"{source}: {place}: {detail['msg'].removeprefix('Input ')}")
-    return "\n".join(lines)
+        yield f"{source}: {place}: {detail['msg'].removeprefix('Input ')}"
 
 
 def _job(entry: _Job, options: Mapping[str, Any], copies: int) -> Job:

@@ -21,6 +21,7 @@ from fss_exporter.calibrate.calibration_run import (
 )
 from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
 from fss_exporter.cli.calibrate import measured_rows
+from fss_exporter.errors import CloudError
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_without_mount_target_iops_numbers_of_requests_are_compared(
 ) -> None:
     region = regions(replace(small(), publishes_iops=False))
     asked = idle_mount_target(region, fast_clock)
-    assert not asked.publishes_iops()
+    assert not asked.publishes_iops(0)
     client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
     minutes = work_through(PLAN, client, fast_clock, lambda _: None)
     rows = rows_by_requests(minutes, asked.requests(minutes, 900))
@@ -111,6 +112,27 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
     assert rows_by_iops(minutes, {}) == []
 
 
+@pytest.mark.parametrize("fault", ["500", "throttle"])
+def test_a_failed_query_after_the_work_is_asked_again(fault: str, region: Region, fast_clock: FastClock) -> None:
+    plan = CalibrationPlan(chosen_steps(["GETATTR"]), 3, 5000.0)
+    minutes = work_through(
+        plan, SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind()), fast_clock, lambda _: None
+    )
+    region.add_fault(f"{fault}:SummarizeMetricsData,times=30")
+    rows = measured_rows(idle_mount_target(region, fast_clock), plan, minutes, 900)
+    assert [row.step for row in rows] == ["idle", "GETATTR"]
+
+
+def test_queries_that_fail_until_the_patience_ends_are_a_failure(region: Region, fast_clock: FastClock) -> None:
+    plan = CalibrationPlan(chosen_steps(["GETATTR"]), 3, 5000.0)
+    minutes = work_through(
+        plan, SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind()), fast_clock, lambda _: None
+    )
+    region.add_fault("500:SummarizeMetricsData")
+    with pytest.raises(CloudError):
+        measured_rows(idle_mount_target(region, fast_clock), plan, minutes, 300)
+
+
 def test_steps_without_a_published_minute_are_named(
     region: Region, fast_clock: FastClock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -121,7 +143,7 @@ def test_steps_without_a_published_minute_are_named(
     whole = cloud.io_operations(minutes, 900)
     late = {one.minute for one in minutes if one.step == "LOOKUP"}
     arrived = {minute: iops for minute, iops in whole.items() if minute not in late}
-    monkeypatch.setattr(cloud, "publishes_iops", lambda: True)
+    monkeypatch.setattr(cloud, "publishes_iops", lambda _: True)
     monkeypatch.setattr(cloud, "io_operations", lambda *_: arrived)
     rows = measured_rows(cloud, plan, minutes, 900)
     assert [row.step for row in rows] == ["idle", "GETATTR"]

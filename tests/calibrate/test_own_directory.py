@@ -1,5 +1,6 @@
 """The directory of a calibration: removed at the end however it ends, recognised after kill -9, never another's."""
 
+import errno
 import json
 import signal
 import socket
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fss_exporter.calibrate.own_directory import MARK, PREFIX, own_directory, remove_leftovers
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import SourceError, UsageError
 
 WORK = """
 import signal
@@ -117,4 +118,18 @@ def test_the_target_of_a_link_inside_survives(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot make a directory"), own_directory(tmp_path / "nowhere"):
+        pass
+
+
+def test_a_directory_that_cannot_be_removed_is_one_line_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(_: Path) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "rmdir", gone)
+    with (
+        pytest.raises(SourceError, match=f"{PREFIX}.*: cannot be removed: Input/output error"),
+        own_directory(tmp_path),
+    ):
         pass

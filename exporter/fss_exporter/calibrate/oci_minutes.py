@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fss_exporter.calibrate.calibration_run import CountedMinute, WallClock
 from fss_exporter.calibrate.calibration_steps import PAST_THE_END
+from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.oci_inventory import MountTarget
 
@@ -34,10 +35,10 @@ class OciMinutes:
         found = self._gauge("MountTargetConnections", minute - 10, minute)
         return found[max(found)] if found else None
 
-    def publishes_iops(self) -> bool:
+    def publishes_iops(self, patience_s: float) -> bool:
         """Whether the tenancy has MountTargetIOPS for the mount target."""
         minute = int(self._clock.now() // 60)
-        return bool(self._gauge("MountTargetIOPS", minute - 15, minute))
+        return bool(self._until_answered(lambda: self._gauge("MountTargetIOPS", minute - 15, minute), patience_s))
 
     def _gauge(self, metric: str, first: int, last: int) -> dict[int, float]:
         return self._points(f'{metric}[1m]{{resourceId = "{self._target.id}"}}.max()', first, last)
@@ -70,9 +71,21 @@ class OciMinutes:
     ) -> dict[int, float]:
         deadline = self._clock.now() + patience_s
         while True:
-            found = {minute: value for minute, value in ask().items() if minute in wanted}
+            answer = self._until_answered(ask, deadline - self._clock.now())
+            found = {minute: value for minute, value in answer.items() if minute in wanted}
             if found.keys() >= wanted or self._clock.now() >= deadline:
                 return found
+            self._clock.wait_until(min(deadline, self._clock.now() + _ASK_EVERY_S))
+
+    def _until_answered(self, ask: Callable[[], dict[int, float]], patience_s: float) -> dict[int, float]:
+        """Return the answer. A failed call is repeated, because the work of an hour is done."""
+        deadline = self._clock.now() + patience_s
+        while True:
+            try:
+                return ask()
+            except CloudError:
+                if self._clock.now() >= deadline:
+                    raise
             self._clock.wait_until(min(deadline, self._clock.now() + _ASK_EVERY_S))
 
     def _points(self, query: str, first: int, last: int) -> dict[int, float]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import SourceError, UsageError
 
 PREFIX: Final = "fss-exporter-calibrate-"
 MARK: Final = ".fss-exporter-calibrate.json"
@@ -21,7 +21,8 @@ def own_directory(parent: Path) -> Iterator[Path]:
     """Make a new directory below `parent`, removed at the end, also after an exception or a signal.
 
     Raises:
-        UsageError: the directory cannot be made, or another calibration runs in the directory.
+        UsageError: the directory cannot be made.
+        SourceError: the directory cannot be removed.
     """
     made = parent / f"{PREFIX}{secrets.token_hex(4)}"
     try:
@@ -40,6 +41,7 @@ def remove_leftovers(parent: Path) -> list[Path]:
 
     Raises:
         UsageError: a calibration of this host still runs in a directory, or `parent` is unreadable.
+        SourceError: a directory cannot be removed.
     """
     try:
         found = [one for one in sorted(parent.glob(f"{PREFIX}*")) if _is_ours(one)]
@@ -54,12 +56,21 @@ def remove_leftovers(parent: Path) -> list[Path]:
 
 
 def remove(directory: Path) -> None:
-    """Remove the directory with all content. The mark goes last, so that the next run finds an interrupted removal."""
-    for entry in list(directory.iterdir()):
-        if entry.name != MARK:
-            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-    (directory / MARK).unlink(missing_ok=True)
-    directory.rmdir()
+    """Remove the directory with all content. The mark goes last, so that the next run finds an interrupted removal.
+
+    Raises:
+        SourceError: the directory cannot be removed.
+    """
+    try:
+        for entry in list(directory.iterdir()):
+            if entry.name != MARK:
+                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        (directory / MARK).unlink(missing_ok=True)
+        directory.rmdir()
+    except OSError as error:
+        raise SourceError(
+            f"{directory}: cannot be removed: {error.strerror or error}. The next run tries again"
+        ) from error
 
 
 def _is_ours(directory: Path) -> bool:

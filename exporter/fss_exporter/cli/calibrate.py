@@ -146,7 +146,7 @@ def measured_rows(
     Raises:
         SourceError: OCI has none of the minutes.
     """
-    if cloud.publishes_iops():
+    if cloud.publishes_iops(patience_s):
         rows = runs.rows_by_iops(done, cloud.io_operations(done, patience_s), plan.steps)
         late = [step.name for step in plan.steps if step.name not in {row.step for row in rows}]
         if rows and late:

@@ -34,6 +34,22 @@ class TestBadInput:
         assert "no such destination" in answer.out
         assert "Stopped: 0 done, 1 failed, 1 not tried." in answer.out
 
+    @pytest.mark.parametrize(
+        ("flags", "why"),
+        [
+            (("--compartment", "Storage"), "--compartment=Storage: give the OCID"),
+            (("--alarm-compartment", "Storage"), "--alarm-compartment=Storage: give the OCID"),
+            (("--topic", "alerts"), "--topic: alerts is not the OCID of a topic"),
+            (("--stream", HOME), "is not the OCID of a stream"),
+            (("--compartment", STORAGE, "--in-subtree"), "--in-subtree works for the tenancy only"),
+            (("--from-inventory", "--mount-target", f"{HOME}=hpmt-20"), "both name the mount targets: give one"),
+        ],
+    )
+    def test_flags_that_cannot_be_rendered(self, flags: tuple[str, ...], why: str) -> None:
+        answer = ask("alarms", "render", *flags)
+        assert (answer.code, answer.out) == (2, "")
+        assert why in answer.err
+
     def test_more_than_one_region(self, operator: Operator) -> None:
         answer = operator.alarms("plan", "--oci.region", "eu-frankfurt-1", "--oci.region", "eu-zurich-1")
         assert answer.code == 2

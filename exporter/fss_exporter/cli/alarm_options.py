@@ -58,21 +58,27 @@ class AlarmFlags(AccountFlags):
 
     def scope(self, region: str) -> AlarmScope:
         """Return the place of the alarms, or raise UsageError for a missing compartment or topic, or a topic elsewhere."""
-        compartment = self.compartment
-        check_ocid("--compartment", compartment)
-        check_ocid("--alarm-compartment", self.alarm_compartment)
-        if not compartment:
+        planned = self.planned_scope()
+        if not self.compartment:
             raise UsageError("--compartment: give the OCID of the compartment the mount targets are in")
-        if self.in_subtree and not compartment.startswith("ocid1.tenancy."):
-            raise UsageError("--in-subtree works for the tenancy only. Give the OCID of the tenancy as --compartment")
         if not (self.topic or self.stream):
             raise UsageError("--topic: an alarm needs a destination. Give the OCID of a topic, or --stream")
-        _check_destination("--topic", "onstopic", self.topic, region)
-        _check_destination("--stream", "stream", self.stream, region)
-        return self.planned_scope()
+        for name, ocid in (("--topic", self.topic), ("--stream", self.stream)):
+            if ocid and region_of(ocid) not in ("", region):
+                raise UsageError(
+                    f"{name}: {ocid} is in {region_of(ocid)}, the alarms are in {region}. Give one of {region}"
+                )
+        return planned
 
     def planned_scope(self) -> AlarmScope:
-        """Return the place of the alarms, with a ${PLACEHOLDER} for each flag that is not given."""
+        """Return the place of the alarms, with a ${PLACEHOLDER} for each flag that is not given. UsageError for a wrong OCID."""
+        check_ocid("--compartment", self.compartment)
+        check_ocid("--alarm-compartment", self.alarm_compartment)
+        if self.in_subtree and self.compartment and not self.compartment.startswith("ocid1.tenancy."):
+            raise UsageError("--in-subtree works for the tenancy only. Give the OCID of the tenancy as --compartment")
+        for name, kind, ocid in (("topic", "onstopic", self.topic), ("stream", "stream", self.stream)):
+            if ocid is not None and not ocid.startswith(f"ocid1.{kind}."):
+                raise UsageError(f"--{name}: {ocid} is not the OCID of a {name}")
         compartment = self.compartment or "${METRIC_COMPARTMENT_OCID}"
         alarms_in = self.alarm_compartment or self.compartment or "${ALARM_COMPARTMENT_OCID}"
         destinations = tuple(filter(None, (self.topic, self.stream))) or ("${TOPIC_OCID}",)
@@ -118,15 +124,6 @@ def check_ocid(flag: str, value: str | None) -> None:
     """Refuse a name in place of an OCID with a UsageError, because OCI would answer 404."""
     if value is not None and not value.startswith("ocid1."):
         raise UsageError(f"{flag}={value}: give the OCID (ocid1....). The Console shows the OCID of each compartment")
-
-
-def _check_destination(flag: str, kind: str, ocid: str | None, region: str) -> None:
-    if ocid is None:
-        return
-    if not ocid.startswith(f"ocid1.{kind}."):
-        raise UsageError(f"{flag}: {ocid} is not the OCID of a {'topic' if kind == 'onstopic' else kind}")
-    if region_of(ocid) not in ("", region):
-        raise UsageError(f"{flag}: {ocid} is in {region_of(ocid)}, the alarms are in {region}. Give one of {region}")
 
 
 def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target, ...]:

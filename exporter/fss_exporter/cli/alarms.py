@@ -67,6 +67,8 @@ class RenderFlags(AlarmFlags):
 @takes(RenderFlags)
 def render(flags: RenderFlags) -> None:
     """Write the alarms as API JSON, OCI CLI JSON or Terraform. What is not given stays a ${PLACEHOLDER}."""
+    if flags.from_inventory and flags.stated:
+        raise UsageError("--from-inventory and --mount-target both name the mount targets: give one")
     settings = flags.settings()
     if flags.from_inventory:
         session = session_of(settings)

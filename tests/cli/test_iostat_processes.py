@@ -16,6 +16,7 @@ from fss_exporter.cli import iostat as command
 from fss_exporter.cli.iostat_processes import ProcessReport, document, reports, show
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.nfs.exact.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
+from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 
 POD = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
@@ -137,6 +138,28 @@ def test_wrong_use_is_one_line_that_names_the_fix(arguments: list[str], complain
 
     assert answer.code == 2
     assert complaint in answer.err
+
+
+def test_a_measured_cost_of_the_configuration_counts_by_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "fss-exporter.yml"
+    file.write_text("cost_model: {operations: {CREATE: {io_operations: 40, date: 2026-11-01, source: measured}}}\n")
+    host = BusyHost(tmp_path, names=OF_COMMAND)
+    host.process(7, "tar")
+
+    def work(seconds: float) -> None:
+        host.now += seconds
+        host.call(7, "tar", "CREATE")
+
+    def at_once(counting: ProcessCounting, _: object, by: str, interval: float, count: int) -> Iterator[ProcessReport]:
+        return reports(counting, host.reading, by, interval, count, work, clock=lambda: host.now)
+
+    monkeypatch.setattr(command, "sources", lambda _: host.sources)
+    monkeypatch.setattr("fss_exporter.cli.iostat_processes.reports", at_once)
+    answer = ask("iostat", "--by", "process", "1", "1", "--config.file", file, "--output", "json")
+
+    assert answer.document["mount_targets"][0]["io_operations_per_second"] == 40
 
 
 def test_a_host_without_tracefs_is_a_failure_with_the_fix() -> None:

@@ -154,7 +154,13 @@ def _counted(source: Exact, interval: float, count: int | None, overrides: CostO
 def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[iostat_processes.ProcessReport]:
     """Return reports by process, until the command ends, however it ends."""
     kernel = replace(sources(flags), procfs=flags.procfs)
-    counting = ProcessCounting(OF_COMMAND, writers=flags.writers, sources=kernel, address_map=mounts.address_map)
+    counting = ProcessCounting(
+        OF_COMMAND,
+        writers=flags.writers,
+        sources=kernel,
+        address_map=mounts.address_map,
+        overrides=mounts.overrides,
+    )
     clean_up_at_the_end(counting.close)
     counting.open()
     read, interval = _source(flags, mounts).read, flags.interval or 0.0

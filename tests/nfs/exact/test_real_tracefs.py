@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fss_exporter.doctor.kernel_counting import look
+from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.exact.hist_tables import HistParser
 from fss_exporter.nfs.exact.request_durations import LatencySession
 from fss_exporter.nfs.exact.size_triggers import SizeSession
@@ -195,7 +196,8 @@ def test_the_load_by_process_is_counted_here_or_the_precise_reason_is_said(
 ) -> None:
     """Sets the triggers by thread and the join where this kernel has the events, and leaves nothing behind in any case."""
     places = PLACES if tracefs is None else (tracefs,)
-    counting = ProcessCounting(OF_COMMAND, writers=True, sources=Sources(tracefs=places, sysfs=tmp_path))
+    sources = Sources(tracefs=places, sysfs=tmp_path)
+    counting = ProcessCounting(OF_COMMAND, writers=True, sources=sources, address_map={}, overrides=NO_OVERRIDES)
     if tracefs is not None and _counts(tracefs) and (tracefs / "events" / "nfs").exists():
         counting.open()
         counting.look(NO_READING)  # reads every table

@@ -6,6 +6,7 @@ from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
 from tests.nfs.processes.procfs import process
 from tests.nfs.records import mountinfo, mountstats
 
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.exact.tracefs import Files, Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -42,6 +43,7 @@ class BusyHost:
         kernel: Kernel | None = None,
         fstype: str = "nfs",
         files: Files | None = None,
+        overrides: CostOverrides = NO_OVERRIDES,
     ) -> None:
         self.kernel = kernel or Kernel(BY_PROCESS)
         self.folder = folder
@@ -57,7 +59,14 @@ class BusyHost:
         process(folder / "proc", 1, b"systemd", cgroup="/init.scope")
         (folder / "pods").mkdir(exist_ok=True)
         self.rpc_client(CLIENT)
-        self.counting = ProcessCounting(names, writers=writers, sources=self.sources, clock=lambda: self.now)
+        self.counting = ProcessCounting(
+            names,
+            writers=writers,
+            sources=self.sources,
+            address_map={},
+            overrides=overrides,
+            clock=lambda: self.now,
+        )
 
     def rpc_client(self, number: int, address: str = HERE) -> None:
         """An RPC client as sysfs has it."""

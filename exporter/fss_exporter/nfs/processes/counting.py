@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fss_exporter.log_once import LogOnce
-from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
@@ -24,7 +24,7 @@ from fss_exporter.nfs.processes.process_session import (
     ProcessSession,
 )
 from fss_exporter.nfs.processes.top import Amount
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
+from fss_exporter.nfs.superblocks import Reading
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,8 +58,8 @@ class ProcessCounting:
         *,
         writers: bool,
         sources: Sources,
-        address_map: Mapping[str, str] = NO_ADDRESSES,
-        overrides: CostOverrides = NO_OVERRIDES,
+        address_map: Mapping[str, str],
+        overrides: CostOverrides,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failures: Counter[tuple[str, str]] = Counter()

@@ -280,9 +280,29 @@ def _() -> World:
     return clients(clients(world, 5, iops=after(4_500, 500), version="0.2.0"), 5, 5, iops=after(4_500, 500))
 
 
+@incident("false", "agents of the version before: a client unmounts one of two exports", quiet=True)
+def _() -> World:
+    world = without(region({"iops": 0}), "fss_mount_target_iops{", "fss_mount_target_io_operations_total")
+    Client(world, "web-0", iops=5_000, version="0.2.0").add()
+    mount = {"job": "fss", "instance": "web-0:10949", "address": "10.0.0.1", "server": "10.0.0.1", "service": "oci-fss"}
+    world.count("fss_client_estimated_io_operations_total", {**mount, "export": "/b", "class": "read"}, 5_000, dead)
+    return clients(world, 3, 1)
+
+
 @incident("more", "agents of the first version report to the rules of today", ticket_by=17)
 def _() -> World:
     return clients(clients(region(), 3, version="0.1.0", scraped=after(1, None), gone=True), 3, 3)
+
+
+@incident("false", "agents of the version before run on hosts without NFS mounts", quiet=True)
+def _() -> World:
+    world = region()
+    for number in range(3):
+        labels = {"job": "fss", "instance": f"idle-{number}:10949"}
+        world.add("up", labels, 1)
+        world.add("fss_exporter_build_info", {**labels, "version": "0.2.0"}, 1)
+        world.add("fss_collector_success", {**labels, "collector": "nfs"}, 1)
+    return clients(world, 3)
 
 
 # Requests that fail or are slow.

@@ -70,6 +70,8 @@ def test_sizes_are_binary_unless_they_end_in_bytes(text: str, expected: int) -> 
         ("1GiB/s", 2**30),
         ("10Gbit/s", 1.25e9),
         ("10Gbps", 1.25e9),
+        ("10gbit/s", 1.25e9),
+        ("10 kbps", 1250.0),
         ("800bit", 100.0),
         ("65536B/s", 65536.0),
     ],
@@ -115,8 +117,14 @@ def test_what_is_not_known_is_no_zero() -> None:
         assert show(0.0).startswith("0")
 
 
-@pytest.mark.parametrize("text", ["10Gb/s", "500Mb", "1kb/s"])
+@pytest.mark.parametrize("text", ["10Gb/s", "500Mb", "1kb/s", "500b/s"])
 def test_a_bandwidth_in_small_b_is_refused_because_it_may_be_bits_or_bytes(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="Write it like 500MB/s or 10Gbit/s"):
+        units.bandwidth(text)
+
+
+@pytest.mark.parametrize("text", ["10Gibit/s", "10xbit", "10parsecbps", "5e3", "5 ", "500/s"])
+def test_a_bandwidth_with_an_odd_unit_or_without_a_unit_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="Write it like 500MB/s or 10Gbit/s"):
         units.bandwidth(text)
 

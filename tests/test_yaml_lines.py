@@ -33,6 +33,8 @@ def bomb(levels: int, merge: bool) -> str:  # a parameter of the test
         ("a: 2026-01-01T25:61:00Z", "line 1, column 4: not YAML: '2026-01-01T25:61:00Z' is not a valid timestamp"),
         ("oci:\n  b: !!int abc", "line 2, column 6: not YAML: 'abc' is not a valid int"),
         ("a: !!float x", "line 1, column 4: not YAML: 'x' is not a valid float"),
+        ("a: !!bool maybe", "line 1, column 4: not YAML: 'maybe' is not a valid bool"),
+        ("a: !!int ''", "line 1, column 4: not YAML: '' is not a valid int"),
         ("a: !!timestamp soon", "line 1, column 4: not YAML: 'soon' is not a valid timestamp"),
         ("a: " + "9" * 5000, "is not a valid int"),
         ("? 2026-13-45\n: x", "line 1, column 3: not YAML: '2026-13-45' is not a valid timestamp"),

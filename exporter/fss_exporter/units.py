@@ -31,14 +31,13 @@ def size(text: str) -> int:
 def bandwidth(text: str) -> float:
     """Bytes per second of `500MB/s`, `4GiB/s` or, in bits, `10Gbit/s`."""
     short = text.removesuffix("/s")
-    if re.fullmatch(r"[\d.]+", short):
+    number, unit = _split(short, "a bandwidth", "500MB/s or 10Gbit/s")
+    if not unit:
         raise click.BadParameter(f"{text!r} has no unit. Write it like 500MB/s or 10Gbit/s")
-    if re.search("[kKmMgGtT]b$", short):
+    if re.fullmatch("[kKmMgGtT]?b", unit):
         raise click.BadParameter(f"{text!r} can be bits or bytes. Write it like 500MB/s or 10Gbit/s")
-    bits = re.fullmatch(r"(.*?)([kMGT]?)(?:bit|bps)", short)
-    if bits and bits[1].strip():
-        number, _ = _split(bits[1], "a bandwidth", "500MB/s or 10Gbit/s")
-        return number * _DECIMAL[bits[2].lower()] / 8
+    if bits := re.fullmatch("([kKmMgGtT]?)(?:bit|bps)", unit):
+        return number * _DECIMAL[bits[1].lower()] / 8
     try:
         return float(size(short))
     except click.BadParameter:

@@ -89,7 +89,7 @@ class _Loader(yaml.SafeLoader):
         """Return the value of a node. A value that does not fit its tag is a mistake with a line."""
         try:
             return super().construct_object(node, deep)
-        except (ValueError, AttributeError, TypeError, OverflowError) as error:
+        except (ValueError, AttributeError, TypeError, OverflowError, LookupError) as error:
             kind = str(node.tag).rpartition(":")[2]
             raise _refusal(f"{str(node.value)[:40]!r} is not a valid {kind}", node) from error
 

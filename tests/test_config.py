@@ -44,6 +44,10 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("zzz: {}\n", "line 1: zzz: unknown key. Known keys: address_map, addresses"),
         ("oci:\n  poll_interval: soon\n", "line 2: oci.poll_interval: 'soon' is not a length of time"),
         ("oci:\n  poll_interval: -5\n", "line 2: oci.poll_interval: should be greater than 0"),
+        (
+            "oci:\n  connect_timeout: 1.0e+12\n",
+            "line 2: oci.connect_timeout: should be less than or equal to 315360000",
+        ),
         ("oci:\n  poll_interval: 5s\n", "line 1: oci: poll_interval must be at least 10 s"),
         ("oci:\n  stale_after: 2m\n", "line 1: oci: stale_after must be at least poll_interval + 3m"),
         ("oci:\n  calls_per_second: 10\n", "line 2: oci.calls_per_second: should be less than 10"),

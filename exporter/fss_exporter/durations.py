@@ -3,7 +3,7 @@
 import re
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_LONGEST_SECONDS = 3650 * 86400.0  # the system's own waits end at 292 years
+LONGEST_SECONDS = 3650 * 86400.0  # the system's own waits end at 292 years
 _TERM = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])", re.ASCII)
 _WHOLE = re.compile(rf"(?:{_TERM.pattern})+", re.ASCII)
 
@@ -19,6 +19,6 @@ def parse_duration(text: str) -> float:
     if not _WHOLE.fullmatch(text):
         raise ValueError(f"{text!r} is not a length of time. Write it like 500ms, 1s or 1m30s")
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in _TERM.findall(text))
-    if seconds > _LONGEST_SECONDS:
+    if seconds > LONGEST_SECONDS:
         raise ValueError(f"{text[:40]!r} is longer than 10 years. Write a length of time like 500ms, 1s or 1m30s")
     return seconds

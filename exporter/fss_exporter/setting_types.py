@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from fss_exporter import AUTH_KINDS
-from fss_exporter.durations import parse_duration
+from fss_exporter.durations import LONGEST_SECONDS, parse_duration
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
@@ -75,7 +75,7 @@ def _capacity(value: object) -> object:
 
 
 Number = Annotated[float, BeforeValidator(_number)]
-Seconds = Annotated[Number, BeforeValidator(_seconds), Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[Number, BeforeValidator(_seconds), Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Latency = Annotated[Number, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
 Address = Annotated[str, AfterValidator(_address)]
 Ocid = Annotated[str, _matching(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", "an OCID (ocid1.<type>....)")]

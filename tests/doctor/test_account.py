@@ -207,6 +207,18 @@ def test_a_point_that_could_be_read_within_a_minute_is_stamped_with_its_end(
     ) is told
 
 
+@pytest.mark.parametrize(
+    "merged",
+    [
+        replace(READS, streams=1, listed=1000, is_large=True),
+        MetricFacts("FileSystemUsage", "FileSystemUsage", listed=6, streams=3),
+    ],
+)
+def test_merged_streams_do_not_say_whether_streams_without_points_are_answered(merged: MetricFacts) -> None:
+    messages = [one.message for one in found(replace(FINE, metrics=(merged,)), "discovered")]
+    assert not [one for one in messages if "without points" in one]
+
+
 @pytest.mark.parametrize(("streams", "empty", "told"), [(3, 2, ["yes"]), (3, 0, ["no"]), (5, 0, [])])
 def test_whether_streams_without_points_are_answered_is_told(streams: int, empty: int, told: list[str]) -> None:
     facts = replace(FINE, metrics=(replace(READS, streams=streams, empty_streams=empty),))

@@ -39,6 +39,12 @@ def test_ocids_and_names_have_stand_ins_that_stay_the_same() -> None:
     assert region["operations"]["ListMountTargets"]["error"].endswith("in compartment id <filesystem 1>")
 
 
+def test_an_ocid_at_the_end_of_a_sentence_keeps_its_stand_in() -> None:
+    tried = {"A": Tried(CallOutcome.FAILED, f"{ONE} is gone. Look for {ONE}.")}
+    document = json.loads(record("1.0", (RegionFacts("r", tried),)))
+    assert document["regions"][0]["operations"]["A"]["error"] == ("<mounttarget 1> is gone. Look for <mounttarget 1>.")
+
+
 @given(st.from_regex(r"ocid1\.[a-z]{1,12}\.oc1\.[a-z_0-9]{0,10}\.[a-z0-9]{1,20}", fullmatch=True), st.text(max_size=20))
 def test_no_ocid_leaves_the_house_wherever_it_stands(ocid: str, around: str) -> None:
     facts = RegionFacts(

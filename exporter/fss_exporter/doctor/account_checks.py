@@ -187,4 +187,5 @@ def _stamped_at_the_end(facts: RegionFacts) -> str:
 def _answers_empty_streams(facts: RegionFacts) -> str:
     if any(one.empty_streams for one in facts.metrics):
         return "yes"
-    return "no" if any(one.streams is not None and one.streams < one.listed for one in facts.metrics) else ""
+    whole = (one for one in facts.metrics if not one.is_merged)
+    return "no" if any(one.streams is not None and one.streams < one.listed for one in whole) else ""

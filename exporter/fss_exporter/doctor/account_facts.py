@@ -10,7 +10,7 @@ from typing import Any, Self
 from fss_exporter.errors import LateAnswer, NotAuthorized, Unreachable
 from fss_exporter.oci.metric_table import METRICS
 
-_OCID = re.compile(r"ocid1\.([a-z0-9]+)\.[A-Za-z0-9._-]*")
+_OCID = re.compile(r"ocid1\.([a-z0-9]+)(?:\.+[A-Za-z0-9_-]+)+")  # without the full stop of a sentence
 _NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions whose values are names that people chose
 
 
@@ -88,6 +88,11 @@ class MetricFacts:
     def is_steady(self) -> bool:
         """Whether OCI sends a point for every minute, also without traffic."""
         return self.documented in METRICS and METRICS[self.documented].idle == "zero"
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether a stream of an answer can stand for several listed streams."""
+        return self.is_large or (self.documented in METRICS and METRICS[self.documented].group_by is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,19 @@
 """Ingestion lag, measured by repeated queries until a minute appears."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.doctor.account_facts import Lag
-from fss_exporter.doctor.account_probe import EVERY_SECONDS, measure_lag
+from fss_exporter.doctor.account_probe import EVERY_SECONDS, Probe, measure_lag
 from fss_exporter.errors import BrokenAnswer
+from fss_exporter.oci.client import JsonAnswer
+from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.tables import Progress
 
 BEGAN = 1_795_000_020.0
 
@@ -79,3 +85,33 @@ def test_a_metric_that_can_never_be_read_is_left_out() -> None:
     service = Monitoring({"A": 30.0})
     service.broken_looks = 1000
     assert service.measure_lag(60) == ()
+
+
+@dataclass
+class OnePoint:
+    """A session of a host whose clock is ahead of OCI. Each metric has one stream, with one point."""
+
+    stamp: float
+    clock_skew_seconds: float
+    region: str = "eu-frankfurt-1"
+    tenancy_id: str = "ocid1.tenancy.oc1..t"
+
+    def call(self, service: str, operation: str, *_: object, **__: object) -> JsonAnswer:
+        (rows,) = self.pages(service, operation)
+        return JsonAnswer(rows, {})
+
+    def pages(self, _: str, operation: str, *__: object, **___: object) -> Iterator[list[dict[str, object]]]:
+        point = {"timestamp": datetime.fromtimestamp(self.stamp, UTC).isoformat(), "value": 1.0}
+        rows: dict[str, dict[str, object]] = {
+            "list_metrics": {"name": "MountTargetReadThroughput"},
+            "summarize_metrics_data": {"aggregatedDatapoints": [point]},
+        }
+        yield [rows[operation]] if operation in rows else []
+
+
+@pytest.mark.parametrize("skew", [250.0, 0.0, -250.0])
+def test_a_wrong_clock_of_the_host_does_not_change_the_age_of_a_point(skew: float) -> None:
+    session: Any = OnePoint(1_800_000_000.0, skew)
+    now = session.stamp + 70.0 + skew
+    probe = Probe(session, InventorySelection(), lambda: now, Progress(), lambda _: None, 0.0)
+    assert [one.newest_age_seconds for one in probe.ask({}).metrics] == [70.0]

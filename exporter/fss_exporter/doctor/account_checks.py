@@ -179,8 +179,7 @@ def _discovered(facts: RegionFacts) -> Iterator[Finding]:
 
 
 def _stamped_at_the_end(facts: RegionFacts) -> str:
-    ahead = facts.clock_ahead_seconds or 0.0
-    young = any(lag.at_most is not None and lag.at_most - ahead < _YOUNG for lag in facts.lags)
+    young = any(lag.at_most is not None and lag.at_most < _YOUNG for lag in facts.lags)
     return "yes, some could be read within a minute" if young else ""
 
 

@@ -45,7 +45,7 @@ class Probe:
             # No answer: each further call would wait as long again.
             return facts.RegionFacts(self.session.region, self._tried)
         inventory, scopes = self._inventory()
-        probe = MetricProbe(self.session, scopes, now=self.now, note=self._note, progress=self.progress)
+        probe = MetricProbe(self.session, scopes, now=self._oci_now, note=self._note, progress=self.progress)
         metrics = probe.ask()
         targets = tuple(inventory.mount_targets.values()) if inventory else ()
         is_listed = self._tried.get("ListMountTargets") == facts.Tried(facts.CallOutcome.OK)
@@ -65,6 +65,10 @@ class Probe:
             names_ignore_case=probe.ignores_case(metrics),
             arithmetic=probe.adds_up(metrics),
         )
+
+    def _oci_now(self) -> float:
+        """Return the present time by OCI's clock, epoch seconds. A wrong clock of this host is no ingestion lag."""
+        return self.now() - (self.session.clock_skew_seconds or 0.0)
 
     def _note(self, operation: str, error: Exception | None) -> None:
         if self._tried.setdefault(operation, facts.Tried.of(error)).outcome is facts.CallOutcome.OK:
@@ -99,7 +103,7 @@ class Probe:
         )
         # Only what is sent every minute, traffic or not, can be waited for.
         steady = [one.spelling for one in metrics if one.streams and one.is_steady]
-        return measure_lag(steady, probe.minutes, self.wait_seconds, now=self.now, pause=self.pause)
+        return measure_lag(steady, probe.minutes, self.wait_seconds, now=self._oci_now, pause=self.pause)
 
 
 def ask_subscriptions(sessions: Iterable[RawCalls]) -> facts.Subscriptions:

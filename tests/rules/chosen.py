@@ -58,6 +58,7 @@ LONG_RUNS = frozenset(
         "a backup each Sunday at 95 % of the ceiling is no forecast",
         "a full mount target is deleted, and its successor with the same name is full",
         "a poller is taken out of service for good: one page, and a ticket after three hours",
+        "agents are gone from service discovery by day",
         "one of three scrapes fails on every target while 10 % of the requests fail",
         "the budget is spent by an outage, and two days later 2 % fail for an hour",
         "the poller dies, and 15 minutes later all clients hang: two pages",

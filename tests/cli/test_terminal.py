@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -193,3 +194,24 @@ class TestATerminalThatIsOdd:
         assert (done.returncode, done.stderr) == (0, b"")
         # click takes ascii for a mistake and writes UTF-8
         assert ("→".encode() if encoding == "ascii" else b"\\u2192") in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_does_not_end_the_clean_up(number: signal.Signals) -> None:
+    script = f"""
+import click, signal
+from fss_exporter.cli.terminal import clean_up_at_the_end
+
+def clean_up():
+    signal.raise_signal({number.value})
+    print("cleaned up")
+
+@click.command()
+def command():
+    clean_up_at_the_end(clean_up)
+    signal.raise_signal(signal.SIGINT)
+
+command(standalone_mode=False)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "cleaned up\n", "")

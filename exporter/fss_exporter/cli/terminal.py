@@ -18,6 +18,7 @@ from fss_exporter.terminal_text import printable, printable_lines
 
 FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of writing that no other command line prevents."""
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 @contextmanager
@@ -70,7 +71,7 @@ def clean_up_at_the_end(clean_up: Callable[[], None]) -> None:
 
     Without this, the kernel would go on counting for a command that set triggers.
     """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    for number in _ENDS:
         # A background job inherits an ignored SIGINT, and its end must be as clean. Under nohup SIGHUP stays ignored.
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
@@ -78,6 +79,8 @@ def clean_up_at_the_end(clean_up: Callable[[], None]) -> None:
 
 
 def _end(number: int, _: FrameType | None) -> NoReturn:
+    for further in _ENDS:  # a second Ctrl-C must not interrupt the clean-up
+        signal.signal(further, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 

@@ -1,11 +1,15 @@
 """A configuration that changes while the exporter runs: settings that need a restart are refused by every exporter."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.cli.prompt import ROOT
+from tests.processes import wait_for
 
 from fss_exporter.cli.serve import ServeFlags, parts_of
 from fss_exporter.errors import UsageError
+from fss_exporter.web.collecting import Source
 
 COST = "cost_model: {operations: {LOOKUP: {io_operations: %s, date: 2026-11-01, source: test}}}\n"
 
@@ -34,3 +38,24 @@ def test_a_poller_reads_a_changed_address_map_again(tmp_path: Path) -> None:
     config.write_text("address_map: {192.168.255.9: 10.80.2.21}\n")
     for part in parts:
         part.reload()
+
+
+def objectives(source: Source | None) -> set[float]:
+    assert source is not None
+    families = (one for one in source.collect() if one.name == "fss_client_latency_objective_seconds")
+    return {sample.value for one in families for sample in one.samples}
+
+
+def test_an_agent_reads_changed_latency_objectives_again(tmp_path: Path) -> None:
+    config, proc = tmp_path / "fss-exporter.yml", ROOT / "tests/fixtures/procfs/first"
+    config.write_text("latency_objectives: {metadata: 8ms}\n")
+    settings, agent = parts_of(ServeFlags(config_file=config, procfs=proc, pid="1", metadata_url=""))
+    agent.start()
+    try:
+        config.write_text("latency_objectives: {metadata: 5ms}\n")
+        for part in (settings, agent):
+            part.reload()
+        for source in (agent.source, agent.page_source):
+            assert wait_for(partial(objectives, source), "the first reading") == {0.005}
+    finally:
+        agent.stop()

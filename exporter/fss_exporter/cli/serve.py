@@ -113,14 +113,21 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Part:
     from fss_exporter.cli.nfs_agent import NfsAgent  # noqa: PLC0415
 
     agent = NfsAgent(flags, mount_settings(settings))
+    page = agent.collector.for_readers()
+
+    def reload() -> None:
+        page.latency_objectives = mount_settings(flags.mount_settings()).latency_objectives
+        agent.collector.latency_objectives = page.latency_objectives
+
     return Part(
         "nfs",
         agent.collector,
-        page_source=agent.collector.for_readers(),
+        page_source=page,
         start=agent.start,
         stop=agent.stop,
         loops=agent.loops,
         is_ready=lambda: agent.ticker.is_ready,
+        reload=reload,
     )
 
 

@@ -57,7 +57,7 @@ class NfsCollector(Collector):
     ) -> None:
         self._ticker = ticker
         self._further = further
-        self._latency_objectives = latency_objectives
+        self.latency_objectives = latency_objectives
         self.zero_answers = zero_answers
         self._mount_series = MountSeries(by_operation=by_operation)
         self._mount_info = MountInfo()
@@ -113,12 +113,12 @@ class NfsCollector(Collector):
         return new
 
     def _objectives(self, superblocks: Iterable[Superblock]) -> Iterator[Family]:
-        if self._latency_objectives:
+        if self.latency_objectives:
             addresses = sorted({superblock.key.address for superblock in superblocks})
             rows = (
                 ((address, of_class), seconds)
                 for address in addresses
-                for of_class, seconds in self._latency_objectives.items()
+                for of_class, seconds in self.latency_objectives.items()
             )
             yield family("fss_client_latency_objective_seconds", rows)
 

@@ -9,7 +9,7 @@ import click
 
 from fss_exporter import RUNBOOK
 from fss_exporter.cli.account import sessions_of
-from fss_exporter.cli.flags import AccountFlags
+from fss_exporter.cli.flags import AccountFlags, link_base
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import flag, switch
 from fss_exporter.model.limits import SHAPES, shape_of
@@ -44,7 +44,9 @@ class AlarmFlags(AccountFlags):
     stream: str | None = flag("--stream", "Stream, beside or instead of a topic.", metavar="OCID")
     name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
     published: bool = switch("--published", "Include the alarms on what serve --oci.publish publishes.")
-    runbook_url: str = flag("--runbook-url", "Link to the runbook in the texts.", RUNBOOK, metavar="BASE")
+    runbook_url: str = flag(
+        "--runbook-url", "Link to the runbook in the texts.", RUNBOOK, type=link_base, metavar="BASE"
+    )
     pack_folder: Path | None = flag(
         "--pack",
         "Templates of your own in place of the shipped ones, or mql/templates/other-services.",

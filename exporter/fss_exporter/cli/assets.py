@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from fss_exporter import RUNBOOK
+from fss_exporter.cli.flags import link_base
 from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import UsageError
 
@@ -63,6 +64,7 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
 @click.option("--overwrite", is_flag=True, help="Replace files in DIR that were edited.")
 @click.option(
     "--runbook-url",
+    type=link_base,
     metavar="URL",
     default=RUNBOOK,
     show_default=True,
@@ -70,8 +72,6 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
 )
 def assets(directory: Path, *, overwrite: bool, runbook_url: str) -> None:
     """Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR."""
-    if set(runbook_url) & set("\"'\\\n{}<> "):
-        raise UsageError(f"--runbook-url={runbook_url}: give a URL without spaces, quotes and braces")
     written = write(directory, overwrite=overwrite, runbook_url=runbook_url)
     for top, count in sorted(Counter(path.parts[0] for path in shipped()).items()):
         echo(f"{directory / top}: {count} file{'s' if count != 1 else ''}")

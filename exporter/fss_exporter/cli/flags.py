@@ -35,6 +35,13 @@ def duration(text: str) -> float:
     return seconds
 
 
+def link_base(text: str) -> str:
+    """Return a flag's base of links, which files of any format can hold without quotes."""
+    if not text or not text.isprintable() or set(text) & set("\"'\\{}<> "):
+        raise click.BadParameter(f"{text!r}: give a URL without spaces, quotes and braces")
+    return text
+
+
 def check_new_file(flag_name: str, path: Path) -> None:
     """Raise UsageError for a file that cannot be written, before a command works for minutes."""
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):

@@ -113,3 +113,9 @@ def test_the_network_of_the_host_is_judged_by_the_busier_direction() -> None:
     shown = compare(MIXED / "before.txt", MIXED / "after.txt", "--client-bandwidth", "100Mbit/s").out
     assert "of 12.50 MB/s, " in shown
     assert mixed()["client_network"] is None
+
+
+def test_without_a_shape_the_report_names_no_ceilings() -> None:
+    recording = RECORDINGS / "k_mixed"
+    out = ask("iostat", "--from", recording / "before.txt", "--to", recording / "after.txt", "--shape", "none").out
+    assert "IOPS are estimated\n" in out

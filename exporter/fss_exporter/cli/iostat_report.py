@@ -11,6 +11,7 @@ from rich.console import Console
 
 from fss_exporter import units
 from fss_exporter.cli.ceilings import Comparison, Judge
+from fss_exporter.cli.flags import NO_SHAPE
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.histograms import CallsByEdge, quantile_edge
 from fss_exporter.model.limits import Use, fullest
@@ -148,7 +149,8 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     columns = (name, *_FIGURES, *(_QUANTILES if report.durations else ()))
     show_figures(out, columns, _lines(report, ceilings, order), _style)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
-    say(out, f"{said}. Share: of the ceilings of {ceilings.shape}, by this client alone", "dim")
+    share = "" if ceilings.shape == NO_SHAPE else f". Share: of the ceilings of {ceilings.shape}, by this client alone"
+    say(out, f"{said}{share}", "dim")
     network = _network(report, order)
     if network is not None:
         figures = f"{units.megabytes(network.demand)} of {units.megabytes(network.limit)} MB/s"

@@ -43,12 +43,19 @@ class TestBadInput:
             (("--stream", HOME), "is not the OCID of a stream"),
             (("--compartment", STORAGE, "--in-subtree"), "--in-subtree works for the tenancy only"),
             (("--from-inventory", "--mount-target", f"{HOME}=hpmt-20"), "both name the mount targets: give one"),
+            (("--runbook-url", "https://wiki/a b"), "give a URL without spaces, quotes and braces"),
+            (("--runbook-url", ""), "give a URL without spaces, quotes and braces"),
         ],
     )
     def test_flags_that_cannot_be_rendered(self, flags: tuple[str, ...], why: str) -> None:
         answer = ask("alarms", "render", *flags)
         assert (answer.code, answer.out) == (2, "")
         assert why in answer.err
+
+    def test_destroy_names_the_flag_with_the_mistake(self) -> None:
+        answer = ask("alarms", "destroy", "--compartment", "Storage")
+        assert (answer.code, answer.out) == (2, "")
+        assert "fss-exporter: --compartment=Storage: give the OCID" in answer.err
 
     def test_more_than_one_region(self, operator: Operator) -> None:
         answer = operator.alarms("plan", "--oci.region", "eu-frankfurt-1", "--oci.region", "eu-zurich-1")

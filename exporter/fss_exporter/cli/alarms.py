@@ -128,9 +128,9 @@ def apply(flags: ApplyFlags) -> int:
     """
     saved, service = _planned(flags) if flags.file is None else _kept(flags.file, flags)
     code = _carried_out(saved.plan, service, yes=flags.yes)
-    if not saved.plan.of("create"):
-        return code
-    return code or _warn_of_duplicates(service, saved.alarm_compartment, saved.name)
+    if code == 0 and saved.plan.of("create"):
+        return _warn_of_duplicates(service, saved.alarm_compartment, saved.name)
+    return code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +144,9 @@ class DestroyFlags(AlarmFlags):
 @takes(DestroyFlags)
 def destroy(flags: DestroyFlags) -> int:
     """Delete the alarms of the pack with the name --name, and no other alarm."""
+    check_ocid("--compartment", flags.compartment)
+    check_ocid("--alarm-compartment", flags.alarm_compartment)
     compartment = flags.alarm_compartment or flags.compartment
-    check_ocid("--alarm-compartment", compartment)
     if not compartment:
         raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
     settings = flags.settings()

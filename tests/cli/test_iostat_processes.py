@@ -131,6 +131,7 @@ def test_the_triggers_go_with_the_command_however_it_ends(host: BusyHost) -> Non
         (["--by", "process"], "--by process counts what happens from now on: give an INTERVAL, e.g. 5"),
         (["--by", "pod", "5", "--url", "http://x"], "--by pod counts on this host: leave out --from, --to, --url"),
         (["--by", "unit", "5", "--nfs.exact=auto"], "--by unit counts on this host: leave out"),
+        (["--by", "process", "5", "--sort", "rtt"], "--sort rtt: --by process has no times"),
     ],
 )
 def test_wrong_use_is_one_line_that_names_the_fix(arguments: list[str], complaint: str) -> None:

@@ -80,6 +80,8 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
         counts_processes = self.by in iostat_processes.GROUPINGS
         if counts_processes and (self.before or is_elsewhere or self.exact != "off"):
             raise UsageError(f"--by {self.by} counts on this host: leave out --from, --to, --url and --nfs.exact")
+        if counts_processes and self.sort == "rtt":
+            raise UsageError(f"--sort rtt: --by {self.by} has no times. Give iops, operations, read, write or name")
         if self.before is not None and not is_saved:
             raise UsageError(ALONE)
         if is_saved and (self.url is not None or self.interval is not None):
@@ -203,9 +205,8 @@ def _local(
 
 def _could_be_counted(every: Traffic) -> tuple[str, ...]:
     """Return advice on narrower bounds, if the bounds are far apart."""
-    if every.iops is None or every.iops.upper <= _FAR_APART * every.iops.lower:
-        return ()
-    return (_COUNT_THEM,)
+    is_far_apart = every.iops is not None and every.iops.upper > _FAR_APART * every.iops.lower
+    return (_COUNT_THEM,) if is_far_apart else ()
 
 
 def _estimated_seconds(counted: CountedCosts | None) -> float:

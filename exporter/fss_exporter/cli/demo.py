@@ -19,7 +19,7 @@ from fss_exporter.cli import logs
 from fss_exporter.cli.serve import ServeFlags, run
 from fss_exporter.demo.recorded_clients import Clients
 from fss_exporter.demo.region import Region, large, small
-from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
+from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import flag, switch, takes
 
@@ -74,8 +74,6 @@ class DemoFlags:
 def demo(flags: DemoFlags) -> None:
     """Wire region, clients and exporter. The command above has the help."""
     logs.configure(flags.log_level, "logfmt")
-    for fault in flags.faults:
-        FaultKinds().parse(fault)
     with TemporaryDirectory(prefix="fss-exporter-demo-") as folder, ExitStack() as undo:
         region = _started(flags)
         undo.callback(region.stop)

@@ -185,10 +185,9 @@ def _about(who: Party, by: str) -> dict[str, str]:
 
 
 def _figures(amount: Amount, address: str, report: ProcessReport) -> dict[str, float | None]:
-    seconds = report.seconds
     return {
-        "operations_per_second": amount.operations / seconds,
-        "io_operations_per_second": amount.io_operations / seconds if report.priced.get(address) else None,
-        "read_bytes_per_second": amount.read_bytes / seconds,
-        "written_bytes_per_second": amount.written_bytes / seconds,
+        "operations_per_second": amount.operations / report.seconds,
+        "io_operations_per_second": amount.io_operations / report.seconds if report.priced.get(address) else None,
+        "read_bytes_per_second": amount.read_bytes / report.seconds,
+        "written_bytes_per_second": amount.written_bytes / report.seconds,
     }

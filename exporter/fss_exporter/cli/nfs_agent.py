@@ -37,9 +37,7 @@ class NfsAgent:
             overrides=mounts.overrides,
         )
         self.ticker = Ticker(self._exact.reader.read if self._exact else read, flags.tick_s, accounts=accounts)
-        self._processes: ProcessReader | None = None
-        if flags.processes:
-            self._processes = self._process_reader()
+        self._processes = self._process_reader() if flags.processes else None
         self.loops = [self.ticker.loop]
         if self._exact is not None:
             self._exact.reader.interval_s = lambda: self.ticker.wanted_interval_s

@@ -75,10 +75,10 @@ def two_files(
     before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, mounts: MountSettings
 ) -> Report:
     """Return a report of two saved readings of mountstats."""
-    between = saved_interval(before, after, mountinfo, seconds, mounts)
-    rates = traffic({}, between.accounts.mounts, between.seconds)
-    source = f"{before} to {after}"
-    return Report(source, None, between.seconds, rates, mount_points(between.accounts.superblocks), between.notes)
+    saved = saved_interval(before, after, mountinfo, seconds, mounts)
+    rates = traffic({}, saved.accounts.mounts, saved.seconds)
+    points = mount_points(saved.accounts.superblocks)
+    return Report(f"{before} to {after}", None, saved.seconds, rates, points, saved.notes)
 
 
 def since_mount_report(reading: Reading, overrides: CostOverrides) -> Report:

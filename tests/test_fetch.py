@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -12,6 +12,7 @@ from tests.processes import PROMPT_S
 from fss_exporter import fetch
 from fss_exporter.errors import SourceError
 from fss_exporter.fetch import get, shown
+from fss_exporter.instance_metadata import read_instance_metadata
 
 
 @contextmanager
@@ -82,3 +83,35 @@ def test_an_error_status_whose_text_never_ends_is_one_line(monkeypatch: pytest.M
             get(url)
         is_over.set()
         thread.join()
+
+
+@contextmanager
+def dripping() -> Iterator[str]:
+    """A server that sends a byte of its answer each few milliseconds, without end."""
+    is_over = threading.Event()
+
+    def answer() -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(ConnectionError):
+            connection.recv(1 << 16)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            while not is_over.wait(0.01):
+                connection.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        is_over.set()
+        thread.join()
+
+
+def test_an_answer_that_drips_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_TIMEOUT_S", 0.2)
+    with dripping() as url, pytest.raises(SourceError, match="no answer: the answer takes longer"):
+        get(url)
+
+
+def test_metadata_that_drip_without_end_are_none() -> None:
+    with dripping() as url:
+        assert read_instance_metadata(url, 0.2) is None

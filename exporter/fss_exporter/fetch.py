@@ -2,6 +2,7 @@
 
 import base64
 import http.client
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -40,7 +41,7 @@ def get(url: str, accept: str = "*/*") -> str:
     named = shown(url)
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # ditto
-            body: bytes = answer.read(_LARGEST_ANSWER + 1)
+            body = read_body(answer, _LARGEST_ANSWER + 1, _TIMEOUT_S)
     except urllib.error.HTTPError as error:
         raise SourceError(f"{named}: HTTP {error.code} {error.reason}{_detail(error)}") from error
     except urllib.error.URLError as error:
@@ -53,6 +54,20 @@ def get(url: str, accept: str = "*/*") -> str:
         return body.decode()
     except UnicodeDecodeError as error:
         raise SourceError(f"{named}: the answer is not text") from error
+
+
+def read_body(answer: http.client.HTTPResponse, most_bytes: int, deadline_s: float) -> bytes:
+    """Return the body of an answer, cut at `most_bytes`. The time-out of a socket alone holds for each single read.
+
+    Raises:
+        TimeoutError: the body takes longer.
+    """
+    body, until = b"", time.monotonic() + deadline_s
+    while len(body) < most_bytes and (part := answer.read1(most_bytes - len(body))):
+        body += part
+        if time.monotonic() > until:
+            raise TimeoutError(f"the answer takes longer than {deadline_s:g} s")
+    return body
 
 
 def shown(url: str) -> str:

@@ -8,6 +8,8 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
 
+from fss_exporter.fetch import read_body
+
 METADATA_URL: Final = "http://169.254.169.254/opc/v2/instance/"
 """The service is link-local and wants the header `Authorization: Bearer Oracle`."""
 
@@ -41,7 +43,7 @@ def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | No
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=deadline_s) as answer:
-            document = json.loads(answer.read(_LARGEST))
+            document = json.loads(read_body(answer, _LARGEST, deadline_s))
     except (urllib.error.URLError, HTTPException, OSError, ValueError, RecursionError):
         return None
     if not isinstance(document, dict):

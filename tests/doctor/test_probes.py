@@ -55,6 +55,13 @@ def test_a_closed_port_is_refused() -> None:
     assert found.error == "Connection refused"
 
 
+@pytest.mark.parametrize(("address", "port"), [("a" * 70, 2049), ("127.0.0.1", 99_999)])
+def test_an_address_or_a_port_that_cannot_be_is_a_failure_with_a_reason(address: str, port: int) -> None:
+    found = probes.connect(address, port, 0.2)
+    assert found.seconds is None
+    assert found.error
+
+
 def test_no_answer_at_all_ends_at_the_deadline() -> None:
     # A full backlog: the kernel drops further handshakes.
     with socket.socket() as server:

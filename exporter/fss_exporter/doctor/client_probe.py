@@ -109,6 +109,8 @@ def connect(address: str, port: int, deadline_s: float) -> Connect:
             return Connect(None, f"no answer within {deadline_s:g} s")
         except OSError as error:
             return Connect(None, error.strerror or str(error))
+        except (UnicodeError, OverflowError) as error:  # a name that is too long, or a port above 65535
+            return Connect(None, str(error))
     return Connect(shortest)
 
 

@@ -192,6 +192,13 @@ def test_mixed_sizes_are_known_to_be_mixed() -> None:
     assert not found.reads.one_size
 
 
+def test_a_report_without_bytes_per_second_has_the_bandwidth_of_its_kibibytes() -> None:
+    """As fio 3.1 writes reports."""
+    old = read_report("r.json", edited(lambda document: job(document)["read"].pop("bw_bytes")))
+    new = jobs_of("group")
+    assert old[0].reads.bytes_per_second == pytest.approx(new[0].reads.bytes_per_second, rel=1e-5)
+
+
 def test_tail_latencies_are_seconds() -> None:
     (found,) = jobs_of("group")
     assert found.reads.mean_seconds is not None

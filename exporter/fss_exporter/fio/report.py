@@ -35,7 +35,8 @@ class _Latency(_Part):
 
 class _Direction(_Part):
     io_bytes: Count = 0
-    bw_bytes: Amount = 0.0
+    bw_bytes: Amount = 0.0  # absent in old versions such as fio 3.1
+    bw: Amount = 0.0  # KiB per second
     iops: Amount = 0.0
     runtime: Count = 0
     total_ios: Count = 0
@@ -159,7 +160,7 @@ def _direction(part: _Direction, *, one_size: bool) -> Direction:
     mean = (part.lat_ns or part.clat_ns or _Latency()).mean
     return Direction(
         operations=part.iops,
-        bytes_per_second=part.bw_bytes,
+        bytes_per_second=part.bw_bytes or part.bw * 1024,
         count=part.total_ios,
         total_bytes=part.io_bytes,
         one_size=one_size,

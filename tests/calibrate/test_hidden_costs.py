@@ -15,6 +15,7 @@ from tests.region import Region, small
 from fss_exporter.calibrate.calibration_report import document, overrides
 from fss_exporter.calibrate.calibration_run import (
     CalibrationRow,
+    CountedMinute,
     rows_by_iops,
     rows_by_requests,
     work_through,
@@ -110,6 +111,16 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
     assert idle_mount_target(region, fast_clock).io_operations(minutes, 300) == {}
     assert fast_clock.time - began == pytest.approx(300, abs=31)
     assert rows_by_iops(minutes, {}) == []
+
+
+def test_all_steps_share_one_patience(regions: Callable[..., Region], fast_clock: FastClock) -> None:
+    region = regions(replace(small(), publishes_iops=False))
+    region.add_fault("gaps,share=1")
+    steps = chosen_steps(["GETATTR", "SETATTR", "CREATE", "REMOVE"])
+    minutes = [CountedMinute(int(fast_clock.now() // 60), step.name, {step.name: 1.0}) for step in steps]
+    began = fast_clock.time
+    assert idle_mount_target(region, fast_clock).requests(minutes, 300) == {}
+    assert fast_clock.time - began == pytest.approx(300, abs=31)
 
 
 @pytest.mark.parametrize("fault", ["500", "429"])

@@ -56,13 +56,14 @@ class OciMinutes:
         for one in minutes:
             by_step.setdefault(one.step, set()).add(one.minute)
         found = {}
+        deadline = self._clock.now() + patience_s
         for step, wanted in by_step.items():
             metric, operation = _PUBLISHED.get(step.split()[0], ("", ""))
             if metric and step != PAST_THE_END:
                 of = f'mountTargetId = "{self._target.id}"' + (f', operation = "{operation}"' if operation else "")
                 query = f"{metric}[1m]{{{of}}}.grouping().sum()"
                 ask = partial(self._points, query, min(wanted), max(wanted))
-                for minute, rate in self._until_complete(ask, wanted, patience_s).items():
+                for minute, rate in self._until_complete(ask, wanted, deadline - self._clock.now()).items():
                     found[step, minute] = rate * 60
         return found
 

@@ -76,6 +76,17 @@ def test_calls_that_mountstats_does_not_count_are_returned(
     sender.close()
 
 
+@pytest.mark.parametrize("kept", ["all", "posix"])
+def test_locks_that_the_client_keeps_are_no_calls(kept: str, tmp_path: Path, procfs: Procfs) -> None:
+    stats = tmp_path / "proc" / "self" / "mountstats"
+    stats.write_text(stats.read_text().replace("local_lock=none", f"local_lock={kept}"))
+    sender = NfsRequests(tmp_path, RequestCounts(tmp_path, procfs.read))
+    step = next(step for step in STEPS if step.name == "NLM")
+    sender.prepare(step)
+    assert sender.send(step) == {}
+    sender.close()
+
+
 def test_a_server_without_the_acl_protocol_gets_no_calls(
     tmp_path: Path, procfs: Procfs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

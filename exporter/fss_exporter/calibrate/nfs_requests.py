@@ -215,7 +215,9 @@ class NfsRequests:
     def _nlm(self, _: CalibrationStep) -> Counter[str]:
         fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.lockf(self._fd, fcntl.LOCK_UN)
-        return Counter({NLM: 2})
+        # With nolock or local_lock the kernel keeps the locks of fcntl, and the mount target gets no call.
+        is_local = self._requests.superblock.record.options.get("local_lock") in {"all", "posix"}
+        return Counter() if is_local else Counter({NLM: 2})
 
     def _nfsacl(self, _: CalibrationStep) -> Counter[str]:
         """SETACL and GETACL. A GETACL alone is answered from the client's cache after the first."""

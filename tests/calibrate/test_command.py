@@ -14,6 +14,7 @@ from tests.processes import PATIENCE_S
 from tests.region import Region
 
 from fss_exporter.calibrate.calibration_steps import STEPS
+from fss_exporter.calibrate.own_directory import MARK, PREFIX
 
 IDLE, HOME, MEDIA = "10.80.4.40", "10.80.1.10", "10.80.3.30"
 
@@ -82,6 +83,17 @@ def test_it_refuses_with_one_line_and_exit_code_2(
     assert answer.out == ""
     assert words in answer.err
     assert len(answer.err.splitlines()) == 1
+
+
+def test_a_directory_of_another_host_stays_while_other_clients_are_connected(
+    shared_region: Region, tmp_path: Path
+) -> None:
+    command = arguments(shared_region, tmp_path, HOME)
+    working = tmp_path / "mount" / f"{PREFIX}0badcafe"
+    working.mkdir()
+    (working / MARK).write_text('{"host": "another", "pid": 1}')
+    assert ask(*command).code == 2
+    assert (working / MARK).exists()
 
 
 def test_an_account_without_permission_says_so(shared_region: Region, tmp_path: Path) -> None:

@@ -105,6 +105,24 @@ def test_a_damaged_mark_is_still_a_mark(content: str, tmp_path: Path) -> None:
     assert remove_leftovers(tmp_path) == [left]
 
 
+def test_a_file_that_stays_leaves_the_mark_for_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS keeps a file that another process has open under a new name."""
+    unlink = Path.unlink
+
+    def kept(path: Path, *, missing_ok: bool = False) -> None:
+        if path.name == "file":
+            path.rename(path.with_name(".nfs0001"))
+        else:
+            unlink(path, missing_ok=missing_ok)
+
+    with monkeypatch.context() as open_file:
+        open_file.setattr(Path, "unlink", kept)
+        with pytest.raises(SourceError, match="The next run tries again"), own_directory(tmp_path) as own:
+            (own / "file").write_text("x")
+    (own / MARK).write_bytes((own / MARK).read_bytes()[:0])  # the process of the mark has ended
+    assert remove_leftovers(tmp_path) == [own]
+
+
 def test_the_target_of_a_link_inside_survives(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()

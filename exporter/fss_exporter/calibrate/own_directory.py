@@ -1,5 +1,6 @@
 """The directory of a calibration on the mount: made with a mark, removed at the end, recognised after a kill -9."""
 
+import errno
 import json
 import os
 import secrets
@@ -65,6 +66,8 @@ def remove(directory: Path) -> None:
         for entry in list(directory.iterdir()):
             if entry.name != MARK:
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        if any(entry.name != MARK for entry in directory.iterdir()):  # NFS renames a file that a process has open
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
         (directory / MARK).unlink(missing_ok=True)
         directory.rmdir()
     except OSError as error:

@@ -104,11 +104,13 @@ def calibrate(flags: CalibrateFlags) -> int:
     if flags.dry_run:
         _show_plan(plan, target)
         return 0
-    for left in remove_leftovers(flags.directory):
-        tables.note(f"removed what an earlier calibration left: {left}")
     clock = SystemClock()
     cloud = OciMinutes(session, target, clock)
-    _refuse_other_clients(cloud, max(1, len(mount.record.transports)), allowed=flags.other_clients)
+    if not flags.other_clients:
+        _refuse_other_clients(cloud, max(1, len(mount.record.transports)))
+    # After the check, because a calibration of another client may run in a directory that looks left over.
+    for left in remove_leftovers(flags.directory):
+        tables.note(f"removed what an earlier calibration left: {left}")
     counting = None if flags.exact == "off" else exact(flags, source.read, mounts)
     done = _send_requests(flags.directory, plan, source, counting, clock)
     rows = measured_rows(cloud, plan, done, flags.patience_s)
@@ -175,10 +177,8 @@ def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[S
     return found[0]
 
 
-def _refuse_other_clients(cloud: OciMinutes, own: int, *, allowed: bool) -> None:
+def _refuse_other_clients(cloud: OciMinutes, own: int) -> None:
     connected = cloud.connections()
-    if allowed:
-        return
     if connected is None:
         raise UsageError("--other-clients: OCI does not say how many clients are connected. Add the flag if none is")
     if connected > own:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import click
@@ -60,13 +61,6 @@ def _whole(text: str, most: int = MOST_CLIENTS) -> int:
     return int(text)
 
 
-def _connections(text: str) -> int:
-    count = _whole(text)
-    if count > 16:
-        raise click.BadParameter(f"{count} is more than the 16 connections Linux makes")
-    return count
-
-
 def _above_zero(text: str) -> float:
     try:
         value = float(text)
@@ -85,7 +79,7 @@ def _ratio(text: str) -> float:
 
 
 _OF_CLIENTS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "nconnect": ("nconnect", _connections),
+    "nconnect": ("nconnect", partial(_whole, most=16)),
     "clients": ("count", _whole),
     "concurrency": ("concurrency", _above_zero),
     "latency": ("latency_seconds", units.latency),

@@ -4,11 +4,13 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests import processes
 from tests.cli.prompt import Answer, ask
 
+from fss_exporter.cli import plan as command
 from fss_exporter.client_scrape import override_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverride
@@ -276,6 +278,40 @@ def test_without_clients_the_week_is_that_of_the_mount_targets(week: processes.P
 
 def test_a_mount_target_without_clients_can_be_chosen_by_its_address(week: processes.Prometheus) -> None:
     assert set(busiest(asked(week), of_shape, "10.0.0.3", NOW)) == {"10.0.0.3"}
+
+
+def of_two(path: str) -> str:
+    """A Prometheus with two mount targets of one address, and two volumes of one name. The first of each is busy."""
+    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
+    labels: list[dict[str, str]] = []
+    if "fss_mount_target" in query:
+        labels = [{"mount_target_id": f"ocid1.{one}", "address": "10.0.0.5"} for one in "ab"]
+    elif "fss_service" in query:
+        labels = [{"resource_id": f"ocid1.{one}", "resource": "data"} for one in "ab"]
+    series = [
+        {"metric": one, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
+        for one, value in zip(labels, ("40000", "10"), strict=False)
+        if "fss_client" not in query
+    ]
+    return json.dumps({"status": "success", "data": {"result": series}})
+
+
+@pytest.mark.parametrize("address", [None, "10.0.0.5"])
+def test_mount_targets_with_equal_addresses_are_planned_each(address: str | None) -> None:
+    loads = busiest(of_two, of_shape, address, NOW)
+    assert {name: load.traffic.read_bytes for name, load in loads.items()} == {"10.0.0.5": 40_000, "ocid1.b": 10}
+
+
+@pytest.mark.parametrize("named", [None, "data"])
+def test_volumes_with_equal_names_are_planned_each(named: str | None) -> None:
+    loads = of_service(prometheus.Prometheus(of_two, NOW), "block-volume", Limits(), named)
+    assert {name: load.traffic.read_bytes for name, load in loads.items()} == {"data": 40_000, "ocid1.b": 10}
+
+
+def test_all_loads_of_an_address_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "get", lambda url, _: of_two(url))
+    answer = ask("plan", "--prometheus", "http://p", "--address", "10.0.0.5", "--output", "json")
+    assert [one["address"] for one in json.loads(answer.out)["plans"]] == ["10.0.0.5", "ocid1.b"]
 
 
 def at_prompt(week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch, *flags: str) -> Answer:

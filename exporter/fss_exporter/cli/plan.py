@@ -155,7 +155,9 @@ def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Lo
     """Return the loads of `--address`, or all loads. With --files or --bytes as jobs."""
     if inputs.address is not None and inputs.address not in loads:
         raise UsageError(f"--address={inputs.address}: not in this load. It has {', '.join(sorted(loads)) or 'none'}")
-    chosen = [(name, load) for name, load in loads.items() if inputs.address in {None, name}]
+    # The queries to Prometheus name the address, and several loads can have the address.
+    every = inputs.prometheus is not None or inputs.address is None
+    chosen = [(name, load) for name, load in loads.items() if every or name == inputs.address]
     return [(name, as_job(name, load, inputs)) for name, load in chosen] if inputs.is_job else chosen
 
 

@@ -6,6 +6,7 @@ The series of clients come first, because clients count by operation. The series
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from operator import methodcaller
 from typing import Final
 
 from fss_exporter.catalogue import CATALOGUE
@@ -136,27 +137,25 @@ _CONNECTIONS: Final = "fss_mount_target_connections"
 def _polled_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
     """Return the busiest five minutes of each mount target of a poller, by address, or by name without an address."""
     query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
-    known = {_target(labels): labels for labels, _ in prometheus.at(query, prometheus.now)}
+    known = {labels.get("mount_target_id", ""): labels for labels, _ in prometheus.at(query, prometheus.now)}
+    by_target = methodcaller("get", "mount_target_id", "")
     queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
     loads = {}
-    for target, history in prometheus.figures(queries, _target, needed=(_READ, _WRITTEN)).items():
+    for target, history in prometheus.figures(queries, by_target, needed=(_READ, _WRITTEN)).items():
         info = known.get(target, {})
         if address is None or info:
-            where, shape = info.get("address") or target[1], info.get("shape", "")
+            where, shape = info.get("address") or info.get("mount_target") or target, info.get("shape", "")
             traffic = {moment: _target_traffic(one) for moment, one in history.items()}
             at = busiest_moment(traffic, limits(where, shape))
-            loads[where] = _target_load(prometheus, target[0], history[at], at, shape)
+            # Networks can have equal addresses. The second mount target of an address goes by its OCID.
+            loads[target if where in loads else where] = _target_load(prometheus, target, history[at], at, shape)
     return loads
 
 
-def _target(labels: Mapping[str, str]) -> _Identity:
-    return labels.get("mount_target_id", ""), labels.get("mount_target", "")
-
-
 def _mean(name: str, mount_target_id: str | None = None) -> str:
-    """Return the mean over pollers, because several pollers of a mount target see equal figures."""
+    """Return the query of a mean. Of several pollers the largest counts, and a renamed mount target is one."""
     of = selector("mount_target_id", mount_target_id)
-    return f"max by (mount_target_id, mount_target) (avg_over_time({name}{of}[5m]))"
+    return f"max by (mount_target_id) (avg_over_time({name}{of}[5m]))"
 
 
 def _target_traffic(figures: Mapping[str, float]) -> Traffic:
@@ -209,7 +208,8 @@ def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wa
         if wanted in {None, *resource}:
             history = {moment: _service_traffic(one) for moment, one in figures.items()}
             at = busiest_moment(history, own.get(resource, ceilings))
-            loads[wanted or resource[1] or resource[0]] = Load(ended(at), history[at])
+            name = wanted or resource[1] or resource[0]
+            loads[resource[0] if name in loads else name] = Load(ended(at), history[at])
     return loads
 
 

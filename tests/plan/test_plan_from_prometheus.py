@@ -331,6 +331,16 @@ def test_what_a_poller_sees_is_planned_by_its_shape(
     assert "connections      40.0 connections" in answer.out
 
 
+@pytest.mark.parametrize("flags", [("--bytes", "1TB"), ("--latency", "2ms", "--concurrency", "8")])
+def test_operations_that_oci_does_not_publish_are_not_shown_as_none(
+    flags: tuple[str, ...], week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = " ".join(at_prompt(week, monkeypatch, *flags).out.split())
+    assert "IOPS" in out
+    assert " 0 operations/s" not in out
+    assert "latency x concurrency 0 " not in out
+
+
 def test_a_shape_that_is_asked_for_replaces_the_one_it_has(
     week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

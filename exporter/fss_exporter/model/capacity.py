@@ -128,7 +128,8 @@ def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
     hosts, connections = clients.count, clients.connections
     found = []
     if clients.latency_seconds is not None:
-        in_flight = operations * clients.latency_seconds
+        # OCI publishes payload without the number of operations.
+        in_flight = operations * clients.latency_seconds if operations or not traffic.payload else None
         found.append(Use(LATENCY, "requests in flight", in_flight, clients.concurrency))
     if clients.bandwidth is not None:
         found.append(Use(CLIENT_NETWORK, "B/s", payload, None if hosts is None else hosts * clients.bandwidth))

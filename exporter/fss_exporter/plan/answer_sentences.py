@@ -126,11 +126,12 @@ def _job(scenario: Scenario) -> Iterator[str]:
         yield "time: not known, because no ceiling, no latency and no network of the clients is known"
         return
     iops = scenario.load.traffic.iops
-    cost = f", {units.number(iops.point / time.seconds)} IOPS" if iops else ""
-    yield (
-        f"time: {units.duration(time.seconds)}, set by {time.binds.resource}:"
-        f" {units.number(time.operations_per_second)} operations/s{cost} on average"
+    rates = (
+        f"{units.number(time.operations_per_second)} operations/s" if time.operations else "",
+        f"{units.number(iops.point / time.seconds)} IOPS" if iops else "",
     )
+    means = ", ".join(filter(None, rates))
+    yield f"time: {units.duration(time.seconds)}, set by {time.binds.resource}{f': {means} on average' if means else ''}"
 
 
 def differences(before: Scenario, after: Scenario) -> list[str]:

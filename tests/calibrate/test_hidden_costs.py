@@ -21,6 +21,7 @@ from fss_exporter.calibrate.calibration_run import (
     work_through,
 )
 from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
+from fss_exporter.calibrate.fitted_costs import FittedCost
 from fss_exporter.cli.calibrate import measured_rows
 from fss_exporter.errors import CloudError
 
@@ -111,6 +112,12 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
     assert idle_mount_target(region, fast_clock).io_operations(minutes, 300) == {}
     assert fast_clock.time - began == pytest.approx(300, abs=31)
     assert rows_by_iops(minutes, {}) == []
+
+
+@pytest.mark.parametrize("step", ["READ 1 MiB buffered", "READ past the end"])
+def test_a_difference_that_no_override_can_say_is_said(step: str) -> None:
+    rows = [CalibrationRow(step, 10, 1, 1, FittedCost(step, 33, 17, 0.1))]
+    assert overrides(rows, "2026-11-22") == f"# {step}: 0.515 of the table, which no override can say.\n"
 
 
 def test_all_steps_share_one_patience(regions: Callable[..., Region], fast_clock: FastClock) -> None:

@@ -11,7 +11,7 @@ import yaml
 
 from fss_exporter import __version__
 from fss_exporter.calibrate.calibration_run import CalibrationRow, CountedMinute
-from fss_exporter.calibrate.calibration_steps import IDLE, NFSACL, CalibrationPlan
+from fss_exporter.calibrate.calibration_steps import IDLE, NFSACL, PAST_THE_END, CalibrationPlan
 from fss_exporter.calibrate.fitted_costs import TOLERANCE
 from fss_exporter.model.cost_overrides import NLM
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
@@ -73,8 +73,15 @@ def overrides(rows: Sequence[CalibrationRow], date: str) -> str:
             factor = mean(one.cost.ratio or 0.0 for one in sizes)
             operations[name] = {"factor": round(factor, 3)}
             remarks += [_far_from(one, factor) for one in sizes if abs((one.cost.ratio or 0.0) - factor) > TOLERANCE]
+    remarks += [
+        f"# {one.step}: {one.cost.ratio:.3f} of the table, which no override can say.\n"
+        for one in different
+        if one.step == PAST_THE_END or one.step.endswith(" buffered")
+    ]
+    if not operations and remarks:
+        return "".join(remarks)
     if not operations:
-        return "".join(remarks) + "# No operation of the table differs: the configuration needs no cost_model.\n"
+        return "# No operation of the table differs: the configuration needs no cost_model.\n"
     found = {name: given | {"date": date, "source": SOURCE} for name, given in operations.items()}
     return "".join(remarks) + yaml.safe_dump({"cost_model": {"operations": found}}, sort_keys=False)
 

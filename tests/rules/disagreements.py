@@ -236,6 +236,8 @@ def _() -> World:
     return world
 
 
+# A restart loses about a minute of five of a client's estimate, so twelve restarts in twelve minutes delay the ticket. A rule that
+# counts a restarted client with its newest minute is in time at 7, but costs every evaluation 6 % more.
 @incident("more", "the agents are rolled out while their estimates are at 90 % of the ceiling", ticket_by=18, tickets=1)
 def _() -> World:
     return rolled_out(estimated(region(minutes=START + 60)), 12, iops=after(3_750, 500))

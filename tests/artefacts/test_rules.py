@@ -64,9 +64,9 @@ def names() -> Names:
 
 
 def queries_in(text: str) -> Iterator[str]:
-    """The expressions a text asks for with `query`, with a value in place of `%s`."""
+    """The expressions a text asks for with `query`, with a value in place of `%q`, which quotes any value."""
     for found in re.findall(r'printf "((?:[^"\\]|\\.)*)" [^|{}]*\| query', text):
-        yield found.replace("%s", "x")
+        yield found.replace("%q", '"x"')
 
 
 @EVERY_RULE
@@ -82,6 +82,7 @@ def test_texts_speak_of_labels_the_alert_has_and_of_metrics_that_exist(rule: Rul
         spoken = set(re.findall(r"\$labels\.(\w+)", text))
         assert spoken <= labels, f"{rule}: {key} speaks of {spoken - labels}, the alert has {sorted(labels)}"
         for query in queries_in(text):
+            assert "%" not in query, f"{rule}: {query} breaks at a value with a quotation mark"
             names().series(promql_parser.parse(query))
 
 

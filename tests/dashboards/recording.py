@@ -1,6 +1,7 @@
 """Pictures of the dashboards over the demo: `make dashboard-pictures` records answers of real servers, then draws them.
 
-ARGS="--minutes 60" waits for more history, ARGS="--drawn-only" draws the recorded answers again.
+ARGS="--minutes 60" waits for more history. The history stays in build/: ARGS="--asked-only" puts the queries of changed
+dashboards to the same history. ARGS="--drawn-only" draws the recorded answers again.
 """
 
 import argparse
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "dashboards"
 PICTURES = ROOT / "docs" / "images" / "dashboards"
 BUILT = ROOT / "build" / "dashboard-pictures"
+HISTORY = ROOT / "build" / "dashboard-history"
 DATA_SOURCE_S = 15
 """What the data source of Grafana says of every scrape, true or not."""
 
@@ -55,31 +57,33 @@ def _of(name: str) -> list[Json]:
     return [one for one in dashboards() if name != EXACT_MODE or one["uid"] == "fss-clients"]
 
 
-def record(server: Prometheus, minutes: float) -> Recording:
-    """Answers of a running server to every query of every dashboard, over the last minutes."""
-    end = float(int(time.time()) - 5)
+def record(server: Prometheus, end: float, minutes: float) -> Recording:
+    """Answers of a running server to every query of every dashboard, over the minutes before the end."""
     recorder = Recorder(server)
     scenes(recorder, dashboards(), start=end - 60 * minutes, end=end)
     return Recording(end - 60 * minutes, end, server.scrape_s, recorder.kept)
 
 
-def record_the_demo(minutes: float) -> None:
-    """Start the demo and a Prometheus for each scrape interval, wait for history, and write the recordings."""
+def scrape_the_demo(minutes: float) -> None:
+    """Start the demo and a Prometheus for each scrape interval, wait for history, and keep their databases."""
+    shutil.rmtree(HISTORY, ignore_errors=True)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        target = stack.enter_context(demo(folder)).removeprefix("http://")
-        servers = {
-            name: stack.enter_context(
-                prometheus(_CONFIGURATION.format(interval=interval, root=ROOT, target=target), folder / name)
-            )
-            for name, interval in SCRAPES.items()
-        }
-        print(
-            f"{minutes:g} minutes of history: wait until {time.strftime('%H:%M', time.localtime(time.time() + 60 * minutes))}"
-        )
+        target = stack.enter_context(demo(HISTORY)).removeprefix("http://")
+        for name, interval in SCRAPES.items():
+            configuration = _CONFIGURATION.format(interval=interval, root=ROOT, target=target)
+            stack.enter_context(prometheus(configuration, HISTORY / name))
+        until = time.strftime("%H:%M", time.localtime(time.time() + 60 * minutes))
+        print(f"{minutes:g} minutes of history: wait until {until}", flush=True)
         time.sleep(60 * minutes)
-        for name, server in servers.items():
-            write(name, record(Prometheus(server.url, DATA_SOURCE_S), minutes))
+        (HISTORY / "times.json").write_text(json.dumps({"end": int(time.time()) - 5, "minutes": minutes}))
+
+
+def record_the_demo() -> None:
+    """Put every query to the databases that `scrape_the_demo` kept, and write the recordings."""
+    times = json.loads((HISTORY / "times.json").read_text())
+    for name in SCRAPES:
+        with prometheus("", HISTORY / name) as server:
+            write(name, record(Prometheus(server.url, DATA_SOURCE_S), **times))
     record_exact_mode()
 
 
@@ -133,10 +137,13 @@ def _row_of_exact_mode(scene: Json) -> Json:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=35)
+    parser.add_argument("--asked-only", action="store_true")
     parser.add_argument("--drawn-only", action="store_true")
     arguments = parser.parse_args()
+    if not (arguments.asked_only or arguments.drawn_only):
+        scrape_the_demo(arguments.minutes)
     if not arguments.drawn_only:
-        record_the_demo(arguments.minutes)
+        record_the_demo()
     draw_all()
 
 

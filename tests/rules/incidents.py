@@ -816,6 +816,18 @@ def _() -> World:
     return world
 
 
+@incident(
+    "more", "a block volume is at its ceiling, and one of two pollers states a ceiling twice as high", ticket_by=25
+)
+def _() -> World:
+    world = region()
+    volume = {"region": "eu-1", "service": "block-volume", "resource_id": "ocid1.volume.v", "resource": "v"}
+    for poller, ceiling in (("a:10949", 25_000), ("b:10949", 50_000)):
+        world.add("fss_service_read_operations_per_second", {**volume, "instance": poller}, after(24_500, 1_000))
+        world.add("fss_service_iops_limit", {**volume, "instance": poller}, ceiling)
+    return world
+
+
 @incident("more", "node_exporter cannot parse mountstats", ticket_by=12)
 def _() -> World:
     world = region()

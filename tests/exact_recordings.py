@@ -15,7 +15,7 @@ from typing import Any
 from tests.nfs.exact.kernel import ROOT, Playback
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts, CountedTotals
 from fss_exporter.nfs.exact.size_reader import ExactReader
 from fss_exporter.nfs.exact.tracefs import Sources
@@ -78,7 +78,7 @@ class ExactRecording:
             return join(parse_mountstats(look.mountstats), mounts)
 
         reader = ExactReader(read, Sources(tracefs=(ROOT,), sysfs=sysfs, files=kernel))
-        accounts = Accounts(CountedCosts(lambda: reader.counts) if exact else None)
+        accounts = Accounts(CountedCosts(lambda: reader.counts) if exact else EstimatedCosts())
         for _ in chosen:
             accounts.apply(reader.read() if exact else read(), at[0])
         return accounts

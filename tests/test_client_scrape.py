@@ -58,7 +58,7 @@ def test_the_traffic_between_two_scrapes_is_that_between_two_readings() -> None:
     ticker = Ticker(lambda: reading(FIRST), 1.0)
     ticker.tick()
     before = deepcopy(ticker.accounts.mounts)
-    ticker.accounts.apply(reading(SECOND), ticker._clock() + 1.0)
+    ticker.accounts.apply(reading(SECOND), ticker.clock() + 1.0)
     read = traffic(before, ticker.accounts.mounts, 1.0)[KEY]
 
     assert scraped.by_class == read.by_class

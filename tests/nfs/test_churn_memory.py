@@ -30,7 +30,7 @@ def mounts(*numbers, second):
 
 mounts(second=0)
 agent = NfsAgent(NfsFlags(procfs=root))
-agent.ticker._clock = lambda: now
+agent.ticker.clock = lambda: now
 for number in range(exports):
     for second in (0, 40):
         mounts(number, second=second)

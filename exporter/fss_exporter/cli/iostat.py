@@ -28,7 +28,7 @@ from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.histograms import CallsByEdge
 from fss_exporter.model.traffic import Traffic, together
-from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.exact.latency_reader import LatencyReader
 from fss_exporter.nfs.exact.request_durations import NO_REQUESTS, RequestTotals, edge_seconds
@@ -180,7 +180,7 @@ def _local(
     if interval is None:
         yield since_mount_report(reading, overrides)
         return
-    accounts = Accounts(counted, overrides=overrides)
+    accounts = Accounts(counted or EstimatedCosts(), overrides=overrides)
     began = time.monotonic()
     accounts.apply(reading, began)
     for done in itertools.count() if count is None else range(count):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fss_exporter.cli.ceilings import NO_MOUNT_SETTINGS, MountSettings
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
-from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.procfs import Procfs
@@ -31,7 +31,7 @@ class NfsAgent:
         if flags.exact != "off":
             self._exact, self._latency = self._exact_mode(read)
         accounts = Accounts(
-            self._exact.costs if self._exact else None,
+            self._exact.costs if self._exact else EstimatedCosts(),
             flags.series_retention_s,
             most_mounts=flags.max_mounts,
             overrides=mounts.overrides,

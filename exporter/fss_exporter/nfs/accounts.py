@@ -7,7 +7,7 @@ the first reading. A superblock born since the last reading counts from zero.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from fss_exporter.catalogue import Family
@@ -75,35 +75,22 @@ class EstimatedCosts:
         return ()
 
 
+@dataclass(eq=False, repr=False)
 class Accounts:
-    """Totals by mount, fed with one reading a tick. The class is not thread-safe and has no clock but the `at` of a reading.
+    """Totals by mount, fed with one reading a tick. The class is not thread-safe and has no clock but the `at` of a reading."""
 
-    Args:
-        costs: source of the cost of READs and WRITEs. The default is an estimate.
-        retention_s: seconds that the totals of a mount are kept after the umount.
-        overrides: measured costs in place of the white paper's table.
-        most_mounts: most totals of unmounted mounts. Above the number the oldest go first.
-    """
-
-    def __init__(
-        self,
-        costs: EstimatedCosts | None = None,
-        retention_s: float = 3600.0,
-        most_mounts: int | None = None,
-        overrides: CostOverrides = NO_OVERRIDES,
-    ) -> None:
-        self._overrides = overrides
-        self._retention_s = retention_s
-        self._most_mounts = most_mounts
-        self.mounts: dict[SeriesKey, MountTotals] = {}
-        self.addresses: dict[str, AddressTotals] = {}
-        self.network = NetworkTotals()
-        self.superblocks: tuple[Superblock, ...] = ()
-        self.costs = costs or EstimatedCosts()
-        self.unanswered = Unanswered()
-        self.peaks = Peaks()
-        self._baselines: dict[str, _Baseline] = {}
-        self._last_at: float | None = None
+    costs: EstimatedCosts = field(default_factory=EstimatedCosts)  # source of the cost of READs and WRITEs
+    retention_s: float = 3600.0  # seconds that the totals of a mount are kept after the umount
+    most_mounts: int | None = None  # most totals of unmounted mounts. Above the number the oldest go first
+    overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
+    mounts: dict[SeriesKey, MountTotals] = field(default_factory=dict, init=False)
+    addresses: dict[str, AddressTotals] = field(default_factory=dict, init=False)
+    network: NetworkTotals = field(default_factory=NetworkTotals, init=False)
+    superblocks: tuple[Superblock, ...] = field(default=(), init=False)
+    unanswered: Unanswered = field(default_factory=Unanswered, init=False)
+    peaks: Peaks = field(default_factory=Peaks, init=False)
+    _baselines: dict[str, _Baseline] = field(default_factory=dict, init=False)
+    _last_at: float | None = field(default=None, init=False)
 
     def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
         """Add the growth since the last reading.
@@ -143,7 +130,7 @@ class Accounts:
         totals = self.mounts.setdefault(superblock.key, MountTotals())
         address = self.addresses.setdefault(superblock.key.address, AddressTotals())
         if before is None or not now.operations.keys() <= totals.operations.keys():
-            totals.include(superblock, self._overrides.weights)
+            totals.include(superblock, self.overrides.weights)
         payload = {
             READ: max(0, now.read_bytes - (before.read_bytes if before else 0)),
             WRITE: max(0, now.written_bytes - (before.written_bytes if before else 0)),
@@ -151,7 +138,7 @@ class Accounts:
         totals.read_bytes += payload[READ]
         totals.written_bytes += payload[WRITE]
         if superblock.known.cost == "weighted":
-            _add_locks(totals, before, now, self._overrides.lock_io_operations)
+            _add_locks(totals, before, now, self.overrides.lock_io_operations)
         if totals.has_cost and address.io_operations is None:
             address.io_operations = 0.0
         if before is not None and now.operations is before.operations:
@@ -199,7 +186,7 @@ class Accounts:
         return operations, cost.point
 
     def _scaled(self, operation: str, cost: Bounds) -> Bounds:
-        return self._overrides.scaled(operation, cost) if operation in self._overrides.factors else cost
+        return self.overrides.scaled(operation, cost) if operation in self.overrides.factors else cost
 
     def _add_costs_apart(self, costs: dict[str, float], at: float) -> None:
         """Add costs that the cost source learns apart from mountstats, for example of the last operations before an umount."""
@@ -221,11 +208,11 @@ class Accounts:
         for known in self._baselines.values():
             self.mounts[known.superblock.key].last_seen_at = at
         gone = sorted((totals.last_seen_at, key) for key, totals in self.mounts.items() if totals.last_seen_at < at)
-        too_many = 0 if self._most_mounts is None else len(self.mounts) - self._most_mounts
+        too_many = 0 if self.most_mounts is None else len(self.mounts) - self.most_mounts
         dropped = [
             key
             for place, (last_seen_at, key) in enumerate(gone)
-            if last_seen_at < at - self._retention_s or place < too_many
+            if last_seen_at < at - self.retention_s or place < too_many
         ]
         for key in dropped:
             del self.mounts[key]

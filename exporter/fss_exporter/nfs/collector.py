@@ -6,7 +6,8 @@ numbers. Lines of one operation or class are neighbours, because such text compr
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import Final, NamedTuple, TypeVar
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+from typing import NamedTuple, TypeVar
 
 from prometheus_client.registry import Collector
 
@@ -19,8 +20,6 @@ from fss_exporter.nfs.totals import AddressTotals, MountTotals
 
 Key = TypeVar("Key", bound=Hashable)
 
-NO_OBJECTIVES: Final[Mapping[str, float]] = {}
-
 
 class Answer(NamedTuple):
     """One answer to a scrape, for families that other parts of the agent add."""
@@ -30,48 +29,37 @@ class Answer(NamedTuple):
     is_for_server: bool  # whether a Prometheus server gets the answer, and not a local reader
 
 
+@dataclass(eq=False, repr=False)
 class NfsCollector(Collector):
     """The client metrics of `/metrics`. Collecting copies the totals of the ticks and reads no file.
 
     The first answers show a new mount at zero, and later answers show the counts. A Prometheus server that computes rates
     sees the zero before the counts and misses no growth.
-
-    Args:
-        ticker: source of the totals.
-        by_operation: whether operations are counted by name, and not only by class.
-        zero_answers: answers that show a new mount at zero, as many as servers scrape this agent.
-        latency_objectives: stated seconds by class. A class without an objective has no series.
-        further: sources of further families of this host, asked for each answer.
     """
+
+    ticker: Ticker  # source of the totals
+    _: KW_ONLY
+    by_operation: InitVar[bool] = True  # whether operations are counted by name, and not only by class
+    zero_answers: int = 1  # answers that show a new mount at zero, as many as servers scrape this agent
+    latency_objectives: Mapping[str, float] = field(default_factory=dict)  # seconds by class, of the stated ones
+    further: Sequence[Callable[[Answer], Iterable[Family]]] = ()  # sources of further families of this host
+    _mount_info: MountInfo = field(default_factory=MountInfo, init=False)
 
     name = "nfs"
 
-    def __init__(
-        self,
-        ticker: Ticker,
-        *,
-        by_operation: bool = True,
-        zero_answers: int = 1,
-        latency_objectives: Mapping[str, float] = NO_OBJECTIVES,
-        further: Sequence[Callable[[Answer], Iterable[Family]]] = (),
-    ) -> None:
-        self._ticker = ticker
-        self._further = further
-        self.latency_objectives = latency_objectives
-        self.zero_answers = zero_answers
+    def __post_init__(self, by_operation: bool) -> None:
         self._mount_series = MountSeries(by_operation=by_operation)
-        self._mount_info = MountInfo()
 
     @property
     def success(self) -> bool:
         """Whether the last tick read and accounted for the counters."""
-        return self._ticker.loop.heartbeat.success
+        return self.ticker.loop.heartbeat.success
 
     @property
     def duration_seconds(self) -> float:
         """How long the last tick took."""
-        with self._ticker.lock:
-            return self._ticker.duration_s
+        with self.ticker.lock:
+            return self.ticker.duration_s
 
     def for_readers(self) -> "NfsCollector":
         """Return a collector of the same totals for local readers. New mounts show their counts, and no zero answer is used up."""
@@ -84,13 +72,13 @@ class NfsCollector(Collector):
 
         If the kernel's files cannot be read, the counters stay and the families that describe mounts disappear.
         """
-        with self._ticker.lock:
-            accounts = self._ticker.accounts
+        with self.ticker.lock:
+            accounts = self.ticker.accounts
             new_mounts, new_addresses = self._new(accounts.mounts), self._new(accounts.addresses)
             addresses = {
                 name: one.at_zero if name in new_addresses else one for name, one in accounts.addresses.items()
             }
-            superblocks = () if self._ticker.reading is None else accounts.superblocks
+            superblocks = () if self.ticker.reading is None else accounts.superblocks
             answer = Answer(addresses, new_addresses, is_for_server=self.zero_answers > 0)
             return [
                 self._mount_info.family(superblocks),
@@ -101,8 +89,8 @@ class NfsCollector(Collector):
                 family("fss_nfs_received_bytes_total", [((), accounts.network.received_bytes)]),
                 *self._objectives(superblocks),
                 *accounts.costs.families(new_mounts, new_addresses),
-                *_about_ticks(self._ticker),
-                *(one for families in self._further for one in families(answer)),
+                *_about_ticks(self.ticker),
+                *(one for families in self.further for one in families(answer)),
             ]
 
     def _new(self, totals: Mapping[Key, MountTotals | AddressTotals]) -> set[Key]:

@@ -3,13 +3,14 @@
 import logging
 import math
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import MountstatsParser
-from fss_exporter.nfs.superblocks import BY_NAME, NO_ADDRESSES, UNMATCHED, MountTable, Reading, Services
+from fss_exporter.nfs.superblocks import BY_NAME, UNMATCHED, MountTable, Reading, Services
 
 log = logging.getLogger(__name__)
 
@@ -36,39 +37,22 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
+@dataclass(eq=False, repr=False)
 class Procfs:
-    """The NFS files of one process in a procfs tree.
+    """The NFS files of one process in a procfs tree."""
 
-    Args:
-        root: mount point of procfs, e.g. `/proc` or `/host/proc`.
-        pid: process whose mount namespace is read. `1` falls back to `self`, with a warning that gives the reason.
-        address_map: mount-target address by TLS forwarder address.
-        services: lookup of the service of a mount.
-        wanted: filter of the mounts, with the supported number.
-        keep_texts: whether `texts` keeps the raw texts of the last reading.
-    """
-
-    def __init__(
-        self,
-        root: Path,
-        pid: str = HOST_PID,
-        address_map: Mapping[str, str] = NO_ADDRESSES,
-        services: Services = BY_NAME,
-        wanted: MountFilter = EVERY_MOUNT,
-        *,
-        keep_texts: bool = False,
-    ) -> None:
-        self._root = root
-        self._pid = pid
-        self._address_map = address_map
-        self._services = services
-        self._fell_back = False  # no `LogOnce`, because every tick passes here
-        self._parser = MountstatsParser()
-        self._wanted = wanted
-        self._keep_texts = keep_texts
-        self.texts: RawTexts | None = None
-        self._mounts_hash = hash(b"")  # of mountinfo, in place of its text: 100,000 mounts are 30 MB
-        self._table = MountTable(parse_mountinfo(""))
+    root: Path  # mount point of procfs, such as `/proc` or `/host/proc`
+    pid: str = HOST_PID  # process whose mount namespace is read. `1` falls back to `self`, with a warning
+    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    services: Services = BY_NAME  # lookup of the service of a mount
+    wanted: MountFilter = EVERY_MOUNT  # filter of the mounts, with the supported number
+    _: KW_ONLY
+    keep_texts: bool = False  # whether `texts` keeps the raw texts of the last reading
+    texts: RawTexts | None = field(default=None, init=False)
+    _fell_back: bool = field(default=False, init=False)  # no `LogOnce`, because every tick passes here
+    _parser: MountstatsParser = field(default_factory=MountstatsParser, init=False)
+    _mounts_hash: int = field(default=hash(b""), init=False)  # of mountinfo: the text of 100,000 mounts has 30 MB
+    _table: MountTable = field(default_factory=lambda: MountTable(parse_mountinfo("")), init=False)
 
     def read(self) -> Reading:
         """Read the present state of the client.
@@ -77,9 +61,9 @@ class Procfs:
             SourceError: a file cannot be read. The message contains the remedy.
         """
         try:
-            reading = self._read(self._pid)
+            reading = self._read(self.pid)
         except OSError as error:
-            if self._pid != HOST_PID:
+            if self.pid != HOST_PID:
                 raise SourceError(_advice(error)) from error
             return self._read_own(error)
         self._fell_back = False
@@ -96,7 +80,7 @@ class Procfs:
         return reading
 
     def _read(self, pid: str) -> Reading:
-        mountinfo, mountstats = self._root / pid / "mountinfo", self._root / pid / "mountstats"
+        mountinfo, mountstats = self.root / pid / "mountinfo", self.root / pid / "mountstats"
         mounts = _read(mountinfo)
         text = decode(self._counters(mountstats))
         self._see(mounts)
@@ -109,21 +93,21 @@ class Procfs:
             mounts = _read(mountinfo)
             self._see(mounts)
             reading = self._table.join(counters)
-        if self._keep_texts:
+        if self.keep_texts:
             self.texts = RawTexts(decode(mounts), text)
         return reading
 
     def _counters(self, path: Path) -> bytes:
         """Return mountstats. Of a huge file, return as many whole records as the supported mounts can need."""
-        if self._wanted.most is None:
+        if self.wanted.most is None:
             return _read(path)
-        limit = self._wanted.most * _RECORD_BYTES + _OTHER_MOUNTS_BYTES
+        limit = self.wanted.most * _RECORD_BYTES + _OTHER_MOUNTS_BYTES
         raw = _read(path, limit)
         return raw if len(raw) <= limit else raw[: raw.rfind(b"\ndevice ") + 1]
 
     def _see(self, mounts: bytes) -> None:
         if hash(mounts) != self._mounts_hash:
-            self._table = MountTable(parse_mountinfo(decode(mounts), self._wanted), self._address_map, self._services)
+            self._table = MountTable(parse_mountinfo(decode(mounts), self.wanted), self.address_map, self.services)
             self._mounts_hash = hash(mounts)
 
 

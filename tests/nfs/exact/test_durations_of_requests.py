@@ -358,7 +358,7 @@ def test_looks_get_fewer_where_they_take_too_much_cpu(tmp_path: Path) -> None:
     host = ready(tmp_path)
     assert host.reader.loop.heartbeat.interval_seconds == 10
     times = iter((0.0, 0.5))
-    host.reader._cpu_clock = lambda: next(times)
+    host.reader.cpu_clock = lambda: next(times)
     host.tick()
 
     assert host.reader.loop.heartbeat.interval_seconds == 50

@@ -10,7 +10,7 @@ from tests.nfs.exact.kernel import Kernel
 from fss_exporter.catalogue import EXACT
 from fss_exporter.client_scrape import read_scrape
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.exact.request_durations import RequestTotals, request_families
 from fss_exporter.nfs.ticker import Ticker
@@ -21,7 +21,7 @@ KIB = 1024
 def scraped(host: Host, ticks: int = 1, *, counted: bool = True) -> str:
     """The scrape after ticks of a host; what it does happens before the last one."""
     read = host.reader.read if counted else host._read
-    ticker = Ticker(read, 1.0, lambda: host.now, accounts=Accounts(host.costs if counted else None))
+    ticker = Ticker(read, 1.0, lambda: host.now, accounts=Accounts(host.costs if counted else EstimatedCosts()))
     for _ in range(ticks):
         host.now += 1.0
         ticker.tick()

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
 from fss_exporter.background import Worker
@@ -22,7 +22,7 @@ from fss_exporter.nfs.exact.request_durations import (
     request_families,
 )
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
+from fss_exporter.nfs.superblocks import Reading
 
 log = logging.getLogger(__name__)
 
@@ -36,46 +36,36 @@ _ROWS_OF_A_MOUNT: Final = 160
 # A busy superblock has 80 to 120 rows.
 
 
+@dataclass(eq=False, repr=False)
 class LatencyReader:
-    """Count the durations of requests, in a separate loop. `read` reads mountstats once, and raises SourceError.
+    """Count the durations of requests, in a separate loop."""
 
-    `rtt` says whether round-trip times are counted too. `retention_s` are the seconds that the totals of an address stay after the
-    last umount, at most.
-    """
+    read: Callable[[], Reading]  # reads mountstats once. Raises SourceError
+    sources: Sources  # places of the kernel's files
+    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    _: KW_ONLY
+    rtt: bool = False  # whether round-trip times are counted too
+    retention_s: float = 3600.0  # seconds that the totals of an address stay after the last umount, at most
+    clock: Callable[[], float] = time.monotonic  # seconds that never go back
+    cpu_clock: Callable[[], float] = time.thread_time  # CPU time of the calling thread, seconds
+    totals: RequestTotals = field(default_factory=RequestTotals, init=False)
+    _look: TablesLook | None = field(default=None, init=False)
+    _owners: Owners = field(default=Owners({}, {}), init=False)
+    _alive: frozenset[str] | None = field(default=None, init=False)
+    _agreement: CallAgreement = field(default_factory=CallAgreement, init=False)
+    _last_seen: dict[str, float] = field(default_factory=dict, init=False)
+    _cpu_s: float = field(default=0.0, init=False)
 
-    def __init__(
-        self,
-        read: Callable[[], Reading],
-        sources: Sources,
-        address_map: Mapping[str, str] = NO_ADDRESSES,
-        *,
-        rtt: bool = False,
-        retention_s: float = 3600.0,
-        clock: Callable[[], float] = time.monotonic,
-        cpu_clock: Callable[[], float] = time.thread_time,
-    ) -> None:
-        self.totals = RequestTotals()
-        self._read = read
-        self._sysfs = sources.sysfs
-        self._addresses = ClientAddresses(sources.sysfs, address_map)
+    def __post_init__(self) -> None:
+        self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: LatencySession(root, rows, rtt=rtt, files=sources.files),
-            sources,
-            (_FEWEST_ROWS, MOST_ROWS),
-            clock,
+            lambda root, rows: LatencySession(root, rows, rtt=self.rtt, files=self.sources.files),
+            self.sources,
+            *(_FEWEST_ROWS, MOST_ROWS, self.clock),
             counted="durations of requests are counted",
             otherwise="durations of requests are not counted",
             most_unreadable=_MOST_UNREADABLE,
         )
-        self._retention_s = retention_s
-        self._clock = clock
-        self._cpu_clock = cpu_clock
-        self._look: TablesLook | None = None
-        self._owners = Owners({}, {})
-        self._alive: frozenset[str] | None = None
-        self._agreement = CallAgreement()
-        self._last_seen: dict[str, float] = {}
-        self._cpu_s = 0.0
         self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
 
     def close(self) -> None:
@@ -95,8 +85,8 @@ class LatencyReader:
         self.totals = replace(self.totals, active=False)
 
     def _round(self) -> None:
-        began = self._cpu_clock()
-        reading, session = self._read(), self._triggers.session
+        began = self.cpu_clock()
+        reading, session = self.read(), self._triggers.session
         try:
             if session is None or self._look is None:
                 self._set_up(reading)
@@ -105,14 +95,17 @@ class LatencyReader:
         except Lost as lost:
             self._lose(lost)
             if self._triggers.session is None:
-                self._set_up_again(reading)
+                try:
+                    self._set_up(reading)
+                except Lost as again:
+                    self._lose(again)
         self._forget(reading)
-        self._cpu_s = self._cpu_clock() - began
+        self._cpu_s = self.cpu_clock() - began
 
     def _count(self, session: LatencySession, before: TablesLook, reading: Reading) -> None:
         now = session.tables.look()
         requests = requests_between(session, before, now)
-        after = self._read()
+        after = self.read()
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
         born = self._addresses.learn(now.tables[BORN].rows) if BORN in session.places else {}
         previous, alive = self._owners, self._alive
@@ -128,32 +121,23 @@ class LatencyReader:
         self._look, self._triggers.unreadable = now, 0
         if session.is_nearly_full(now):
             log.info("the tables of durations are nearly full and are set up again")
-            self._replace_full_tables(after)
-
-    def _replace_full_tables(self, reading: Reading) -> None:
-        self._triggers.double()
-        self.totals = self.totals.lost(FULL)
-        self._triggers.end()
-        self._begin_anew()
-        self._set_up(reading)
+            self._triggers.double()
+            self.totals = self.totals.lost(FULL)
+            self._triggers.end()
+            self._begin_anew()
+            self._set_up(after)
 
     def _look_at_clients(self, look: TablesLook, reading: Reading) -> None:
         alive = self._addresses.alive()
         # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
         seen = {key[0] for place in (FINISHED, BORN) if place in look.tables for key in look.tables[place].rows}
-        self._owners = owners(reading, alive | seen, superblock_clients(self._sysfs), self._addresses.of)
+        self._owners = owners(reading, alive | seen, superblock_clients(self.sources.sysfs), self._addresses.of)
         self._alive = alive or None
 
     def _lose(self, lost: Lost) -> None:
         self.totals = self.totals.lost(lost.check)
         if not self._triggers.lose(lost):
             self._begin_anew()
-
-    def _set_up_again(self, reading: Reading) -> None:
-        try:
-            self._set_up(reading)
-        except Lost as lost:
-            self._lose(lost)
 
     def _set_up(self, reading: Reading) -> None:
         """Set the triggers, and take the first look for the next comparison.
@@ -168,7 +152,7 @@ class LatencyReader:
             return
         self._addresses.learn_all()
         look = session.tables.look()
-        after = self._read()
+        after = self.read()
         if BORN in look.tables:
             self._addresses.learn(look.tables[BORN].rows)
         self._look_at_clients(look, after)
@@ -190,7 +174,7 @@ class LatencyReader:
 
         The accounts drop the address at the end. An address that is back begins at zero, so no old totals may be left.
         """
-        now, longest_s = self._clock(), max(0.0, self._retention_s - 2 * self._interval_s())
+        now, longest_s = self.clock(), max(0.0, self.retention_s - 2 * self._interval_s())
         for superblock in reading.superblocks:
             self._last_seen[superblock.key.address] = now
         gone = {address for address, at in self._last_seen.items() if now - at > longest_s}

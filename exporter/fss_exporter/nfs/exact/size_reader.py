@@ -49,8 +49,7 @@ class ExactReader:
         self._triggers = TriggerSetUp(
             lambda root, rows: SizeSession(root, rows, sources.files),
             sources,
-            (_FEWEST_ROWS, MOST_ROWS),
-            clock,
+            *(_FEWEST_ROWS, MOST_ROWS, clock),
             counted="READ and WRITE are counted by size",
             otherwise="READ and WRITE are estimated, not counted",
             most_unreadable=_MOST_UNREADABLE,

@@ -43,7 +43,7 @@ class PolledRegion:
             InventorySelection(),
             now=self.clock,
             report=self.failures.report,
-            publish=lambda state: self.board.publish_inventory("eu", state),
+            publish=lambda state: self.board.publish("eu", inventory=state),
         )
         queries = self.queries = MetricQueries(
             client, start=NOON, now=self.clock, self_metrics=SelfMetrics(), failures=self.failures

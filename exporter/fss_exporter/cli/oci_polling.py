@@ -125,7 +125,7 @@ class Polling:
             selection,
             now=self._now,
             report=inventory_failures.report,
-            publish=lambda state: self.board.publish_inventory(name, state),
+            publish=lambda state: self.board.publish(name, inventory=state),
         )
         queries = MetricQueries(
             client,

@@ -26,14 +26,17 @@ class _Rule:
     identity: Callable[[Key], Key] = tuple  # the part of a key that stays the same for the life of the resource
 
 
-def _mount_target(inventory: Inventory, key: Key) -> Labels | None:
-    target = inventory.mount_targets.get(key[0])
-    return None if target is None else (target.id, target.name)
+def _of(kind: str) -> Callable[[Inventory, Key], Labels | None]:
+    """Return a function to OCID and name of a resource. `kind` is a field of `Inventory`."""
+
+    def labels(inventory: Inventory, key: Key) -> Labels | None:
+        one = getattr(inventory, kind).get(key[0])
+        return None if one is None else (one.id, one.name)
+
+    return labels
 
 
-def _file_system(inventory: Inventory, key: Key) -> Labels | None:
-    system = inventory.file_systems.get(key[0])
-    return None if system is None else (system.id, system.name)
+_mount_target, _file_system = _of("mount_targets"), _of("file_systems")
 
 
 def _behind(inventory: Inventory, key: Key) -> Labels | None:

@@ -164,7 +164,7 @@ class MetricPoller:
     def _poll(self, region: MonitoredRegion) -> None:
         self._wait_for_inventory(region)
         poll = region.poller.poll(region.inventory.state, max(_LEAST_POLL_SECONDS, _POLL_SHARE * self.interval))
-        self.board.publish_poll(region.name, poll)
+        self.board.publish(region.name, poll=poll)
 
     def _wait_for_inventory(self, region: MonitoredRegion) -> None:
         """Let the first poll wait for the first listings, at most one interval."""

@@ -134,15 +134,8 @@ class SnapshotBoard:
         self._lock = threading.Lock()
         self.regions: tuple[RegionSnapshot, ...] = ()
 
-    def publish_inventory(self, region: str, inventory: InventoryState) -> None:
-        """Replace the inventory of a region."""
-        self._put(region, inventory=inventory)
-
-    def publish_poll(self, region: str, poll: PollState) -> None:
-        """Replace the poll of a region."""
-        self._put(region, poll=poll)
-
-    def _put(self, region: str, **part: Any) -> None:
+    def publish(self, region: str, **part: Any) -> None:
+        """Replace the `inventory` or the `poll` of a region."""
         with self._lock:
             known = {one.region: one for one in self.regions}
             known[region] = replace(known.get(region, RegionSnapshot(region)), **part)

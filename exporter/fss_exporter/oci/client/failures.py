@@ -30,10 +30,10 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
             return _refused(error, operation, region, needed)
         case CircuitBreakerError():
             kind, reason = Unreachable, "not asked, after many failures in a row"
-        case OSError() if _was_cut_off(error):
+        case OSError() if _has_a_name_of(_CUT_OFF, error):
             kind, reason = BrokenAnswer, f"the answer cannot be used: {_detail(error)}"
         case OSError():  # the SDK's own request errors are such, too
-            kind = LateAnswer if _is_late(error) else Unreachable
+            kind = LateAnswer if _has_a_name_of(_LATE, error) else Unreachable
             reason = f"no answer{_from_host(error)}: {_detail(error)}"
         case UnicodeDecodeError():
             kind, reason = BrokenAnswer, "the answer is not text"
@@ -85,21 +85,15 @@ def _why_unauthenticated(said: str, headers: Mapping[str, str]) -> str:
     return "The key, fingerprint, user or tenancy of the credentials is wrong, or the key was deleted."
 
 
-def _was_cut_off(error: OSError) -> bool:
+def _has_a_name_of(names: set[str], error: OSError) -> bool:
     """Compare class names, because the SDK keeps the HTTP library in a private package and wraps the errors."""
-    inner = error.args[0] if error.args else None
-    return not _CUT_OFF.isdisjoint({type(error).__name__, type(inner).__name__})
-
-
-def _is_late(error: OSError) -> bool:
-    return any(type(inner).__name__ in _LATE for inner in _wrapped(error))
+    return any(type(inner).__name__ in names for inner in _wrapped(error))
 
 
 def _from_host(error: OSError) -> str:
     """Return ` from HOST:PORT` of the silent server. Empty before a server was called."""
-    inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
-    url = getattr(getattr(inner, "request", None), "url", None)
-    return f" from {urlsplit(url).netloc}" if isinstance(url, str) else ""
+    urls = (getattr(getattr(inner, "request", None), "url", None) for inner in _wrapped(error))
+    return next((f" from {urlsplit(url).netloc}" for url in urls if isinstance(url, str)), "")
 
 
 def _detail(error: Exception) -> str:

@@ -167,15 +167,19 @@ def test_a_measured_cost_counts_from_the_run_after_the_change_of_the_configurati
     cost = "cost_model: {operations: {REMOVE: {io_operations: 3, date: 2026-11-01, source: test}}}\n"
     measured.write_text(cost, "utf-8")
 
-    def estimate() -> float:
-        lines = [line for line in output.read_text().splitlines() if 'class="metadata_write"' in line]
-        (line,) = (line for line in lines if line.startswith("fss_client_estimated_io_operations_total{"))
-        return float(line.rpartition(" ")[2])
+    def estimates() -> tuple[float, float]:
+        """Return the estimates of the mount's class `metadata_write` and of its address."""
+        found = [line.rpartition(" ") for line in output.read_text().splitlines()]
+        (mount,) = (
+            value for name, _, value in found if "d_io_operations_total{" in name and '"metadata_write"' in name
+        )
+        (address,) = (value for name, _, value in found if name.startswith("fss_client_address_estimated_io_op"))
+        return float(mount), float(address)
 
     write(host(root), output)
-    assert (write(host(root, removes=104), output), estimate()) == ({"/a": 4}, 32)
-    assert (write(host(root, removes=105), output, "--config.file", measured), estimate()) == ({"/a": 0}, 0)
-    assert (write(host(root, removes=110), output, "--config.file", measured), estimate()) == ({"/a": 6}, 18)
+    assert (write(host(root, removes=104), output), estimates()) == ({"/a": 4}, (32, 40))
+    assert (write(host(root, removes=105), output, "--config.file", measured), estimates()) == ({"/a": 0}, (0, 0))
+    assert (write(host(root, removes=110), output, "--config.file", measured), estimates()) == ({"/a": 6}, (18, 30))
 
 
 DAMAGED: tuple[Any, ...] = (

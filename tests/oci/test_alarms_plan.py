@@ -230,6 +230,17 @@ class TestRendering:
             "}\n"
         )
 
+    def test_terraform_writes_defined_tags_by_namespace_and_key(self) -> None:
+        tagged = pack.Alarm("x", {"displayName": "x", "definedTags": {"ops": {"tier": "gold"}}, "freeformTags": {}})
+        assert render.terraform([tagged]) == (
+            'resource "oci_monitoring_alarm" "x" {\n'
+            '  display_name = "x"\n'
+            "  defined_tags = {\n"
+            '    "ops.tier" = "gold"\n'
+            "  }\n"
+            "}\n"
+        )
+
     def test_terraform_makes_a_variable_of_a_placeholder_that_is_left(self) -> None:
         text = render.terraform(
             [pack.Alarm("x", {"displayName": "x", "query": 'A{r = "${SOME_OCID}"}', "destinations": ["${TOPIC_OCID}"]})]

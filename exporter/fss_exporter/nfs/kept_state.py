@@ -101,16 +101,15 @@ def restore(
     """Put the last run into new accounts.
 
     `last_reading` are the run's texts, parsed with the present configuration. `weights` are the present costs by operation. A mount
-    that was counted by other costs begins at 0, because a total of both would be wrong.
+    that was counted by other costs begins at 0, and so does its address, because a total of both would be wrong.
     """
-    accounts.addresses.update(run.addresses)
     accounts.network = run.network
-    for key, totals in run.totals.items():
-        if totals.has_weights(weights):
-            accounts.mounts[key] = totals
-            if not same_boot:
-                totals.last_seen_at = 0.0
+    accounts.mounts |= {key: totals for key, totals in run.totals.items() if totals.has_weights(weights)}
+    begin_at_0 = {key.address for key in run.totals.keys() - accounts.mounts.keys()}
+    accounts.addresses |= {address: one for address, one in run.addresses.items() if address not in begin_at_0}
     if same_boot:
         accounts.apply(last_reading, run.at)
-    else:
-        accounts.apply(NO_READING, 0.0)
+        return
+    for totals in accounts.mounts.values():
+        totals.last_seen_at = 0.0
+    accounts.apply(NO_READING, 0.0)

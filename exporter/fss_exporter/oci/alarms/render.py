@@ -78,7 +78,9 @@ def _is_blocks(value: object) -> bool:
 
 def _attributes(body: Mapping[str, Any], indent: str) -> Iterator[str]:
     """Yield lines of `name = value`, with the signs of neighbouring lines in one column as `terraform fmt` wants them."""
-    named = {_CAMEL.sub("_", key).lower(): value for key, value in body.items() if value not in (None, [])}
+    tags = {f"{space}.{key}": tag for space, pairs in body.get("definedTags", {}).items() for key, tag in pairs.items()}
+    flat = {**body, "definedTags": tags} if tags else body
+    named = {_CAMEL.sub("_", key).lower(): value for key, value in flat.items() if value not in (None, [], {})}
     single = {name: _value(value) for name, value in named.items() if not isinstance(value, Mapping)}
     width = max(map(len, single), default=0)
     yield from (f"{indent}{name:<{width}} = {value}" for name, value in single.items())

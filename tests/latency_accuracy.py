@@ -101,7 +101,7 @@ class LatencyRecording:
 
     def growth(self, which: str) -> Mapping[tuple[str, str], Durations]:
         """What was added to a table, by RPC client and procedure."""
-        return durations(grown(self.table("before", which).rows, self.table("after", which).rows))
+        return durations(grown(self.table("before", which).rows, self.table("after", which).rows, ""))
 
     def truth(self) -> Iterator[tuple[Superblock, dict[str, tuple[int, int, int]]]]:
         """Requests, and milliseconds of execute and rtt, by superblock and operation, as mountstats has them."""

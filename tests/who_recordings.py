@@ -119,7 +119,7 @@ class WhoRecording:
     def grown(self, stem: str) -> Grown:
         """What was added to a table."""
         old, new = (self._table(f"h-{moment}-{stem}.txt") for moment in ("before", "after"))
-        return list(grown({} if old is None else old.rows, {} if new is None else new.rows))
+        return list(grown({} if old is None else old.rows, {} if new is None else new.rows, ""))
 
     def _table(self, name: str) -> Table | None:
         found = HistParser().parse(self.text(name))

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.nfs.exact.kernel import Trigger
 
-from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Table, TableWasReplaced, grown
+from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Lost, Table, grown
 
 HEAD = (
     "# event histogram\n#\n"
@@ -73,14 +72,14 @@ def test_a_paused_trigger_does_not_count() -> None:
     ],
 )
 def test_a_row_of_another_layout_makes_the_file_unreadable(row: str) -> None:
-    with pytest.raises(RecordError, match="malformed_row"):
+    with pytest.raises(Lost, match="malformed_row"):
         parsed(HEAD + row + FOOT)
 
 
 @given(st.integers(1, len(HEAD + ROW + FOOT) - 1))
 def test_a_text_cut_anywhere_is_unreadable_and_never_a_smaller_table(end: int) -> None:
     text = f"{HEAD}{ROW}{FOOT}"
-    with pytest.raises(RecordError):
+    with pytest.raises(Lost):
         parsed(text[:end])
 
 
@@ -132,7 +131,7 @@ def test_what_is_added_comes_out_again_also_where_a_counter_wraps(
         old = before.get(key, HistRow(0, 0))
         now[key] = HistRow((old.hits + more) % WRAP, (old.value + more // 2) % WRAP)
 
-    found = dict(grown(before, now))
+    found = dict(grown(before, now, "event"))
     expected = {key: HistRow(more, more // 2) for key, (more,) in growth.items() if more or key not in before}
     assert found == expected
 
@@ -150,14 +149,14 @@ def test_a_row_that_went_back_or_is_gone_is_a_table_made_anew(
     else:
         now[key] = HistRow(data.draw(st.integers(0, before[key].hits - 1)), 0)
 
-    with pytest.raises(TableWasReplaced):
-        list(grown(before, now))
+    with pytest.raises(Lost):
+        list(grown(before, now, "event"))
 
 
 def test_rows_that_did_not_move_are_passed_over() -> None:
     rows: dict[tuple[str, ...], HistRow] = {("42", "0"): HistRow(5, 50)}
 
-    assert list(grown(rows, dict(rows))) == []
+    assert list(grown(rows, dict(rows), "event")) == []
 
 
 def test_the_fake_kernel_prints_as_the_real_one() -> None:

@@ -5,8 +5,7 @@ from hypothesis import given, strategies as st
 from tests.nfs.processes.texts import table, thread
 from tests.who_recordings import RECORDINGS
 
-from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow
+from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Lost
 
 NAMES = st.binary(max_size=15).map(lambda name: name.replace(b"\0", b""))
 KEYS = "dev,common_pid.execname"
@@ -89,7 +88,7 @@ def test_a_trigger_with_an_action_is_read_like_another() -> None:
 def test_a_text_that_was_cut_off_is_refused(cut: int) -> None:
     raw = table(KEYS, {(b"dev:         40", thread(b"dd", 7)): (3, 4096)})
 
-    with pytest.raises(RecordError):
+    with pytest.raises(Lost):
         HistParser().parse(raw[: -min(cut, len(raw) - 1)])
 
 

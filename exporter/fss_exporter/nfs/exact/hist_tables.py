@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from fss_exporter.errors import RecordError
-
 _HEAD = re.compile(
     rb"\n*# event histogram\n#\n# trigger info: hist:keys=(?P<keys>[^\n]*?):vals=[^\n]*?:size=(?P<size>\d{1,9})[^\n]*?"
     rb"(?: if (?P<condition>[^\n]*))? \[(?P<state>\w+)\]\n#\n\n"
@@ -46,25 +44,28 @@ Key = tuple[str, ...]
 Grown = list[tuple[Key, HistRow]]  # Growth of the changed rows of a table
 
 
-def parts(key: Key, count: int) -> Key:
-    """Return a key with this number of parts.
+TRIGGERS, DROPPED, UNREADABLE = "triggers", "dropped", "unreadable"
 
-    Raises:
-        RecordError: the key has another layout.
-    """
+
+class Lost(Exception):
+    """The tables are not reliable since the last look. `check` is `triggers`, `dropped` or `unreadable`."""
+
+    def __init__(self, check: str, detail: str) -> None:
+        self.check = check
+        super().__init__(detail)
+
+
+def parts(key: Key, count: int) -> Key:
+    """Return a key with this number of parts. Raises Lost if the key has another layout."""
     if len(key) != count:
-        raise RecordError("malformed_row", str(key)[:120])
+        raise Lost(UNREADABLE, f"malformed_row: {str(key)[:120]}")
     return key
 
 
 def number(part: str) -> int:
-    """Return a part of a key as a number.
-
-    Raises:
-        RecordError: the part is no number.
-    """
+    """Return a part of a key as a number. Raises Lost if the part is no number."""
     if not (part.isascii() and part.isdecimal()):
-        raise RecordError("malformed_row", part[:120])
+        raise Lost(UNREADABLE, f"malformed_row: {part[:120]}")
     return int(part)
 
 
@@ -94,21 +95,17 @@ class HistParser:
         self._known: dict[bytes, tuple[Key, HistRow]] = {}
 
     def parse(self, raw: bytes) -> tuple[Table, ...]:
-        """Return every table of a `hist` file, in the order of the file.
-
-        Raises:
-            RecordError: the text is cut off, or has another layout.
-        """
+        """Return every table of a `hist` file. Raises Lost if the text is cut off, or has another layout."""
         seen: dict[bytes, tuple[Key, HistRow]] = {}
         tables, at = [], 0
         while at < len(raw):
             head = _HEAD.match(raw, at)
             if head is None:
-                raise RecordError("truncated", repr(raw[at : at + 120]))
+                raise Lost(UNREADABLE, f"truncated: {raw[at : at + 120]!r}")
             rows, at = self._rows(_row_pattern(head["keys"].decode()), raw, head.end(), seen)
             foot = _FOOT.match(raw, at)
             if foot is None:
-                raise RecordError("malformed_row", repr(raw[at : at + 120]))
+                raise Lost(UNREADABLE, f"malformed_row: {raw[at : at + 120]!r}")
             condition = (head["condition"] or b"").decode()
             tables.append(Table(condition, head["state"] == b"active", rows, int(foot[1]), int(head["size"])))
             at = foot.end()
@@ -144,16 +141,12 @@ def _row_pattern(keys: str) -> re.Pattern[bytes]:
     return re.compile(rb"\{ " + b", ".join(fields) + _VALUES, re.DOTALL)
 
 
-class TableWasReplaced(Exception):
-    """A row went back or is gone: another program has replaced the trigger."""
-
-
-def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow]) -> Iterator[tuple[Key, HistRow]]:
+def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow], event: str) -> Iterator[tuple[Key, HistRow]]:
     """Return the growth of each changed row. Counters have 64 bits and start at zero after the largest number.
 
-    Raises:
-        TableWasReplaced: a row fell or is gone.
+    A row that fell or is gone raises Lost, because then another program has replaced the trigger of the event.
     """
+    replaced = Lost(TRIGGERS, f"{event}: another program has replaced its triggers")
     common = 0
     for key, row in now.items():
         old = before.get(key)
@@ -164,7 +157,7 @@ def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow]) -> Iterator
         if row is not old and row != old:
             hits, value = (row.hits - old.hits) % _WRAP, (row.value - old.value) % _WRAP
             if max(hits, value) >= _WRAP // 2:
-                raise TableWasReplaced
+                raise replaced
             yield key, HistRow(hits, value)
     if common < len(before):
-        raise TableWasReplaced
+        raise replaced

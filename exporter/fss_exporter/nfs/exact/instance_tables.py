@@ -7,8 +7,8 @@ from pathlib import Path
 from threading import Event
 from typing import Final, Generic, Protocol, TypeVar
 
-from fss_exporter.errors import RecordError
-from fss_exporter.nfs.exact.hist_tables import Grown, HistParser, HistRow, Key, Table, TableWasReplaced, grown
+from fss_exporter.nfs.exact import hist_tables
+from fss_exporter.nfs.exact.hist_tables import DROPPED, TRIGGERS, UNREADABLE, Grown, Lost, grown
 from fss_exporter.nfs.exact.tracefs import Instance, NotYet, Sources, Unavailable, advice, find, signals_held
 
 log = logging.getLogger(__name__)
@@ -16,42 +16,21 @@ log = logging.getLogger(__name__)
 MOST_ROWS: Final = 131072  # most rows of a table, a limit of the kernel
 RETRY_SECONDS: Final = 60.0  # time between two tries to set triggers
 
-TRIGGERS, DROPPED, UNREADABLE = "triggers", "dropped", "unreadable"
-
 TableName = tuple[str, str]  # A table: event and condition
-
-
-class Lost(Exception):
-    """The tables are not reliable since the last look. `check` is `triggers`, `dropped` or `unreadable`."""
-
-    def __init__(self, check: str, detail: str) -> None:
-        self.check = check
-        super().__init__(detail)
 
 
 @dataclass(frozen=True, slots=True)
 class TablesLook:
     """Every table at one look."""
 
-    tables: Mapping[TableName, Table]
+    tables: Mapping[TableName, hist_tables.Table]
 
     def grown(self, before: "TablesLook | None", place: TableName) -> Grown:
-        """Return the growth of a table since another look, or since the trigger was set.
-
-        Raises:
-            Lost: the table was replaced.
-        """
-        try:
-            return list(grown(before.tables[place].rows if before else {}, self.tables[place].rows))
-        except TableWasReplaced:
-            raise Lost(TRIGGERS, f"{place[0]}: another program has replaced its triggers") from None
+        """Return the growth of a table since another look, or since the trigger was set."""
+        return list(grown(before.tables[place].rows if before else {}, self.tables[place].rows, place[0]))
 
     def since(self, before: "TablesLook", place: TableName) -> Grown:
-        """Return the growth of a table since another look, if all events found room.
-
-        Raises:
-            Lost: the table was replaced, or events found no room in the table.
-        """
+        """Return the growth of a table since another look. Raises Lost if events found no room in the table."""
         if more := self.tables[place].dropped - before.tables[place].dropped:
             raise Lost(DROPPED, f"{place[0]}: {more} events found no room in the table")
         return self.grown(before, place)
@@ -62,7 +41,7 @@ class InstanceTables:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self._parsers: dict[str, HistParser] = {}
+        self._parsers: dict[str, hist_tables.HistParser] = {}
         self._expected: list[TableName] = []
 
     def add(self, event: str, rows: int, keys: Mapping[str, str]) -> None:
@@ -74,7 +53,7 @@ class InstanceTables:
         for condition, of_row in keys.items():
             wanted = f" if {condition}" if condition else ""
             self.instance.add_trigger(event, f"hist:keys={of_row}:size={rows}{wanted}")
-            self._parsers.setdefault(event, HistParser())
+            self._parsers.setdefault(event, hist_tables.HistParser())
             self._expected.append((event, condition))
 
     def try_to_add(self, event: str, rows: int, keys: Mapping[str, str], otherwise: str) -> bool:
@@ -87,25 +66,20 @@ class InstanceTables:
         return True
 
     def look(self) -> TablesLook:
-        """Return every table with the present counts.
-
-        Raises:
-            Lost: a trigger is gone, or a table is unreadable.
-        """
+        """Return every table with the present counts. Raises Lost if a trigger is gone, or a table is unreadable."""
         try:
             tables = self._tables()
-        except RecordError:
+        except Lost as lost:
+            if lost.check != UNREADABLE:
+                raise
             # No kernel has shown such a table so far. A second look costs less than an interval without counts.
-            try:
-                tables = self._tables()
-            except RecordError as error:
-                raise Lost(UNREADABLE, str(error)) from error
+            tables = self._tables()
         for place in self._expected:
             if place not in tables or not tables[place].running:
                 raise Lost(TRIGGERS, f"{place[0]}: its trigger is gone")
         return TablesLook(tables)
 
-    def _tables(self) -> dict[TableName, Table]:
+    def _tables(self) -> dict[TableName, hist_tables.Table]:
         found = {}
         for event, parser in self._parsers.items():
             try:
@@ -136,11 +110,7 @@ class EventTables:
         self._last: TablesLook | None = None
 
     def added(self) -> dict[str, Grown]:
-        """Return rows with growth since the last look, by condition. The first look returns everything since the start.
-
-        Raises:
-            Lost: the tables are unreadable, or were replaced since the last look.
-        """
+        """Return rows with growth since the last look, by condition. The first look returns everything since the start."""
         now, before = self._tables.look(), self._last
         self._last = now
         found = {condition: now.grown(before, place) for condition, place in self._places.items()}
@@ -149,7 +119,7 @@ class EventTables:
         self.is_nearly_full = any(new.is_nearly_full for new, _ in pairs)
         return found
 
-    def rows(self, condition: str) -> Mapping[Key, HistRow]:
+    def rows(self, condition: str) -> Mapping[hist_tables.Key, hist_tables.HistRow]:
         """Return every row of a table at the last look."""
         return self._last.tables[self._places[condition]].rows if self._last else {}
 

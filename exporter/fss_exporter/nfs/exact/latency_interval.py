@@ -9,11 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import class_of
 from fss_exporter.nfs.exact import request_durations as tables
 from fss_exporter.nfs.exact.clients import Owner, Owners, possible_owners
-from fss_exporter.nfs.exact.instance_tables import UNREADABLE, Lost, TablesLook
+from fss_exporter.nfs.exact.instance_tables import TablesLook
 from fss_exporter.nfs.exact.request_durations import NO_REQUESTS, AddressClass, Requests
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Reading
@@ -23,18 +22,11 @@ ByProcedure = Mapping[str, int]
 
 
 def requests_between(session: tables.LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
-    """Return the counts of the tables between two looks.
-
-    Raises:
-        Lost: a table was replaced, was full, or has keys of another layout.
-    """
+    """Return the counts of the tables between two looks."""
     grown = {place: now.since(before, place) for place in session.places}
-    try:
-        finished = tables.durations(grown[tables.FINISHED])
-        answered = tables.durations(grown.get(tables.ANSWERED, ()))
-        no_reply = tables.unanswered(grown.get(tables.UNANSWERED, ()))
-    except RecordError as error:
-        raise Lost(UNREADABLE, str(error)) from error
+    finished = tables.durations(grown[tables.FINISHED])
+    answered = tables.durations(grown.get(tables.ANSWERED, ()))
+    no_reply = tables.unanswered(grown.get(tables.UNANSWERED, ()))
     none = tables.NO_DURATIONS
     return {
         place: Requests(finished.get(place, none), _with_reply(answered.get(place, none)), no_reply.get(place, 0))

@@ -10,7 +10,8 @@ from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.exact.clients import ClientAddresses, Owners, owners, superblock_clients
-from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, Lost, TablesLook, TriggerSetUp
+from fss_exporter.nfs.exact.hist_tables import Lost
+from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.latency_interval import CallAgreement, attributed, requests_between
 from fss_exporter.nfs.exact.request_durations import (
     ANSWERED,
@@ -140,11 +141,7 @@ class LatencyReader:
             self._begin_anew()
 
     def _set_up(self, reading: Reading) -> None:
-        """Set the triggers, and take the first look for the next comparison.
-
-        Raises:
-            Lost: the look fails.
-        """
+        """Set the triggers, and take the first look for the next comparison. Raises Lost if the look fails."""
         session = self._triggers.ready(len(reading.superblocks) * _ROWS_OF_A_MOUNT)
         if session is None:
             if self._triggers.refusal is not None and not isinstance(self._triggers.refusal, NotYet):

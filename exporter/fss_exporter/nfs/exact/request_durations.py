@@ -117,11 +117,7 @@ DurationsByClient = Mapping[tuple[str, str], Durations]  # Durations by RPC clie
 
 
 def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
-    """Return the growth of a table of durations, without the procedures of state clients.
-
-    Raises:
-        RecordError: a key has another layout.
-    """
+    """Return the growth of a table of durations, without the procedures of state clients."""
     found: dict[tuple[str, str], Durations] = {}
     for key, row in rows:
         client, procedure, exponent = parts(key, 3)
@@ -132,11 +128,7 @@ def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
 
 
 def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], int]:
-    """Return the growth of the table of calls without a reply, by RPC client and procedure.
-
-    Raises:
-        RecordError: a key has another layout.
-    """
+    """Return the growth of the table of calls without a reply, by RPC client and procedure."""
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:
         client, procedure = parts(key, 2)

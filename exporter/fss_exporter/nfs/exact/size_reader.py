@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 from fss_exporter.background import Worker
 from fss_exporter.nfs.exact.clients import ClientAddresses
-from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, Lost, TablesLook, TriggerSetUp
+from fss_exporter.nfs.exact.hist_tables import Lost
+from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.size_counts import Agreement, Counts, none_yet, sort, weighted
 from fss_exporter.nfs.exact.size_triggers import SizeSession
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
@@ -114,11 +115,7 @@ class ExactReader:
         self.counts = Counts(failed=failed, active=self._look is not None)
 
     def _begin_anew(self, session: SizeSession, reading: Reading) -> None:
-        """Take the first look for the next comparison.
-
-        Raises:
-            Lost: the look fails.
-        """
+        """Take the first look for the next comparison. Raises Lost if the look fails."""
         self._addresses.learn_all()
         self._agreement = Agreement()
         self._carried = none_yet()

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.hist_tables import Grown, number, parts
-from fss_exporter.nfs.exact.instance_tables import UNREADABLE, InstanceTables, Lost, TablesLook
+from fss_exporter.nfs.exact.instance_tables import InstanceTables, TablesLook
 from fss_exporter.nfs.exact.size_counts import ByAddressAndProcedure, CountedTransfers
 from fss_exporter.nfs.exact.tracefs import FILES, OF_SIZES, Files, Instance, Unavailable, advice, check_client, fields
 
@@ -80,11 +79,7 @@ class Buckets:
         self.keys = dict.fromkeys(size_conditions(source.size), keys)
 
     def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
-        """Return transfers by device number, from the growth of each table (by condition).
-
-        Raises:
-            RecordError: a key has another layout.
-        """
+        """Return transfers by device number, from the growth of each table (by condition)."""
         blocks: dict[int, Counter[int]] = defaultdict(Counter)
         payload: Counter[int] = Counter()
         for condition, rows in tables.items():
@@ -153,28 +148,16 @@ class SizeSession:
         self.tables.instance.remove()
 
     def transfers(self, before: TablesLook, now: TablesLook) -> dict[str, dict[int, CountedTransfers]]:
-        """Return transfers between two looks by operation and device number in the kernel's encoding.
-
-        Raises:
-            Lost: a table was replaced, was full, or has keys of another layout.
-        """
-        found = {}
-        for operation, event in self.source.events.items():
-            tables = {condition: now.since(before, (event, condition)) for condition in self.form.keys}
-            try:
-                found[operation] = self.form.transfers(tables)
-            except RecordError as error:
-                raise Lost(UNREADABLE, str(error)) from error
-        return found
+        """Return transfers between two looks by operation and device number in the kernel's encoding."""
+        return {
+            operation: self.form.transfers({where: now.since(before, (event, where)) for where in self.form.keys})
+            for operation, event in self.source.events.items()
+        }
 
     def calls(
         self, before: TablesLook, now: TablesLook, addresses: ClientAddresses
     ) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
-        """Return lock calls and NFSACL calls between two looks. None if the calls are not counted.
-
-        Raises:
-            Lost: a table was replaced, or was full.
-        """
+        """Return lock calls and NFSACL calls between two looks. None if the calls are not counted."""
         if not self.counts_calls:
             return None, None
         if self.sees_births:

@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from fss_exporter.errors import RecordError
 from fss_exporter.nfs.exact import size_triggers, tracefs
 from fss_exporter.nfs.exact.clients import ClientAddresses
-from fss_exporter.nfs.exact.hist_tables import Grown
-from fss_exporter.nfs.exact.instance_tables import TRIGGERS, EventTables, Lost
+from fss_exporter.nfs.exact.hist_tables import TRIGGERS, Grown, Lost
+from fss_exporter.nfs.exact.instance_tables import EventTables
 from fss_exporter.nfs.exact.tracefs import FILES, Files, Instance, Unavailable, advice, check_client, fields
 from fss_exporter.nfs.processes import thread_tables
 from fss_exporter.nfs.processes.attribution import CallsBy, Counted, Place, Places, TransfersBy
@@ -153,8 +152,8 @@ class ProcessSession:
             return None
         try:
             found = convert(tables.added())
-        except (Lost, RecordError) as error:
-            self.troubles[part] = GONE if isinstance(error, Lost) and error.check == TRIGGERS else UNREADABLE
+        except Lost as error:
+            self.troubles[part] = GONE if error.check == TRIGGERS else UNREADABLE
             _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
             return None
         if tables.dropped:

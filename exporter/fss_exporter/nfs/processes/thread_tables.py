@@ -9,7 +9,7 @@ a WRITE of the file and passes both to a synthetic event. The tables of files ar
 instance. Synthetic events exist once in the whole machine, so each program uses another name.
 
 `place_of` knows the place of a device or of an RPC client. Rows of unknown places are left out: the mount is gone, or no
-visible mount names the superblock. Each function that takes rows raises `RecordError` for a key of another layout.
+visible mount names the superblock. Each function that takes rows raises `Lost` for a key of another layout.
 """
 
 import errno
@@ -165,11 +165,7 @@ class WriteBackJoin:
                 raise
 
     def is_nearly_full(self) -> bool:
-        """Whether the tables of files are nearly full, so that new files soon lose their writer. The check reads large tables.
-
-        Raises:
-            Lost: a table is unreadable.
-        """
+        """Whether the tables of files are nearly full, so that new files soon lose their writer. The check reads large tables."""
         for one in self._by_file:
             one.added()
         return any(one.dropped or one.is_nearly_full for one in self._by_file)

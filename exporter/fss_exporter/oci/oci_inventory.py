@@ -5,7 +5,7 @@ compartment, availability domain, lifecycle state, and tags (`key` is a freeform
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, TypeVar
@@ -151,19 +151,8 @@ def join(
     targets = {
         key: replace(one, vcn_id=vcn_ids.get(one.export_set_id, "")) for key, one in _included(alive, tags).items()
     }
-    target_of = {one.export_set_id: one.id for one in targets.values()}
-    exports = [
-        replace(one, mount_target_id=target_of[one.export_set_id])
-        for one in every(Export)
-        if one.state not in GONE and one.export_set_id in target_of
-    ]
-    exported = {one.file_system_id for one in exports}
-    included = _included(every(FileSystem), tags)
-    systems = {
-        one.id: one
-        for one in every(FileSystem)
-        if one.id in included or (one.id in exported and one.state not in GONE and not tags.excludes(one.tags))
-    }
+    exports = _joined_exports(every(Export), targets.values())
+    systems = _selected_file_systems(every(FileSystem), {one.file_system_id for one in exports}, tags)
     counts = Counter(one.availability_domain for one in alive)
     return Inventory(
         mount_targets=MappingProxyType(targets),
@@ -177,6 +166,27 @@ def join(
         mount_target_counts=MappingProxyType({**dict.fromkeys(availability_domains, 0), **counts}),
         mount_target_limits=mount_target_limits,
     )
+
+
+def _selected_file_systems(
+    systems: Iterable[FileSystem], exported: Container[str], tags: TagFilter
+) -> dict[str, FileSystem]:
+    """Return file systems by OCID that tags include, or that a selected mount target exports and tags do not exclude."""
+    return {
+        one.id: one
+        for one in systems
+        if one.state not in GONE and (tags.includes(one.tags) or (one.id in exported and not tags.excludes(one.tags)))
+    }
+
+
+def _joined_exports(exports: Iterable[Export], targets: Iterable[MountTarget]) -> list[Export]:
+    """Return the exports of the mount targets, joined by the export set."""
+    target_of = {one.export_set_id: one.id for one in targets}
+    return [
+        replace(one, mount_target_id=target_of[one.export_set_id])
+        for one in exports
+        if one.state not in GONE and one.export_set_id in target_of
+    ]
 
 
 def _included(records: Iterable[_Record], tags: TagFilter) -> Mapping[str, _Record]:

@@ -26,7 +26,7 @@ from fss_exporter.nfs.exact.tracefs import (
     NotYet,
     Sources,
     Unavailable,
-    check_hist,
+    check_client,
     find,
 )
 from fss_exporter.nfs.processes.counting import ProcessCounting
@@ -102,7 +102,7 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None
         assert "CONFIG_HIST_TRIGGERS" in look((tracefs,), Path("/sys")).reason
         assert not (tracefs / "instances" / OF_SIZES).exists()
         return
-    check_hist(tracefs)
+    check_client(tracefs, "sched", "scheduler")
     instance = Instance(tracefs, OF_SIZES)
     try:
         instance.add_trigger(EVENT, "hist:keys=parent_pid:size=2048")

@@ -141,34 +141,32 @@ def advice(error: OSError, root: Path) -> Unavailable:
     return Unavailable(f"{error.filename or root}: {error.strerror}; {remedy.format(root=root)}")
 
 
-def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
-    """Return the mount point of tracefs.
+@contextmanager
+def advised(root: Path) -> Iterator[None]:
+    """Raise Unavailable, with a remedy, in place of an OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise advice(error, root) from error
 
-    Raises:
-        Unavailable: no place has tracefs, or this process may not read tracefs.
-    """
+
+def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
+    """Return the mount point of tracefs. Raises Unavailable if there is none, or this process may not read tracefs."""
     for place in places:
-        try:
+        with advised(place):
             if files.is_there(place / "events"):
                 return place
-        except OSError as error:
-            raise advice(error, place) from error
     looked = " or ".join(map(str, places))
     raise Unavailable(f"no tracefs at {looked}: mount -t tracefs tracefs {places[0]}, or name it with --path.tracefs")
 
 
 def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
-    """Return the size in bytes of each field of an event (`system/event`). Empty if the kernel lacks the event.
-
-    Raises:
-        Unavailable: the event is unreadable.
-    """
-    try:
-        text = files.text(root / "events" / event / "format")
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise advice(error, root) from error
+    """Return the size in bytes of each field of an event (`system/event`). Empty if the kernel lacks the event."""
+    with advised(root):
+        try:
+            text = files.text(root / "events" / event / "format")
+        except FileNotFoundError:
+            return {}
     found = {}
     for line in text.splitlines():
         declaration, _, rest = line.strip().removeprefix("field:").partition(";")
@@ -178,38 +176,22 @@ def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
     return found
 
 
-def check_hist(root: Path, files: Files = FILES) -> None:
-    """Check that events of this kernel have `hist` beside `trigger`.
-
-    Raises:
-        Unavailable: the kernel has no `hist`.
-    """
-    try:
-        trigger = files.first(root, "events/*/*/trigger")
-        counts = trigger is not None and files.is_there(trigger.parent / "hist")
-    except OSError as error:
-        raise advice(error, root) from error
-    if not counts:
-        raise Unavailable(
-            f"{root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is). "
-            "Use a kernel with hist triggers, or leave exact mode off"
-        )
-
-
 def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:
     """Check, without setting a trigger, that this kernel can count the `events` of a client with this name.
 
     Raises:
         NotYet: the client is not loaded.
-        Unavailable: the kernel cannot count, or this process may not.
+        Unavailable: the kernel has no `hist` beside `trigger`, or this process may not count.
     """
-    check_hist(root, files)
-    try:
-        loaded = files.is_there(root / "events" / events)
-    except OSError as error:
-        raise advice(error, root) from error
-    if not loaded:
-        raise NotYet(f"{root}: the {name} is not loaded. Counting begins with the first NFS mount")
+    with advised(root):
+        trigger = files.first(root, "events/*/*/trigger")
+        if trigger is None or not files.is_there(trigger.parent / "hist"):
+            raise Unavailable(
+                f"{root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is). "
+                "Use a kernel with hist triggers, or leave exact mode off"
+            )
+        if not files.is_there(root / "events" / events):
+            raise NotYet(f"{root}: the {name} is not loaded. Counting begins with the first NFS mount")
 
 
 @contextmanager
@@ -233,36 +215,26 @@ class Instance:
         self.path = root / "instances" / name
         self._files = files
         self._open: dict[str, int] = {}
-        try:
+        with advised(root):
             with suppress(FileNotFoundError):
                 files.rmdir(self.path)
             files.mkdir(self.path)
-        except OSError as error:
-            raise advice(error, root) from error
-        try:
-            files.write(self.path / "buffer_size_kb", _SMALLEST_BUFFER_KIB)
-            files.write(self.path / "tracing_on", "0")
-        except OSError as error:
-            self.remove()
-            raise advice(error, root) from error
+            try:
+                files.write(self.path / "buffer_size_kb", _SMALLEST_BUFFER_KIB)
+                files.write(self.path / "tracing_on", "0")
+            except OSError:
+                self.remove()
+                raise
 
     def add_trigger(self, event: str, trigger: str) -> None:
-        """Set a trigger and keep the table open.
-
-        Raises:
-            OSError: the kernel refuses the trigger (EINVAL: unknown form).
-        """
+        """Set a trigger and keep the table open. Raises OSError if the kernel refuses it (EINVAL: unknown form)."""
         folder = self.path / "events" / event
         self._files.append(folder / "trigger", trigger)
         if event not in self._open:
             self._open[event] = self._files.open(folder / "hist")
 
     def read(self, event: str) -> bytes:
-        """Return the present tables of an event as bytes, because names of threads can be any bytes.
-
-        Raises:
-            OSError: the event is gone.
-        """
+        """Return the present tables of an event as bytes, because names of threads can be any bytes."""
         return self._files.read(self._open[event])
 
     def clear(self, event: str) -> None:

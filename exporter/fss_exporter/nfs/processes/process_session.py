@@ -11,7 +11,7 @@ from fss_exporter.nfs.exact import size_triggers, tracefs
 from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.hist_tables import TRIGGERS, Grown, Lost
 from fss_exporter.nfs.exact.instance_tables import EventTables
-from fss_exporter.nfs.exact.tracefs import FILES, Files, Instance, Unavailable, advice, check_client, fields
+from fss_exporter.nfs.exact.tracefs import FILES, Files, Instance, Unavailable, advice, advised, check_client, fields
 from fss_exporter.nfs.processes import thread_tables
 from fss_exporter.nfs.processes.attribution import CallsBy, Counted, Place, Places, TransfersBy
 
@@ -115,12 +115,10 @@ class ProcessSession:
 
     def _set_up_join(self, root: Path, names: Names, rows: int, files: Files) -> None:
         try:
-            self._join = thread_tables.WriteBackJoin(root, names.writers, names.joint, rows, files)
-        except Unavailable as error:
-            self.refused[WRITERS] = str(error)
-            return
-        except OSError as error:
-            self.refused[WRITERS] = str(advice(error, root))
+            with advised(root):
+                self._join = thread_tables.WriteBackJoin(root, names.writers, names.joint, rows, files)
+        except Unavailable as reason:
+            self.refused[WRITERS] = str(reason)
             return
         self._add(DIRTIERS, self._join.dirtied, rows, {thread_tables.NOT_A_DISK: "name,common_pid.execname"})
         if DIRTIERS in self._tables:
@@ -140,7 +138,7 @@ class ProcessSession:
             counted.claims.update(self._try(procedure, claims) or {})
         counted.reads = self._try(READS, partial(thread_tables.sent, place_of=device)) or {}
         counted.writes = self._try(WRITES, partial(thread_tables.sent, place_of=device)) or {}
-        self._try(CLIENTS, self._learn)
+        self._try(CLIENTS, lambda _: self._addresses.learn(self._tables[CLIENTS].rows(thread_tables.BORN)))
         counted.calls.update(self._try(CALLS, partial(self._calls, places=places)) or {})
         self._looks += 1
         return counted
@@ -165,9 +163,6 @@ class ProcessSession:
         dirtiers = thread_tables.dirtiers(self._tables[DIRTIERS].rows(thread_tables.NOT_A_DISK))
         return thread_tables.joined(added, dirtiers, device)
 
-    def _learn(self, _: object) -> None:
-        self._addresses.learn(self._tables[CLIENTS].rows(thread_tables.BORN))
-
     def _calls(self, added: Mapping[str, Grown], places: Places) -> CallsBy:
         found: CallsBy = Counter()
         for version, condition in thread_tables.VERSIONS.items():
@@ -179,13 +174,12 @@ class ProcessSession:
 
     @property
     def is_worn(self) -> bool:
-        """Whether the triggers have to be set again: a table is nearly full, or another program has removed a trigger."""
-        if any(one.dropped or one.is_nearly_full for one in self._tables.values()):
-            return True
-        return GONE in self.troubles.values() or self._has_too_many_files()
+        """Whether the triggers have to be set again: a table is nearly full, or another program has removed a trigger.
 
-    def _has_too_many_files(self) -> bool:
-        """Whether the large tables of the join are nearly full. The check is expensive, so only every sixth look runs it."""
+        The check of the large tables of the join is expensive, so only every sixth look runs it.
+        """
+        if GONE in self.troubles.values() or any(one.dropped or one.is_nearly_full for one in self._tables.values()):
+            return True
         if self._join is None or self._looks % _LOOKS_AT_FILES:
             return False
         try:
@@ -221,18 +215,12 @@ def missing(root: Path, files: Files = FILES) -> dict[str, str]:
             found[part] = _NO_EVENT.format(event)
         elif lacking := needed - known.keys():
             found[part] = f"{event} has no field {', '.join(sorted(lacking))}"
-    if no_join := _no_join(root, files):
-        found[WRITERS] = no_join
-    return found
-
-
-def _no_join(root: Path, files: Files) -> str:
-    """Return the reason why delayed writes cannot count for the process that wrote. Empty if they can."""
     try:
-        if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):
-            return _NO_EVENT.format(thread_tables.DIRTIED[0])
-        if not files.is_there(root / "dynamic_events"):
-            return "the kernel is built without CONFIG_SYNTH_EVENTS"
-    except OSError as error:
-        return str(advice(error, root))
-    return ""
+        with advised(root):
+            if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):
+                found[WRITERS] = _NO_EVENT.format(thread_tables.DIRTIED[0])
+            elif not files.is_there(root / "dynamic_events"):
+                found[WRITERS] = "the kernel is built without CONFIG_SYNTH_EVENTS"
+    except Unavailable as reason:
+        found[WRITERS] = str(reason)
+    return found

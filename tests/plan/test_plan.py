@@ -40,6 +40,8 @@ def ratios(found: dict[str, Any]) -> dict[str, float | None]:
         (("--reads", "5", "--read-size", "4 parsecs"), "is not a size"),
         (("--reads", "5", "--read-bandwidth", "1GB/s"), "both state the reads"),
         (("--writes", "5", "--write-bandwidth", "1GB/s"), "both state the writes"),
+        (("--reads", "5", "--write-size", "4k"), "--write-size goes with --writes or --write-bandwidth"),
+        (("--operation", "GETATTR=5", "--read-size", "4k"), "--read-size goes with --reads or --read-bandwidth"),
         (("--read-bandwidth", "fast"), "is not a bandwidth"),
         (("--read-bandwidth", "500"), "'500' has no unit. Write it like 500MB/s"),
         (("--operation", "GETATTR"), "write it like GETATTR=5000"),

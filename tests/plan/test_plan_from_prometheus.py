@@ -15,9 +15,10 @@ from fss_exporter.client_scrape import override_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverride
 from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.traffic import Traffic
 from fss_exporter.plan import prometheus_api as prometheus
 from fss_exporter.plan.history import LimitsOf, of_mount_targets, of_service
-from fss_exporter.plan.load import Load
+from fss_exporter.plan.load import Load, size_shares
 from fss_exporter.plan.mount_target_answer import size_lines
 
 NOW = 1_790_000_000
@@ -155,6 +156,11 @@ def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prom
     assert loads["10.0.0.2"].sizes == {}
 
     assert list(size_lines(loads["10.0.0.1"])) == ["READ sizes, counted: 25% up to 32 KiB, 75% up to 1,024 KiB"]
+
+
+def test_a_size_class_without_a_bound_is_no_size() -> None:
+    load = Load("", Traffic(), {"READ": size_shares({1024.0: 3.0, float("inf"): 4.0})})
+    assert list(size_lines(load)) == ["READ sizes, counted: 75% up to 1 KiB"]
 
 
 def test_the_measured_costs_of_the_agents_hold_for_the_load(week: processes.Prometheus) -> None:

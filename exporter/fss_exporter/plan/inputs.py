@@ -200,11 +200,15 @@ def _check_amounts(inputs: PlanInputs) -> None:
     sizes = {inputs.read_size, inputs.write_size, inputs.tcp_window, inputs.total_bytes}
     smallest = (inputs.target, inputs.target if inputs.concurrency is None else inputs.concurrency)
     two_reads, two_writes = None not in inputs.transfer_rates[:2], None not in inputs.transfer_rates[2:]
+    idle_read_size = inputs.has_rates and bool(inputs.read_size) and inputs.transfer_rates[:2] == (None, None)
+    idle_write_size = inputs.has_rates and bool(inputs.write_size) and inputs.transfer_rates[2:] == (None, None)
     two_jobs, no_rate = None not in (inputs.files, inputs.total_bytes), not inputs.has_rates
     refuse(
         {
             "--reads and --read-bandwidth both state the reads: give one": two_reads,
             "--writes and --write-bandwidth both state the writes: give one": two_writes,
+            "--read-size goes with --reads or --read-bandwidth": idle_read_size,
+            "--write-size goes with --writes or --write-bandwidth": idle_write_size,
             "--files and --bytes both state the job: give one": two_jobs,
             "--mix states a rate, --files and --bytes state a job: give one": inputs.mix and inputs.is_job,
             "--files needs operations of one file, e.g. --operation CREATE=1": inputs.files is not None and no_rate,

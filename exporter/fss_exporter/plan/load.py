@@ -1,5 +1,6 @@
 """A workload to plan for: stated in flags, recorded by address, or the busiest moment of a history."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,19 +17,20 @@ from fss_exporter.plan.inputs import PlanInputs
 
 
 class SizeShare(NamedTuple):
-    """Operations of one size class: the largest size in bytes, and the share in all operations of the histogram.
-
-    The last class of a histogram has no bound (infinity). No kernel makes a transfer that large.
-    """
+    """Operations of one size class: the largest size in bytes, and the share in all operations of the histogram."""
 
     up_to_bytes: float
     share: float
 
 
 def size_shares(at_most: Mapping[float, float]) -> tuple[SizeShare, ...]:
-    """Return the used classes of a cumulative histogram: operations up to a size in bytes, by the size."""
+    """Return the used classes of a cumulative histogram: operations up to a size in bytes, by the size.
+
+    The class without a bound is left out, because no kernel makes a transfer that large.
+    """
     classes = in_classes(at_most)
-    return tuple(SizeShare(bound, count / sum(classes.values())) for bound, count in classes.items() if count)
+    whole = sum(classes.values())
+    return tuple(SizeShare(up_to, count / whole) for up_to, count in classes.items() if count and up_to < math.inf)
 
 
 @dataclass(frozen=True, slots=True)

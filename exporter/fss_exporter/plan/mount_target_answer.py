@@ -1,6 +1,5 @@
 """The answer of `plan` about mount targets: tables with sentences below, and JSON."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -187,10 +186,7 @@ def case_document(case: Case) -> dict[str, Any]:
         f"read_bytes{per}": traffic.read_bytes,
         f"written_bytes{per}": traffic.written_bytes,
         "estimated_lock_iops": traffic.lock_iops,
-        "counted_sizes": {
-            operation: [one._asdict() for one in classes if math.isfinite(one.up_to_bytes)]
-            for operation, classes in load.sizes.items()
-        },
+        "counted_sizes": {operation: [one._asdict() for one in classes] for operation, classes in load.sizes.items()},
         **_answer(scenario),
         "sentences": list(sentences(scenario)),
         "what_if": [{"change": change, **_answer(other)} for change, other in case.changed],

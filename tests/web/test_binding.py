@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from fss_exporter.errors import UsageError
 from fss_exporter.web.binding import bind
 
 
@@ -20,3 +21,8 @@ def test_the_interface_of_a_link_local_address_reaches_the_kernel(monkeypatch: p
         bound.close()
 
     assert asked == [("fe80::1", 10949, 0, socket.if_nametoindex("lo"))]
+
+
+def test_a_port_of_thousands_of_digits_is_a_mistake_and_no_traceback() -> None:
+    with pytest.raises(UsageError, match="give HOST:PORT"):
+        bind((f":{'9' * 5000}",))

@@ -22,7 +22,8 @@ def split_address(text: str) -> tuple[str, int]:
     bracketed = host.startswith("[") and host.endswith("]")
     if bracketed:
         host = host[1:-1]
-    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535 or (":" in host and not bracketed):
+    is_port = port.isascii() and port.isdigit() and len(port) < 6 and int(port) <= 65535
+    if not colon or not is_port or (":" in host and not bracketed):
         raise UsageError(f"{_FLAG}={text}: give HOST:PORT, for example :10949, 127.0.0.1:10949 or [::1]:10949")
     return host, int(port)
 

@@ -24,7 +24,7 @@ from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, cos
 from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.cli.calibrate import show_rows
 from fss_exporter.oci.calls import CallBudget
-from fss_exporter.oci.client import Credentials, Session
+from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.settings import Endpoints
 
@@ -48,7 +48,7 @@ def idle_mount_target(region: Region, clock: FastClock) -> OciMinutes:
     target = MountTarget(
         id=idle.id, name=idle.name, compartment_id=idle.compartment_id, availability_domain="AD", state="ACTIVE"
     )
-    return OciMinutes(session, target, clock)
+    return OciMinutes(SdkClient(session), target, clock)
 
 
 def calibrated(

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,8 +24,10 @@ from fss_exporter.calibrate.calibration_run import (
 )
 from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
 from fss_exporter.calibrate.fitted_costs import FittedCost
+from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.cli.calibrate import measured_rows
 from fss_exporter.errors import CloudError
+from fss_exporter.oci.cloud_client import MetricRequest, Point, Stream
 
 
 @pytest.fixture
@@ -118,6 +122,23 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
 def test_a_difference_that_no_override_can_say_is_said(step: str) -> None:
     rows = [CalibrationRow(step, 10, 1, 1, FittedCost(step, 33, 17, 0.1))]
     assert overrides(rows, "2026-11-22") == f"# {step}: 0.515 of the table, which no override can say.\n"
+
+
+def test_streams_of_one_mount_target_are_merged_and_damaged_points_are_left_out() -> None:
+    """OCI has a second stream after a change of a dimension, and the last of two would win."""
+    asked: list[MetricRequest] = []
+
+    def summarize(request: MetricRequest) -> list[Stream | None]:
+        asked.append(request)
+        stamps = ("2026-11-22T10:01:00Z", "2026-11-22T10:02:00", "soon")
+        return [None, Stream({}, tuple(Point(stamp, 7.0) for stamp in stamps))]
+
+    client, target = SimpleNamespace(summarize=summarize), SimpleNamespace(id="ocid1.mt", compartment_id="ocid1.c")
+    minute = int(datetime(2026, 11, 22, 10, 1, tzinfo=UTC).timestamp()) // 60
+    minutes = [CountedMinute(at, "idle", {}) for at in (minute, minute + 1)]
+    cloud: Any = OciMinutes(client, target, FastClock(NOW))  # type: ignore[arg-type]
+    assert cloud.io_operations(minutes, 0) == {minute: 7.0 * 60}
+    assert asked[0].query == 'MountTargetIOPS[1m]{resourceId = "ocid1.mt"}.grouping().mean()'
 
 
 def test_all_steps_share_one_patience(regions: Callable[..., Region], fast_clock: FastClock) -> None:

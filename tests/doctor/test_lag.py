@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import pytest
@@ -95,13 +95,17 @@ class OnePoint:
     clock_skew_seconds: float
     region: str = "eu-frankfurt-1"
     tenancy_id: str = "ocid1.tenancy.oc1..t"
+    zone: tzinfo | None = UTC
 
     def call(self, service: str, operation: str, *_: object, **__: object) -> JsonAnswer:
         (rows,) = self.pages(service, operation)
         return JsonAnswer(rows, {})
 
     def pages(self, _: str, operation: str, *__: object, **___: object) -> Iterator[list[dict[str, object]]]:
-        point = {"timestamp": datetime.fromtimestamp(self.stamp, UTC).isoformat(), "value": 1.0}
+        point = {
+            "timestamp": datetime.fromtimestamp(self.stamp, UTC).replace(tzinfo=self.zone).isoformat(),
+            "value": 1.0,
+        }
         rows: dict[str, dict[str, object]] = {
             "list_metrics": {"name": "MountTargetReadThroughput"},
             "summarize_metrics_data": {"aggregatedDatapoints": [point]},
@@ -113,5 +117,15 @@ class OnePoint:
 def test_a_wrong_clock_of_the_host_does_not_change_the_age_of_a_point(skew: float) -> None:
     session: Any = OnePoint(1_800_000_000.0, skew)
     now = session.stamp + 70.0 + skew
+    assert ages(session, now) == [70.0]
+
+
+def test_a_point_without_a_time_zone_has_no_age() -> None:
+    session: Any = OnePoint(1_800_000_000.0, 0.0, zone=None)
+    assert ages(session, session.stamp + 70.0) == [None]
+
+
+def ages(session: Any, now: float) -> list[float | None]:
+    """Age of the newest point of each metric."""
     probe = Probe(session, InventorySelection(), lambda: now, Progress(), lambda _: None, 0.0)
-    assert [one.newest_age_seconds for one in probe.ask({}).metrics] == [70.0]
+    return [one.newest_age_seconds for one in probe.ask({}).metrics]

@@ -1,31 +1,34 @@
 """Query the minutes of one mount target from OCI Monitoring until every minute has arrived."""
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from fss_exporter.calibrate.calibration_run import CountedMinute, WallClock
 from fss_exporter.calibrate.calibration_steps import PAST_THE_END
 from fss_exporter.errors import CloudError
-from fss_exporter.oci.client import Session
+from fss_exporter.oci import mql
+from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
+from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.series_store import MinuteStamps
 
-_NAMESPACE: Final = "oci_filestorage"
 _ASK_EVERY_S: Final = 30.0
-_PUBLISHED: Final = {
-    "READ": ("FileSystemReadRequestsbySize", ""),
-    "WRITE": ("FileSystemWriteRequestsbySize", ""),
-    **{name: ("MetadataIOPS", name) for name in ("CREATE", "GETATTR", "REMOVE", "SETATTR")},
+_PUBLISHED: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "READ": ("FileSystemReadRequestsbySize", {}),
+    "WRITE": ("FileSystemWriteRequestsbySize", {}),
+    **{name: ("MetadataIOPS", {"operation": name}) for name in ("CREATE", "GETATTR", "REMOVE", "SETATTR")},
 }
-"""Metric and value of dimension `operation` by procedure, where a tenancy has no MountTargetIOPS."""
+"""Metric and further dimensions by procedure, where a tenancy has no MountTargetIOPS."""
 
 
 class OciMinutes:
-    """Points of one mount target by the minute that ends at the point. The session is of the region."""
+    """Points of one mount target by the minute that ends at the point. The client is of the region."""
 
-    def __init__(self, session: Session, target: MountTarget, clock: WallClock) -> None:
-        self._session = session
+    def __init__(self, client: CloudClient, target: MountTarget, clock: WallClock) -> None:
+        self._client = client
         self._target = target
         self._clock = clock
 
@@ -41,7 +44,7 @@ class OciMinutes:
         return bool(self._until_answered(lambda: self._gauge("MountTargetIOPS", minute - 15, minute), patience_s))
 
     def _gauge(self, metric: str, first: int, last: int) -> dict[int, float]:
-        return self._points(f'{metric}[1m]{{resourceId = "{self._target.id}"}}.max()', first, last)
+        return self._points(metric, METRICS[metric].statistic, {"resourceId": self._target.id}, first, last)
 
     def io_operations(self, minutes: Iterable[CountedMinute], patience_s: float) -> dict[int, float]:
         """Return the I/O operations of each minute. Minutes that are later than `patience_s` are absent."""
@@ -58,11 +61,10 @@ class OciMinutes:
         found = {}
         deadline = self._clock.now() + patience_s
         for step, wanted in by_step.items():
-            metric, operation = _PUBLISHED.get(step.split()[0], ("", ""))
+            metric, where = _PUBLISHED.get(step.split()[0], ("", {}))
             if metric and step != PAST_THE_END:
-                of = f'mountTargetId = "{self._target.id}"' + (f', operation = "{operation}"' if operation else "")
-                query = f"{metric}[1m]{{{of}}}.grouping().sum()"
-                ask = partial(self._points, query, min(wanted), max(wanted))
+                of = {"mountTargetId": self._target.id, **where}
+                ask = partial(self._points, metric, "sum", of, min(wanted), max(wanted))
                 for minute, rate in self._until_complete(ask, wanted, deadline - self._clock.now()).items():
                     found[step, minute] = rate * 60
         return found
@@ -89,23 +91,13 @@ class OciMinutes:
                     raise
             self._clock.wait_until(min(deadline, self._clock.now() + _ASK_EVERY_S))
 
-    def _points(self, query: str, first: int, last: int) -> dict[int, float]:
-        details = {
-            "namespace": _NAMESPACE,
-            "query": query,
-            "startTime": _stamp(first),
-            "endTime": _stamp(last + 1),
-            "resolution": "1m",
-        }
-        answer = self._session.call("monitoring", "summarize_metrics_data", self._target.compartment_id, details)
-        streams: list[Mapping[str, Any]] = answer.data if isinstance(answer.data, list) else []
-        points = [point for stream in streams for point in stream.get("aggregatedDatapoints", ())]
-        return {_minute_of(point["timestamp"]): float(point["value"]) for point in points}
-
-
-def _stamp(minute: int) -> str:
-    return datetime.fromtimestamp(minute * 60, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _minute_of(stamp: str) -> int:
-    return int(datetime.fromisoformat(stamp).timestamp() // 60)
+    def _points(self, metric: str, statistic: str, where: Mapping[str, str], first: int, last: int) -> dict[int, float]:
+        """Return the values of all streams together. Damaged points are left out."""
+        query = str(mql.query(metric, 1, statistic, where=where, group_by=()))
+        request = MetricRequest(Scope(self._target.compartment_id), NAMESPACE, query, first * 60, last * 60 + 60)
+        stamps, found = MinuteStamps(), {}
+        for stream in filter(None, self._client.summarize(request)):
+            for point in stream.points:
+                with suppress(ValueError):
+                    found[stamps[point.timestamp] // 60] = point.value
+        return found

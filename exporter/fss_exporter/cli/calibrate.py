@@ -105,7 +105,7 @@ def calibrate(flags: CalibrateFlags) -> int:
         _show_plan(plan, target)
         return 0
     clock = SystemClock()
-    cloud = OciMinutes(session, target, clock)
+    cloud = OciMinutes(SdkClient(session), target, clock)
     if not flags.other_clients:
         _refuse_other_clients(cloud, max(1, len(mount.record.transports)))
     # After the check, because a calibration of another client may run in a directory that looks left over.

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
 from fss_exporter.doctor.account_facts import MetricFacts
 from fss_exporter.errors import CloudError, TooMuchData
-from fss_exporter.oci.cloud_client import MetricRequest, RawCalls, Scope, dimensions_of
+from fss_exporter.oci.cloud_client import MetricRequest, RawCalls, Scope, dimensions_of, epoch_seconds
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.metric_table import METRICS, OciMetric
 from fss_exporter.tables import Progress
@@ -156,6 +155,6 @@ def _moments(stream: dict[str, Any]) -> Iterator[float]:
     points = stream.get("aggregatedDatapoints")
     for point in points if isinstance(points, list) else ():
         try:
-            yield datetime.fromisoformat(str(point["timestamp"])).timestamp()
+            yield epoch_seconds(str(point["timestamp"]))
         except (KeyError, TypeError, ValueError):
             continue

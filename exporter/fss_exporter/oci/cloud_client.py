@@ -98,6 +98,14 @@ def time_stamp(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def epoch_seconds(stamp: str) -> float:
+    """Return the time of a stamp, or raise ValueError for another form or a stamp without a time zone."""
+    moment = datetime.fromisoformat(stamp)
+    if moment.tzinfo is None:
+        raise ValueError(f"no time zone: {stamp!r}")
+    return moment.timestamp()
+
+
 class CloudClient(Protocol):
     """Calls in one region."""
 

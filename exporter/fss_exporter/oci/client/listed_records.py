@@ -3,12 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
 from sys import intern
 from typing import Any, Final
 
 from fss_exporter.oci import oci_inventory as records
-from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp
+from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp, epoch_seconds
 
 Row = Mapping[str, Any]
 
@@ -96,7 +95,7 @@ def replication(row: Row) -> records.Replication:
     return records.Replication(
         **_resource(row),
         interval_seconds=None if minutes is None else minutes * 60.0,
-        recovery_point=_epoch_seconds(moment) if moment else None,
+        recovery_point=epoch_seconds(moment) if moment else None,
     )
 
 
@@ -141,13 +140,6 @@ def _tags(row: Row) -> Mapping[str, str]:
         return _NO_TAGS
     tags = {f"{space}.{key}": str(value) for space, pairs in defined.items() for key, value in (pairs or {}).items()}
     return {**tags, **{key: str(value) for key, value in freeform.items()}}
-
-
-def _epoch_seconds(text: str) -> float:
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError(f"no time zone: {text!r}")
-    return moment.timestamp()
 
 
 def _gigabytes(value: object) -> float:

@@ -78,10 +78,8 @@ def overrides(rows: Sequence[CalibrationRow], date: str) -> str:
         for one in different
         if one.step == PAST_THE_END or one.step.endswith(" buffered")
     ]
-    if not operations and remarks:
-        return "".join(remarks)
     if not operations:
-        return "# No operation of the table differs: the configuration needs no cost_model.\n"
+        return "".join(remarks) or "# No operation of the table differs: the configuration needs no cost_model.\n"
     found = {name: given | {"date": date, "source": SOURCE} for name, given in operations.items()}
     return "".join(remarks) + yaml.safe_dump({"cost_model": {"operations": found}}, sort_keys=False)
 

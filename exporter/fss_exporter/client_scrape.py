@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import itemgetter
 from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -36,7 +37,7 @@ _FIGURES: Final[Mapping[str, str]] = {
 }
 _READ_BYTES: Final = "fss_client_read_bytes_total"
 _WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
-_MOUNT: Final = CATALOGUE[_READ_BYTES].labels  # label names of a mount
+_MOUNT: Final = itemgetter(*CATALOGUE[_READ_BYTES].labels)  # labels of a mount
 _LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
 COUNTERS: Final = frozenset(
     (_OPERATIONS, _REQUESTS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS)
@@ -85,9 +86,8 @@ class Scraped:
         match name:
             case _ if name in COUNTERS:
                 of_class = "" if name in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS) else labels["class"]
-                self.counters[_mount(labels)][_counter(name, of_class, labels.get("operation", ""))] = _finite(
-                    name, value
-                )
+                counter = _counter(name, of_class, labels.get("operation", ""))
+                self.counters[_mount(labels)][counter] = _finite(name, value)
             case "fss_client_mount_info":
                 key = _mount(labels)
                 self.mount_points[key] = (*self.mount_points.get(key, ()), labels["mount_point"])
@@ -121,7 +121,7 @@ def _finite(name: str, value: float) -> float:
 
 
 def _mount(labels: Mapping[str, str]) -> SeriesKey:
-    return SeriesKey(*map(labels.__getitem__, _MOUNT))
+    return SeriesKey(*_MOUNT(labels))
 
 
 def read_scrape(source: str, text: str) -> Scraped:

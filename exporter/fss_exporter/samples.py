@@ -14,8 +14,8 @@ class Samples:
     def __init__(self, families: Iterable[Family]) -> None:
         self._by_name: dict[str, list[tuple[Labels, float]]] = defaultdict(list)
         for family in families:
-            for sample in family.samples:
-                self._by_name[sample.name].append((sample.labels, sample.value))
+            for name, labels, value, *_ in family.samples:
+                self._by_name[name].append((labels, value))
 
     def __iter__(self) -> Iterator[tuple[str, Labels, float]]:
         """Name, labels and value of every sample."""

@@ -15,7 +15,7 @@ from fss_exporter.model.thresholds import WARNING_RATIO
 MOST_CLIENTS = 1_000_000
 MOST_REQUESTS = 1_000_000_000
 MOST_MOUNT_TARGETS = 1000  # Larger figures are typing errors
-LEAST_FIGURE = 0.0001  # Smaller shares and concurrencies are typing errors, and quotients by them overflow
+_LEAST = 0.0001  # Smaller shares and concurrencies are typing errors, and quotients by them overflow
 
 _RECORDED = "--mountstats, --nfsiostat, --scrapes or --prometheus"
 
@@ -100,7 +100,7 @@ class PlanInputs(SavedFlags):
     )
 
     concurrency: float | None = flag(
-        "--concurrency", "Requests in flight, all clients.", type=FiniteRange(0, MOST_REQUESTS, min_open=True)
+        "--concurrency", "Requests in flight, all clients.", type=FiniteRange(_LEAST, MOST_REQUESTS)
     )
     latency: float | None = flag("--latency", "Mean time of a request, e.g. 2ms.", type=units.latency, metavar="TIME")
     clients: int | None = _count("--clients", "Hosts that mount the mount target.", MOST_CLIENTS)
@@ -129,7 +129,7 @@ class PlanInputs(SavedFlags):
         "--target",
         "Share of every ceiling to stay at or below.",
         WARNING_RATIO,
-        type=FiniteRange(0, 1, min_open=True),
+        type=FiniteRange(_LEAST, 1),
     )
     changes: tuple[str, ...] = flag("--what-if", "Answer again with one thing changed.", (), metavar="NAME=VALUE")
     volumes: int | None = _count("--volumes", "Block volumes in one self-managed storage server.", 1000)
@@ -198,7 +198,6 @@ def _check_amounts(inputs: PlanInputs) -> None:
     one_of_server = (inputs.volumes is None) != (inputs.server_network is None)
     window = inputs.tcp_window != DEFAULT_WINDOW_BYTES
     sizes = {inputs.read_size, inputs.write_size, inputs.tcp_window, inputs.total_bytes}
-    smallest = (inputs.target, inputs.target if inputs.concurrency is None else inputs.concurrency)
     two_reads, two_writes = None not in inputs.transfer_rates[:2], None not in inputs.transfer_rates[2:]
     idle_read_size = inputs.has_rates and bool(inputs.read_size) and inputs.transfer_rates[:2] == (None, None)
     idle_write_size = inputs.has_rates and bool(inputs.write_size) and inputs.transfer_rates[2:] == (None, None)
@@ -216,7 +215,6 @@ def _check_amounts(inputs: PlanInputs) -> None:
                 inputs.mix and no_rate_of_mix
             ),
             "--volumes and --server-network describe one self-managed server: give both": one_of_server,
-            f"--target and --concurrency must be at least {LEAST_FIGURE}": min(smallest) < LEAST_FIGURE,
             "--tcp-window goes with --network-rtt": window and inputs.network_rtt is None,
             "--read-size, --write-size, --bytes and --tcp-window must be more than nothing": 0 in sizes,
         }

@@ -1,18 +1,15 @@
 """A workload with mount targets and clients, and `--what-if NAME=VALUE`, which changes one value."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import click
 
-from fss_exporter import units
 from fss_exporter.errors import UsageError
 from fss_exporter.model import capacity
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import scaled
-from fss_exporter.plan.inputs import LEAST_FIGURE, MOST_CLIENTS, MOST_MOUNT_TARGETS, MOST_REQUESTS
+from fss_exporter.plan.inputs import PlanInputs
 from fss_exporter.plan.load import Load
 
 
@@ -54,65 +51,40 @@ class Case:
     changed: tuple[tuple[str, Scenario], ...]  # what-if scenarios by the change, as the operator wrote it
 
 
-def _whole(text: str, most: int = MOST_CLIENTS) -> int:
-    digits = text.isascii() and text.isdigit() and len(text) <= len(str(most))
-    if not digits or not 0 < int(text) <= most:
-        raise click.BadParameter(f"{text!r} is not a whole number from 1 to {most:,}")
-    return int(text)
-
-
-def _above_zero(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not LEAST_FIGURE <= value <= MOST_REQUESTS:
-        raise click.BadParameter(f"{text!r} is not a number above zero, from {LEAST_FIGURE} to {MOST_REQUESTS:,}")
-    return value
-
-
-def _ratio(text: str) -> float:
-    value = _above_zero(text)
-    if value > 1:
-        raise click.BadParameter(f"{text!r} is not a share above 0 and up to 1")
-    return value
-
-
-_OF_CLIENTS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "nconnect": ("nconnect", partial(_whole, most=16)),
-    "clients": ("count", _whole),
-    "concurrency": ("concurrency", _above_zero),
-    "latency": ("latency_seconds", units.latency),
-    "network-rtt": ("network_rtt_seconds", units.latency),
-    "client-bandwidth": ("bandwidth", units.network),
+_OF_CLIENTS = {
+    "nconnect": "nconnect",
+    "clients": "count",
+    "concurrency": "concurrency",
+    "latency": "latency_seconds",
+    "network-rtt": "network_rtt_seconds",
+    "client-bandwidth": "bandwidth",
 }
-_KNOWN = ", ".join((*_OF_CLIENTS, "mount-targets", "target", "shape"))
+_KNOWN = (*_OF_CLIENTS, "mount-targets", "target")
+_FLAGS = {name: one.metadata for one in fields(PlanInputs) for name in one.metadata["names"]}
 
 
 def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits]) -> Scenario:
     """Return the scenario with one change, `name=value`. `limits_of` returns the ceilings of a shape.
 
     Raises:
-        UsageError: the name is unknown, or the value does not fit.
+        UsageError: the name is unknown, or the flag of this name does not take the value.
     """
     name, equals, value = change.partition("=")
     if not equals:
         raise UsageError(f"--what-if {change}: write it like nconnect=16")
+    if name == "shape" and value in SHAPES:
+        return replace(scenario, shape=value, limits=limits_of(value))
+    if name == "shape":
+        raise UsageError(f"--what-if {change}: not a shape. Known are {', '.join(SHAPES)}")
+    if name not in _KNOWN:
+        raise UsageError(f"--what-if {change}: known are {', '.join((*_KNOWN, 'shape'))}")
     try:
-        if name in _OF_CLIENTS:
-            attribute, read = _OF_CLIENTS[name]
-            return _with(scenario, replace(scenario.clients, **{attribute: read(value)}))
-        if name == "mount-targets":
-            return replace(scenario, mount_targets=_whole(value, MOST_MOUNT_TARGETS))
-        if name == "target":
-            return replace(scenario, target=_ratio(value))
+        figure = click.types.convert_type(_FLAGS[f"--{name}"]["type"])(value)
     except click.BadParameter as wrong:
         raise UsageError(f"--what-if {change}: {wrong.message}") from wrong
-    if name == "shape":
-        if value not in SHAPES:
-            raise UsageError(f"--what-if {change}: not a shape. Known are {', '.join(SHAPES)}")
-        return replace(scenario, shape=value, limits=limits_of(value))
-    raise UsageError(f"--what-if {change}: known are {_KNOWN}")
+    if name in _OF_CLIENTS:
+        return _with(scenario, replace(scenario.clients, **{_OF_CLIENTS[name]: figure}))
+    return replace(scenario, **{name.replace("-", "_"): figure})
 
 
 def _with(scenario: Scenario, clients: capacity.ClientHosts) -> Scenario:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
@@ -67,15 +67,10 @@ def build(
     stalled: Callable[[], tuple[str, ...]] = tuple,
     reload: Callable[[], Awaitable[str]],
 ) -> Router:
-    """Build the exporter's application.
+    """Return the exporter's application.
 
-    Args:
-        telemetry_path: path of `scrapes`.
-        scrapes: handler with metrics.
-        page: from the query of the URL to the HTML of `/`. The call may take a moment.
-        waiting_for: returns the unready parts in words. Empty if all parts are ready.
-        stalled: returns a sentence for each stalled background loop. Empty if all loops run.
-        reload: reads the configuration again. Returns the mistakes, or an empty text.
+    `page` returns the HTML of `/` for the query of a URL, and may take a moment. `waiting_for` returns the unready parts in
+    words, `stalled` a sentence for each stalled background loop, and `reload` the mistakes of the new configuration.
     """
     return Router(
         {
@@ -122,33 +117,28 @@ def _reloading(reload: Callable[[], Awaitable[str]]) -> Application:
     return do_reload
 
 
+@dataclass(eq=False, repr=False)
 class Reloading:
-    """Read the configuration again, one reload at a time, and log the result.
+    """Read the configuration again, one reload at a time, and log the result."""
 
-    Args:
-        reload: reads the configuration again. Raises `FssError` for a wrong configuration and then changes nothing.
-        seconds: that a reload may take. The exporter then answers without it.
-    """
-
-    def __init__(self, reload: Callable[[], None], seconds: float = _RELOAD_SECONDS) -> None:
-        self._reload = reload
-        self._seconds = seconds
-        self._turn = asyncio.Lock()
-        self._running: asyncio.Task[str] | None = None
+    reload: Callable[[], None]  # raises `FssError` for a wrong configuration and then changes nothing
+    seconds: float = _RELOAD_SECONDS  # that a reload may take. The exporter then answers without it
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _running: asyncio.Task[str] | None = field(default=None, init=False)
 
     async def __call__(self) -> str:
         """Return the mistakes, or an empty text."""
         async with self._turn:
             if self._running is None or self._running.done():
                 self._running = asyncio.create_task(self._read())
-                await asyncio.wait({self._running}, timeout=self._seconds)
+                await asyncio.wait({self._running}, timeout=self.seconds)
             if self._running.done():
                 return self._running.result()
             return _kept("a reload hangs while it reads a file. Restart the exporter if the reload does not end")
 
     async def _read(self) -> str:
         try:
-            await in_thread(self._reload)
+            await in_thread(self.reload)
         except FssError as wrong:
             return _kept(str(wrong))
         _LOG.info("configuration read again")

@@ -98,11 +98,7 @@ class _Wait(NamedTuple):
 
 
 class Connections:
-    """All open connections. Used by the thread of the event loop only.
-
-    Args:
-        limits: numbers, bytes and times.
-    """
+    """All open connections. Used by the thread of the event loop only."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits

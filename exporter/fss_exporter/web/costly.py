@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -18,17 +19,13 @@ class TooManyWait(Exception):
     """Too many requests wait for the same thing."""
 
 
+@dataclass(eq=False, repr=False)
 class Costly:
-    """Work on one answer at a time, then rest for an equal time, so that the answers of one kind take at most half a core.
+    """Work on one answer at a time, then rest for an equal time, so that the answers of one kind take at most half a core."""
 
-    Args:
-        rest_seconds: the shortest rest.
-    """
-
-    def __init__(self, rest_seconds: float = 0.0) -> None:
-        self._rest_seconds = rest_seconds
-        self._turn = asyncio.Lock()
-        self._waiting = 0
+    rest_seconds: float = 0.0  # the shortest rest
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _waiting: int = field(default=0, init=False)
 
     async def work(self, work: Callable[[], Awaitable[T]], is_gone: Callable[[], bool]) -> T:
         """Return the result of `work` after a wait for the turn.
@@ -52,4 +49,4 @@ class Costly:
                 raise ClientGone
             return await work()
         finally:
-            loop.call_later(max(loop.time() - began, self._rest_seconds), self._turn.release)
+            loop.call_later(max(loop.time() - began, self.rest_seconds), self._turn.release)

@@ -37,17 +37,7 @@ def no_tls() -> "ServerTls | None":
 
 
 class HttpServer:
-    """Serve an application on bound sockets.
-
-    Args:
-        sockets: bound and listening.
-        application: turns requests into responses.
-        tls: returns the TLS of a new connection. None for plain HTTP.
-        limits: numbers, bytes and times.
-
-    Attributes:
-        connections: the open connections.
-    """
+    """Serve an application on sockets that listen. `tls` returns the TLS of a new connection, None for plain HTTP."""
 
     def __init__(
         self,

@@ -51,10 +51,7 @@ class Passwords:
 
     Hashing is slow by design. One password is hashed at a time, clients take turns, and results are remembered. Each check
     costs as much as the most expensive hash of the file, for existing and for unknown users.
-
-    Args:
-        users: bcrypt hash by user.
-        results: of earlier checks. They stay true for other users and other hashes.
+    `users` are bcrypt hashes by user. The results of earlier checks stay true for other users and other hashes.
     """
 
     def __init__(self, users: Mapping[str, str], results: Results | None = None) -> None:
@@ -73,12 +70,8 @@ class Passwords:
     ) -> bool:
         """Whether an Authorization header names a user and their password.
 
-        Args:
-            authorization: the header.
-            client_key: of the client's connection. Clients take turns.
-            is_gone: whether the client has left. No password is hashed for such a client.
-            has_guessed: whether the connection brought a wrong password before. Such a request waits for all others of the
-                client.
+        No password is hashed for a client that has left. A request with `has_guessed`, after a wrong password on the
+        connection, waits for all others of the client.
 
         Raises:
             ClientGone: the client left before the check.

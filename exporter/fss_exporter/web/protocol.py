@@ -62,17 +62,7 @@ def uvicorn_config(application: Asgi) -> Config:
 
 
 class HttpConnection(H11Protocol):
-    """One connection. `Connections` always knows the next event that the connection waits for.
-
-    Args:
-        shared: shared with the other connections of the server.
-
-    Attributes:
-        client_key: IPv4 address or IPv6 network of the client.
-        held_bytes: bytes of the response's body, which stays in memory until the last piece is written.
-        was_refused: whether an earlier request had no right password.
-        has_hung_up: whether the client sends nothing more. The client has left, or waits for the answer as `nc` does.
-    """
+    """One connection. `Connections` always knows the next event that the connection waits for."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared.uvicorn, shared.state, {CONNECTION: self})
@@ -83,9 +73,10 @@ class HttpConnection(H11Protocol):
         self._handshake: asyncio.Task[None] | None = None
         self._has_begun = False
         self._early = b""
-        self.client_key = ""
-        self.held_bytes = 0
-        self.was_refused = False
+        self.client_key = ""  # IPv4 address or IPv6 network of the client
+        self.held_bytes = 0  # of the response's body, which stays in memory until the last piece is written
+        self.was_refused = False  # whether an earlier request had no right password
+        # whether the client sends nothing more: the client has left, or waits for the answer as `nc` does
         self.has_hung_up = False
 
     def _wait_for(self, waits_for: WaitsFor) -> None:

@@ -1,8 +1,10 @@
 """Answer scrapes. Simultaneous scrapes share one collection, each in the requested format and encoding."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
@@ -38,20 +40,15 @@ class _Wanted(NamedTuple):
         return exposition.write(chosen, self.form, compress=self.compress)
 
 
+@dataclass(eq=False, repr=False)
 class Scrapes:
-    """Answer scrapes.
+    """Answer scrapes."""
 
-    Args:
-        collect: returns all families. One thread at a time calls the function.
-        clock: seconds that never go back.
-    """
-
-    def __init__(self, collect: Callable[[], list[Family]], clock: Callable[[], float] = time.monotonic) -> None:
-        self._collect = collect
-        self._clock = clock
-        self._took_seconds = float("inf")
-        self._results: dict[Hashable, asyncio.Task[Any]] = {}
-        self._filtered = Costly()
+    collect: Callable[[], list[Family]]  # returns all families. One thread at a time calls the function
+    clock: Callable[[], float] = time.monotonic
+    _took_seconds: float = field(default=math.inf, init=False)
+    _results: dict[Hashable, asyncio.Task[Any]] = field(default_factory=dict, init=False)
+    _filtered: Costly = field(default_factory=Costly, init=False)
 
     async def __call__(self, request: Request) -> Response:
         """The metrics in the format and encoding the scraper asks for, restricted to `name[]` if given."""
@@ -78,9 +75,9 @@ class Scrapes:
         return await self._run(lambda: wanted.write(families))
 
     async def _families(self) -> list[Family]:
-        began = self._clock()
-        families = await self._run(self._collect)
-        self._took_seconds = self._clock() - began
+        began = self.clock()
+        families = await self._run(self.collect)
+        self._took_seconds = self.clock() - began
         return families
 
     async def _run(self, work: Callable[[], T]) -> T:

@@ -41,11 +41,7 @@ def _canonical(kind: str, name: str) -> str:
 
 
 def secure(source: str, server: TlsServer) -> ServerTls:
-    """Load certificate, key and client CA.
-
-    Args:
-        source: the configuration file, for messages.
-        server: its TLS section, enabled.
+    """Load certificate, key and client CA of the enabled TLS section. Messages name the source.
 
     Raises:
         ConfigError: a file is missing, is no PEM, or certificate and key do not belong together.
@@ -66,35 +62,36 @@ def _limit(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     ciphers = [name for name in map(CIPHER_SUITES.__getitem__, server.cipher_suites) if name]
+    # OpenSSL with only the algorithms of FIPS 140 refuses some.
     if ciphers:
-        with _accepted(source, "cipher_suites"):
+        with _mistake(source, ".cipher_suites: OpenSSL of this host refuses"):
             context.set_ciphers(":".join(ciphers))
     if not server.prefer_server_cipher_suites:
         context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     # `ssl` sets one curve or OpenSSL's own list, which holds all four names; a list of several stays that list.
     if len(server.curve_preferences) == 1:
-        with _accepted(source, "curve_preferences"):
+        with _mistake(source, ".curve_preferences: OpenSSL of this host refuses"):
             context.set_ecdh_curve(_CURVES[server.curve_preferences[0]])
 
 
 @contextmanager
-def _accepted(source: str, key: str) -> Iterator[None]:
-    """Name the key if OpenSSL refuses the value, as OpenSSL with only the algorithms of FIPS 140 does."""
+def _mistake(source: str, what: str) -> Iterator[None]:
+    """Raise ConfigError for a value or file that cannot be used."""
     try:
         yield
-    except (ssl.SSLError, ValueError) as failure:
-        raise ConfigError(source, (f"tls_server_config.{key}: OpenSSL of this host refuses: {failure}",)) from failure
+    except (OSError, ValueError) as failure:
+        raise ConfigError(source, (f"tls_server_config{what}: {_reason(failure)}",)) from failure
 
 
 def _load_certificate(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
-    with _pem(source, server, "cert") as certificate, _pem(source, server, "key") as key:
-        try:
-            context.load_cert_chain(certificate, key, password=_no_password)
-        except (ssl.SSLError, OSError) as failure:
-            where = server.cert_file or "cert"
-            raise ConfigError(
-                source, (f"tls_server_config: {where} and its key cannot be used: {_reason(failure)}",)
-            ) from failure
+    where = server.cert_file or "cert"
+    with (
+        _pem(source, server, "cert") as certificate,
+        _pem(source, server, "key") as key,
+        _mistake(source, f": {where} and its key cannot be used"),
+    ):
+        # Without a password OpenSSL would ask the terminal for that of an encrypted key, and wait.
+        context.load_cert_chain(certificate, key, password=lambda: "")
 
 
 def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
@@ -103,12 +100,9 @@ def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> 
     if not server.has_client_ca:
         context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
         return
-    with _pem(source, server, "client_ca") as authorities:
-        try:
-            context.load_verify_locations(cafile=authorities)
-        except (ssl.SSLError, OSError) as failure:
-            where = server.client_ca_file or "client_ca"
-            raise ConfigError(source, (f"tls_server_config: {where} cannot be used: {_reason(failure)}",)) from failure
+    where = server.client_ca_file or "client_ca"
+    with _pem(source, server, "client_ca") as authorities, _mistake(source, f": {where} cannot be used"):
+        context.load_verify_locations(cafile=authorities)
 
 
 @contextmanager
@@ -119,12 +113,8 @@ def _pem(source: str, server: TlsServer, name: str) -> Iterator[str]:
     """
     path = getattr(server, f"{name}_file")
     if path:
-        try:
+        with _mistake(source, f".{name}_file: cannot read {path}"):
             read_regular(path)
-        except OSError as failure:
-            raise ConfigError(
-                source, (f"tls_server_config.{name}_file: cannot read {path}: {failure.strerror}",)
-            ) from failure
         yield path
         return
     with os.fdopen(os.memfd_create("pem"), "wb", buffering=0) as file:
@@ -132,11 +122,6 @@ def _pem(source: str, server: TlsServer, name: str) -> Iterator[str]:
         yield f"/proc/self/fd/{file.fileno()}"
 
 
-def _no_password() -> str:
-    """Without this OpenSSL would ask the terminal for the password of an encrypted key, and wait."""
-    return ""
-
-
-def _reason(failure: OSError) -> str:
+def _reason(failure: Exception) -> str:
     reason = getattr(failure, "reason", None)
-    return str(reason).replace("_", " ").lower() if reason else failure.strerror or str(failure)
+    return str(reason).replace("_", " ").lower() if reason else getattr(failure, "strerror", None) or str(failure)

@@ -216,9 +216,7 @@ def _protection_gone(content: Mapping[str, object], before: WebConfiguration, af
 def load(path: Path, before: WebConfiguration | None = None) -> WebConfiguration:
     """Read the file. Paths in the file are relative to the file's folder.
 
-    Args:
-        path: the file.
-        before: the present configuration. Only an explicit `basic_auth_users: {}` removes protection.
+    Only an explicit `basic_auth_users: {}` removes a protection of `before`, the present configuration.
 
     Raises:
         ConfigError: every mistake, with line and place and without any secret. An empty file is a mistake, because the file

@@ -54,10 +54,7 @@ def fit_costs(
 ) -> dict[str, FittedCost]:
     """Return costs of every kind in a step, with BACKGROUND.
 
-    Args:
-        requests: requests of each minute by kind. Kinds outside the table count nothing.
-        io_operations: I/O operations of each minute, by OCI.
-        table: cost by kind.
+    Each minute has requests by kind and the I/O operations by OCI. Kinds outside the table of costs count nothing.
     """
     kinds = [BACKGROUND, *sorted({kind for one in requests for kind in one if kind in table})]
     prior = [0.0, *(table[kind] for kind in kinds[1:])]

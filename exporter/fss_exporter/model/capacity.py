@@ -83,14 +83,10 @@ class CapacityAnswer:
 def capacity_answer(
     traffic: Traffic, limits: Limits, clients: ClientHosts, target: float, mount_targets: int | None = None
 ) -> CapacityAnswer:
-    """Compare a workload with the bounds of mount targets and clients.
+    """Compare a whole workload with the ceilings of one mount target and with the clients.
 
-    Args:
-        traffic: the whole workload.
-        limits: ceilings of one mount target.
-        clients: the hosts.
-        target: share of a ceiling to stay at or below, above 0 and up to 1.
-        mount_targets: number that shares the load evenly. None stands for 1, and for the needed number in `attainable`.
+    `target` is the share of a ceiling to stay at or below. `mount_targets` share the load evenly. None stands for 1, and for
+    the needed number in `attainable`.
     """
     shared = mount_targets or 1
     server = server_uses(traffic, limits, clients, shared)
@@ -98,7 +94,8 @@ def capacity_answer(
     first = fullest(server)
     whole = first.ratio * shared if first and first.ratio else None
     needed = pieces_for(whole, target) if whole else None
-    worst = fullest((*server, _worst_iops(scaled(traffic, 1 / shared), limits)))
+    each = scaled(traffic, 1 / shared)
+    worst = fullest((*server, Use(IOPS, "IOPS", each.iops.upper if each.iops else None, limits.iops)))
     return CapacityAnswer(
         mount_target=server,
         clients=own,
@@ -107,7 +104,7 @@ def capacity_answer(
         attainable=_attainable(whole, fullest(own), mount_targets or needed),
         mount_targets=needed,
         mount_targets_at_worst=pieces_for(worst.ratio * shared, target) if worst and worst.ratio else None,
-        both_directions=_both_directions(scaled(traffic, 1 / shared), limits),
+        both_directions=_both_directions(each, limits),
     )
 
 
@@ -144,19 +141,11 @@ def pieces_for(ratio: float, target: float = 1.0) -> int:
     return max(1, math.ceil(ratio / target - ROUNDING))
 
 
-def _worst_iops(traffic: Traffic, limits: Limits) -> Use:
-    iops = traffic.iops
-    return Use(IOPS, "IOPS", None if iops is None else iops.upper, limits.iops)
-
-
 def _both_directions(traffic: Traffic, limits: Limits) -> Use | None:
     """Compare both directions with the white paper's single bandwidth, measured in one direction at a time."""
     ceiling = limits.read_bytes_per_second
-    if (
-        not (traffic.read_bytes and traffic.written_bytes)
-        or ceiling is None
-        or ceiling != limits.write_bytes_per_second
-    ):
+    is_both = traffic.read_bytes and traffic.written_bytes
+    if not is_both or ceiling is None or ceiling != limits.write_bytes_per_second:
         return None
     return Use(BOTH_DIRECTIONS, "B/s", traffic.payload, ceiling)
 

@@ -110,12 +110,8 @@ def estimate_transfers(
 ) -> Bounds:
     """Estimate the mount-target I/O operations of `count` READs or WRITEs with `payload_bytes` in total.
 
-    Args:
-        operation: READ or WRITE.
-        count: completed operations. 0 operations cost nothing, with any bytes.
-        payload_bytes: counted payload, clamped to the most that `count` operations can carry.
-        size_cap_bytes: largest payload of one operation (rsize or wsize).
-        wire: bytes on the wire. None if the header is not known (Kerberos, RDMA, retransmissions).
+    No operations cost nothing, with any bytes. The payload is clamped to the most that `count` operations of
+    `size_cap_bytes` (rsize or wsize) can carry. `wire` is None if the header is not known (Kerberos, RDMA, retransmissions).
 
     Raises:
         ValueError: `count` is negative, or the cap is not positive.

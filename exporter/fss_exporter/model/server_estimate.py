@@ -39,12 +39,7 @@ SIZE_BUCKETS = tuple(bucket.name for bucket in BUCKETS)  # Values of the dimensi
 
 
 def estimate_reads_by_size(rates: Sequence[float], bytes_per_second: float | None) -> Bounds:
-    """Estimate the I/O operations per second of READs.
-
-    Args:
-        rates: requests per second, a number for each of `BUCKETS`.
-        bytes_per_second: payload of all requests. None if unknown.
-    """
+    """Estimate the I/O operations per second of READs, from a rate for each of `BUCKETS` and the payload if known."""
     total = sum(rates)
     if total <= 0:
         return NO_COST

@@ -198,13 +198,9 @@ def workload(
     operations: Mapping[str, float],
     cap_bytes: int = LARGEST_TRANSFER_BYTES,
 ) -> Traffic:
-    """Return the traffic of a stated workload.
+    """Return the traffic of a stated workload. `cap_bytes` is rsize and wsize.
 
-    Args:
-        reads: None without reads.
-        writes: None without writes.
-        operations: operations per second by name: NFSv3 procedures except READ and WRITE, or `NLM_` and a lock procedure.
-        cap_bytes: rsize and wsize.
+    `operations` are rates by name: NFSv3 procedures except READ and WRITE, or `NLM_` and a lock procedure.
 
     Raises:
         ValueError: an operation has no known cost. The message names the operation.

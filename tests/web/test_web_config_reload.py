@@ -1,5 +1,5 @@
-import asyncio
-import base64
+"""A web configuration file that changes while the exporter runs."""
+
 import errno
 import logging
 import os
@@ -7,98 +7,13 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-import bcrypt
 import pytest
-from tests.clock import Clock
 from tests.web.certificates import Authority
+from tests.web.guarded import HASH, RIGHT, ask, write
 from tests.web.serving import look_twice
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.messages import Request, Response, text
-from fss_exporter.web.web_config_reload import RateLimiter, WebConfigReload
-
-HASH = bcrypt.hashpw(b"secret", bcrypt.gensalt(4)).decode()
-RIGHT = {"authorization": f"Basic {base64.b64encode(b'me:secret').decode()}"}
-OPEN = frozenset({"/-/healthy"})
-
-
-async def application(request: Request) -> Response:
-    return text(200, request.path, ("X-Frame-Options", "deny"))
-
-
-def write(path: Path, content: str) -> Path:
-    """Replace the file as an editor or Kubernetes does, so that it is another file even within a clock tick."""
-    fresh = path.with_suffix(".fresh")
-    fresh.write_text(content)
-    fresh.rename(path)
-    return path
-
-
-def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None, client: str = "::1") -> Response:
-    """The response to one request, after one round of the loop that watches the file."""
-    look_twice(web_config)
-
-    async def answer() -> Response:
-        guarded = web_config.guard(application, open_paths=OPEN)
-        return await guarded(Request("GET", path, "", headers or {}, client))
-
-    return asyncio.run(answer())
-
-
-def test_everything_but_health_asks_for_a_user(tmp_path: Path) -> None:
-    web_config = WebConfigReload(write(tmp_path / "web.yml", f"basic_auth_users: {{me: {HASH}}}"))
-
-    for path in ("/", "/metrics", "/-/reload", "/nowhere"):
-        refusal = ask(web_config, path)
-        assert refusal.status == 401
-        assert dict(refusal.headers)["WWW-Authenticate"].startswith("Basic ")
-        assert ask(web_config, path, RIGHT).status == 200
-    assert ask(web_config, "/-/healthy").status == 200
-
-
-def test_headers_go_on_every_response_and_win(tmp_path: Path) -> None:
-    content = f"http_server_config: {{headers: {{X-Frame-Options: sameorigin}}}}\nbasic_auth_users: {{me: {HASH}}}"
-    web_config = WebConfigReload(write(tmp_path / "web.yml", content))
-
-    for path, headers in (("/metrics", RIGHT), ("/metrics", {}), ("/-/healthy", {})):
-        found = [value for name, value in ask(web_config, path, headers).headers if name == "X-Frame-Options"]
-        assert found == ["sameorigin"]
-
-
-def test_a_rate_limit_lets_a_burst_through_and_then_one_for_each_interval(tmp_path: Path) -> None:
-    clock = Clock(0.0)
-    web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 2s, burst: 3}"), clock)
-
-    assert [ask(web_config, "/metrics").status for _ in range(5)] == [200, 200, 200, 429, 429]
-    assert ask(web_config, "/-/healthy").status == 200
-    clock.now = 2.0
-    assert [ask(web_config, "/metrics").status for _ in range(2)] == [200, 429]
-    clock.now = 1000.0
-    assert [ask(web_config, "/metrics").status for _ in range(4)] == [200, 200, 200, 429]
-
-
-def test_who_floods_uses_up_no_share_of_another_address(tmp_path: Path) -> None:
-    web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 1h, burst: 1}"), Clock(0.0))
-
-    assert [ask(web_config, "/metrics", client="10.0.0.1").status for _ in range(3)] == [200, 429, 429]
-    assert ask(web_config, "/metrics", client="10.0.0.2").status == 200
-
-
-def test_who_guesses_uses_up_no_share_of_a_scraper_on_the_same_address(tmp_path: Path) -> None:
-    content = f"rate_limit: {{interval: 1h, burst: 1}}\nbasic_auth_users: {{me: {HASH}}}"
-    web_config = WebConfigReload(write(tmp_path / "web.yml", content), Clock(0.0))
-
-    assert [ask(web_config, "/metrics").status for _ in range(3)] == [401] * 3
-    assert [ask(web_config, "/metrics", RIGHT).status for _ in range(2)] == [200, 429]
-
-
-def test_the_rate_limit_remembers_a_bounded_number_of_addresses() -> None:
-    limiter = RateLimiter(3600.0, 1, Clock(0.0))
-
-    assert all(limiter.take(f"10.0.{number // 250}.{number % 250}") for number in range(2000))
-
-    assert not limiter.take("10.0.7.249")
-    assert len(limiter._buckets) == 1000
+from fss_exporter.web.web_config_reload import WebConfigReload
 
 
 def test_a_changed_file_counts_from_the_next_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

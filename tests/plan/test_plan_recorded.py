@@ -1,0 +1,71 @@
+"""`plan` of a workload in saved files of mountstats and nfsiostat."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.prompt import RECORDINGS, ROOT, ask
+from tests.plan.planned import MIXED, planned, ratios
+
+
+def test_swapped_files_are_refused() -> None:
+    answer = ask("plan", "--mountstats", MIXED[1], MIXED[0])
+    assert answer.code == 2
+    assert "swapped" in answer.err
+
+
+def test_a_mount_target_that_is_not_in_the_files_is_refused() -> None:
+    answer = ask("plan", "--mountstats", *MIXED, "--address", "10.9.9.9")
+    assert answer.code == 2
+    assert "not in this load. It has 10.80.1.10" in answer.err
+
+
+def test_a_load_whose_cost_is_not_known_is_not_judged_by_every_ceiling() -> None:
+    folder = RECORDINGS / "n_v4.1"
+    flags = ("--mountstats", folder / "before.txt", folder / "after.txt", "--address", "10.80.3.30")
+    found = planned(*flags)
+    assert "mount targets for at most 80.0 % of every ceiling that is known: 1" in found["sentences"]
+    assert "not judged, because the cost of the load is not known: IOPS" in found["sentences"]
+
+
+def test_recorded_files_are_planned_by_mount_target() -> None:
+    found = planned("--mountstats", *MIXED)
+    shown = ask("iostat", "--from", MIXED[0], "--to", MIXED[1], "--output", "json").document["mount_targets"][0]
+    assert found["address"] == "10.80.1.10"
+    assert sum(part["iops"]["point"] for part in found["operations"].values()) == pytest.approx(
+        shown["estimated_iops"]["point"]
+    )
+    assert ratios(found)["IOPS"] == pytest.approx(shown["share"]["IOPS"])
+    assert found["estimated_lock_iops"] == pytest.approx(shown["estimated_lock_iops"])
+
+
+NFS_UTILS = ROOT / "tests/fixtures/nfs-utils"
+
+
+@pytest.mark.parametrize("scenario", ["k_mixed", "d4_randwrite_36k"])
+def test_saved_output_of_nfsiostat_is_a_workload_with_bounds(scenario: str) -> None:
+    files = (RECORDINGS / scenario / "before.txt", RECORDINGS / scenario / "after.txt")
+    found, recorded = planned("--nfsiostat", NFS_UTILS / scenario / "nfsiostat.txt"), planned("--mountstats", *files)
+    assert found["address"] == recorded["address"] == "10.80.1.10"
+    for name in {"READ", "WRITE"} & recorded["operations"].keys():
+        seen, real = found["operations"][name], recorded["operations"][name]
+        assert seen["per_second"] == pytest.approx(real["per_second"], rel=0.01)
+        assert seen["iops"]["lower"] * 0.99 <= real["iops"]["point"] <= seen["iops"]["upper"] * 1.01
+    assert found["read_bytes_per_second"] == pytest.approx(recorded["read_bytes_per_second"], rel=0.02)
+    assert "note: " in ask("plan", "--nfsiostat", NFS_UTILS / scenario / "nfsiostat.txt").err
+
+
+def test_two_outputs_of_the_tool_mountstats_are_a_workload(tmp_path: Path) -> None:
+    later = NFS_UTILS / "k_mixed/mountstats.txt"
+    earlier = tmp_path / "earlier.txt"
+    text = later.read_text().replace("NFS mount age: 0:01:05", "NFS mount age: 0:00:05")
+    earlier.write_text(re.sub(r"(?m)^\t(\d+) ops", lambda found: f"\t{int(found[1]) // 2} ops", text))
+    found = planned("--mountstats", earlier, later)
+    assert found["operations"]["CREATE"]["per_second"] == pytest.approx(3681 / 2 / 60, rel=0.01)
+
+
+@pytest.mark.parametrize("file", ["k_mixed/mountstats.txt", "../fio/normal.txt"])
+def test_another_file_than_nfsiostats_is_refused_with_what_to_give(file: str) -> None:
+    answer = ask("plan", "--nfsiostat", NFS_UTILS / file)
+    assert answer.code == 2
+    assert "not the output of nfsiostat. Give two looks at mountstats with --mountstats" in answer.err

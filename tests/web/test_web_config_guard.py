@@ -1,0 +1,64 @@
+"""Users, headers and rate limit of a web configuration, for each request."""
+
+from pathlib import Path
+
+from tests.clock import Clock
+from tests.web.guarded import HASH, RIGHT, ask, write
+
+from fss_exporter.web.web_config_reload import RateLimiter, WebConfigReload
+
+
+def test_everything_but_health_asks_for_a_user(tmp_path: Path) -> None:
+    web_config = WebConfigReload(write(tmp_path / "web.yml", f"basic_auth_users: {{me: {HASH}}}"))
+
+    for path in ("/", "/metrics", "/-/reload", "/nowhere"):
+        refusal = ask(web_config, path)
+        assert refusal.status == 401
+        assert dict(refusal.headers)["WWW-Authenticate"].startswith("Basic ")
+        assert ask(web_config, path, RIGHT).status == 200
+    assert ask(web_config, "/-/healthy").status == 200
+
+
+def test_headers_go_on_every_response_and_win(tmp_path: Path) -> None:
+    content = f"http_server_config: {{headers: {{X-Frame-Options: sameorigin}}}}\nbasic_auth_users: {{me: {HASH}}}"
+    web_config = WebConfigReload(write(tmp_path / "web.yml", content))
+
+    for path, headers in (("/metrics", RIGHT), ("/metrics", {}), ("/-/healthy", {})):
+        found = [value for name, value in ask(web_config, path, headers).headers if name == "X-Frame-Options"]
+        assert found == ["sameorigin"]
+
+
+def test_a_rate_limit_lets_a_burst_through_and_then_one_for_each_interval(tmp_path: Path) -> None:
+    clock = Clock(0.0)
+    web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 2s, burst: 3}"), clock)
+
+    assert [ask(web_config, "/metrics").status for _ in range(5)] == [200, 200, 200, 429, 429]
+    assert ask(web_config, "/-/healthy").status == 200
+    clock.now = 2.0
+    assert [ask(web_config, "/metrics").status for _ in range(2)] == [200, 429]
+    clock.now = 1000.0
+    assert [ask(web_config, "/metrics").status for _ in range(4)] == [200, 200, 200, 429]
+
+
+def test_who_floods_uses_up_no_share_of_another_address(tmp_path: Path) -> None:
+    web_config = WebConfigReload(write(tmp_path / "web.yml", "rate_limit: {interval: 1h, burst: 1}"), Clock(0.0))
+
+    assert [ask(web_config, "/metrics", client="10.0.0.1").status for _ in range(3)] == [200, 429, 429]
+    assert ask(web_config, "/metrics", client="10.0.0.2").status == 200
+
+
+def test_who_guesses_uses_up_no_share_of_a_scraper_on_the_same_address(tmp_path: Path) -> None:
+    content = f"rate_limit: {{interval: 1h, burst: 1}}\nbasic_auth_users: {{me: {HASH}}}"
+    web_config = WebConfigReload(write(tmp_path / "web.yml", content), Clock(0.0))
+
+    assert [ask(web_config, "/metrics").status for _ in range(3)] == [401] * 3
+    assert [ask(web_config, "/metrics", RIGHT).status for _ in range(2)] == [200, 429]
+
+
+def test_the_rate_limit_remembers_a_bounded_number_of_addresses() -> None:
+    limiter = RateLimiter(3600.0, 1, Clock(0.0))
+
+    assert all(limiter.take(f"10.0.{number // 250}.{number % 250}") for number in range(2000))
+
+    assert not limiter.take("10.0.7.249")
+    assert len(limiter._buckets) == 1000

@@ -93,13 +93,10 @@ class Accounts:
     _last_at: float | None = field(default=None, init=False)
 
     def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
-        """Add the growth since the last reading.
+        """Add the growth since the last reading. The reading began `at` and ended `until`, seconds of a monotonic clock.
 
-        Args:
-            reading: the new reading.
-            at: start of the reading, seconds of a monotonic clock.
-            until: end of the reading. Peaks use the time from the last start to this end, because a slow reading contains more
-                than the time since the last start.
+        Peaks use the time from the last start to this end, because a slow reading contains more than the time since the last
+        start.
         """
         until = at if until is None else until
         self.costs.begin(reading)

@@ -155,12 +155,8 @@ class StreamLabels:
         return self._known.get(key)
 
     def find(self, dimensions: Mapping[str, Any]) -> LabelledStream:
-        """Return the stream with these dimensions.
-
-        Raises:
-            KeyError: a dimension is missing.
-            TypeError: the dimensions, or a value, have the wrong type.
-            ValueError: UTF-8 cannot encode a value.
+        """Return the stream with these dimensions. Raises KeyError if a dimension is missing. Raises TypeError if the
+        dimensions, or a value, have the wrong type. Raises ValueError if UTF-8 cannot encode a value.
         """
         values = self._key_of(dimensions)
         found = self._known.get(values)

@@ -89,8 +89,7 @@ class MetricQueries:
     def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> PointsByMetric:
         """Query every metric of the tenancy. If the time runs out, the next poll begins with the remaining metrics.
 
-        Returns:
-            The points of the answered metrics that an estimate needs.
+        Return the points of the answered metrics that an estimate needs.
         """
         self._unanswered = 0
         self._polls += 1

@@ -70,12 +70,9 @@ def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
 def gauge_minutes(now: float, *, newest: int | None, slowest: int | None, thorough: bool) -> int:
     """Return the minutes back to query for a gauge, which needs only the newest point of each series.
 
-    Args:
-        now: epoch seconds.
-        newest: end of the newest minute of any series. None before the first point.
-        slowest: end of the newest minute of the latest series. A window from there on misses nothing of the known series. None
-            without a series.
-        thorough: whether to look for unknown series as well, which may be even later.
+    `newest` is the end of the newest minute of any series, None before the first point. `slowest` is the end of the newest
+    minute of the latest series. A window from there on misses nothing of the known series. `thorough` looks for unknown
+    series as well, which may be even later. Times are epoch seconds.
     """
     if newest is None or slowest is None:
         return GAUGE_MOST_MINUTES

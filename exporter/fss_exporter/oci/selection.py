@@ -35,8 +35,7 @@ ROOT: Final = "root"  # How the tenancy's own compartment is called
 def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
     """Return the wanted compartments (OCIDs or names, empty for all) out of the tenancy's own and a tree of names by OCID.
 
-    Returns:
-        Names by OCID, the OCID for an unknown name, and a line for each compartment that cannot be made out.
+    Return names by OCID, the OCID for an unknown name, and a line for each compartment that cannot be made out.
     """
     known = {tenancy_id: ROOT, **tree}
     chosen: dict[str, str] = {}

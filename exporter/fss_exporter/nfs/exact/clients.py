@@ -134,17 +134,10 @@ def owners(
 def possible_owners(
     client: str, before: Owners, now: Owners, born: frozenset[str], *, lived: bool
 ) -> tuple[Owner | None, frozenset[str]]:
-    """Return the possible owners of a client's calls in an interval.
+    """Return the owner of a client's calls in an interval, None for an unknown owner, and the addresses of an ambiguous owner.
 
-    Args:
-        client: number of the client.
-        before: owners at the last look.
-        now: owners at this look.
-        born: addresses of clients with this number that were born in the interval.
-        lived: whether a client of this number may have lived at the last look.
-
-    Returns:
-        the owner, None for an unknown owner, and the addresses of an ambiguous owner, else no address.
+    `before` and `now` are the owners at the last look and at this look. `born` has the addresses of clients with this number
+    that were born in the interval. `lived` says whether a client of this number may have lived at the last look.
     """
     old, new = before.of.get(client), now.of.get(client)
     addresses = born | ({new.address} if new else frozenset())

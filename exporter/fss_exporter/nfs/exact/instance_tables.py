@@ -46,9 +46,7 @@ class InstanceTables:
 
     def add(self, event: str, rows: int, keys: Mapping[str, str]) -> None:
         """Set a trigger for each table of an event. `keys` of the rows are by the condition, which identifies the table.
-
-        Raises:
-            OSError: the kernel refuses a trigger (EINVAL: unknown form).
+        Raises OSError if the kernel refuses a trigger (EINVAL: unknown form).
         """
         for condition, of_row in keys.items():
             wanted = f" if {condition}" if condition else ""
@@ -91,14 +89,10 @@ class InstanceTables:
 
 
 class EventTables:
-    """Tables of one event that remember the last look. Arguments are as of `InstanceTables.add`.
+    """Tables of one event that remember the last look. Arguments and errors are as of `InstanceTables.add`.
 
-    Attributes:
-        dropped: events that found no room between the last two looks.
-        is_nearly_full: whether a table was nearly full at the last look.
-
-    Raises:
-        OSError: the kernel refuses a trigger.
+    `dropped` counts the events that found no room between the last two looks. `is_nearly_full` says whether a table was nearly
+    full at the last look.
     """
 
     def __init__(self, instance: Instance, event: str, rows: int, keys: Mapping[str, str]) -> None:
@@ -155,11 +149,8 @@ class TriggerSetUp(Generic[Session]):
     _closed: Event = field(default_factory=Event, init=False)
 
     def begin(self) -> None:
-        """Set the triggers.
-
-        Raises:
-            NotYet: the client of the kernel is not loaded.
-            Unavailable: this kernel cannot, or this process may not.
+        """Set the triggers. Raises NotYet if the client of the kernel is not loaded. Raises Unavailable if this kernel
+        cannot, or this process may not.
         """
         try:
             with signals_held():

@@ -40,11 +40,8 @@ _FEWER: Final = 8
 
 
 class LatencySession:
-    """Triggers in place that count durations. `rtt` says whether round-trip times are counted too.
-
-    Raises:
-        NotYet: the RPC client is not loaded.
-        Unavailable: this kernel cannot, or this process may not.
+    """Triggers in place that count durations. `rtt` says whether round-trip times are counted too. Raises NotYet if the
+    RPC client is not loaded. Raises Unavailable if this kernel cannot, or this process may not.
     """
 
     def __init__(self, root: Path, rows: int, *, rtt: bool = False, files: Files = FILES) -> None:
@@ -80,11 +77,8 @@ class LatencySession:
 
 
 def check_latency(root: Path, files: Files = FILES) -> None:
-    """Check, without setting a trigger, that this kernel can count durations of calls.
-
-    Raises:
-        NotYet: the RPC client is not loaded.
-        Unavailable: this kernel cannot, or this process may not.
+    """Check, without setting a trigger, that this kernel can count durations of calls. Raises NotYet if the RPC client is
+    not loaded. Raises Unavailable if this kernel cannot, or this process may not.
     """
     check_client(root, "sunrpc", "RPC client", files)
     if missing := _NEEDED - fields(root, CALLS, files).keys():

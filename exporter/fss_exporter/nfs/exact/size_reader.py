@@ -30,10 +30,8 @@ class ExactReader:
     If the tables are unreadable, a later look is compared with the last good look. No count is lost, because the tables are
     cumulative. If the tables were replaced or full, the calls since the last look are lost, and the reader sets new triggers.
 
-    Attributes:
-        counts: counts of the tables between the last two readings.
-        interval_s: returns the seconds between two readings.
-        loop: guard and heartbeat of the looks. The looks run in the loop that reads mountstats.
+    `counts` has the counts of the tables between the last two readings. `interval_s` returns the seconds between two readings.
+    `loop` has guard and heartbeat of the looks, which run in the loop that reads mountstats.
     """
 
     def __init__(
@@ -62,10 +60,8 @@ class ExactReader:
         self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())  # noqa: PLW0108  # set later
 
     def open(self) -> None:
-        """Set up as much as possible now.
-
-        Raises:
-            Unavailable: exact mode is impossible here. A client without a first mount is no reason.
+        """Set up as much as possible now. Raises Unavailable if exact mode is impossible here. A client without a first
+        mount is no reason.
         """
         try:
             self._triggers.begin()
@@ -77,10 +73,8 @@ class ExactReader:
         self._triggers.close()
 
     def read(self) -> Reading:
-        """Read mountstats and the tables once. `counts` has the counts since the last call.
-
-        Raises:
-            SourceError: mountstats is unreadable.
+        """Read mountstats and the tables once. `counts` has the counts since the last call. Raises SourceError if
+        mountstats is unreadable.
         """
         self._reading = self._read()
         self.counts = Counts()  # if the round breaks off: this interval is estimated

@@ -126,11 +126,8 @@ def calls_by_address(rows: Grown, addresses: ClientAddresses) -> ByAddressAndPro
 
 
 class SizeSession:
-    """Triggers in place that count sizes and lock calls, with tables of `rows` rows.
-
-    Raises:
-        NotYet: the NFS client is not loaded.
-        Unavailable: this kernel cannot, or this process may not.
+    """Triggers in place that count sizes and lock calls, with tables of `rows` rows. Raises NotYet if the NFS client is
+    not loaded. Raises Unavailable if this kernel cannot, or this process may not.
     """
 
     def __init__(self, root: Path, rows: int, files: Files = FILES) -> None:
@@ -190,11 +187,8 @@ def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tup
 
 
 def source_of(root: Path, files: Files = FILES) -> SizeEvents:
-    """Return this kernel's events with sizes, without setting a trigger.
-
-    Raises:
-        NotYet: the NFS client is not loaded.
-        Unavailable: the kernel cannot count sizes, or this process may not.
+    """Return this kernel's events with sizes, without setting a trigger. Raises NotYet if the NFS client is not loaded.
+    Raises Unavailable if the kernel cannot count sizes, or this process may not.
     """
     check_client(root, files=files)
     for source in SIZE_EVENTS:

@@ -177,11 +177,9 @@ def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
 
 
 def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:
-    """Check, without setting a trigger, that this kernel can count the `events` of a client with this name.
-
-    Raises:
-        NotYet: the client is not loaded.
-        Unavailable: the kernel has no `hist` beside `trigger`, or this process may not count.
+    """Check, without setting a trigger, that this kernel can count the `events` of a client with this name. Raises NotYet
+    if the client is not loaded. Raises Unavailable if the kernel has no `hist` beside `trigger`, or this process may not
+    count.
     """
     with advised(root):
         trigger = files.first(root, "events/*/*/trigger")
@@ -205,10 +203,8 @@ def signals_held() -> Iterator[None]:
 
 
 class Instance:
-    """A private instance with a name of `INSTANCES`, which counts from the first trigger until the removal.
-
-    Raises:
-        Unavailable: the instance cannot be made. An instance of a dead agent is removed first, an instance in use is not.
+    """A private instance with a name of `INSTANCES`, which counts from the first trigger until the removal. Raises
+    Unavailable if the instance cannot be made. An instance of a dead agent is removed first, an instance in use is not.
     """
 
     def __init__(self, root: Path, name: str, files: Files = FILES) -> None:

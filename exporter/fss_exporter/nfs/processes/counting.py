@@ -75,11 +75,8 @@ class ProcessCounting:
         )
 
     def open(self) -> None:
-        """Set the triggers.
-
-        Raises:
-            NotYet: the NFS client is not loaded.
-            Unavailable: this kernel cannot, or this process may not.
+        """Set the triggers. Raises NotYet if the NFS client is not loaded. Raises Unavailable if this kernel cannot, or
+        this process may not.
         """
         self._triggers.begin()
 

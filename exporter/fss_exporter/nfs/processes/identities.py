@@ -31,8 +31,7 @@ class Pod(NamedTuple):
 class Pods:
     """Names of pods by uid from the folder of pod logs, read again when an unknown uid appears.
 
-    Attributes:
-        is_readable: whether the folder could be read at the last look.
+    `is_readable` says whether the folder could be read at the last look.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -143,8 +142,7 @@ class Seen(NamedTuple):
 class Identities:
     """Identities of threads, remembered while the tables name the threads. `procfs` has the host's processes.
 
-    Attributes:
-        is_readable: whether the last look could read process 1, which always lives.
+    `is_readable` says whether the last look could read process 1, which always lives.
     """
 
     def __init__(self, procfs: Path, pods: Pods) -> None:

@@ -121,15 +121,9 @@ def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
 class WriteBackJoin:
     """The triggers of the join. The caller holds another instance of the same program, so no other program uses this one.
 
-    `joint` is the name of the synthetic event, and `rows` the rows of the table of joined WRITEs.
-
-    Attributes:
-        dirtied: the event of this kernel for a dirtied page.
-        tables: joined WRITEs by device, thread and size.
-
-    Raises:
-        Unavailable: the instance cannot be made.
-        OSError: the kernel refuses the event or a trigger.
+    `joint` is the name of the synthetic event, and `rows` the rows of the table of joined WRITEs. `dirtied` becomes the event
+    of this kernel for a dirtied page, and `tables` the joined WRITEs by device, thread and size. Raises Unavailable if the
+    instance cannot be made, and OSError if the kernel refuses the event or a trigger.
     """
 
     def __init__(self, root: Path, name: str, joint: str, rows: int, files: Files) -> None:
@@ -145,7 +139,11 @@ class WriteBackJoin:
                 files.clear(root / "instances" / name / "events" / event / "trigger")
         self._instance = Instance(root, name, files)
         try:
-            self._define()
+            try:
+                files.append(self._events, f"s:{joint} {_JOIN_FIELDS}")
+            except OSError as error:
+                if error.errno != errno.EEXIST:  # a program that was killed has left the event behind
+                    raise
             action = f"onmatch({dirtied.replace('/', '.')}).trace({joint},fileid,$wpid,$c,$d)"
             self._by_file = (
                 EventTables(self._instance, dirtied, _MOST_FILES, {NOT_A_DISK: "ino:wpid=common_pid"}),
@@ -155,14 +153,6 @@ class WriteBackJoin:
         except BaseException:
             self.end()
             raise
-
-    def _define(self) -> None:
-        try:
-            self._files.append(self._events, f"s:{self._joint} {_JOIN_FIELDS}")
-        except OSError as error:
-            # A program that was killed has left the event behind.
-            if error.errno != errno.EEXIST:
-                raise
 
     def is_nearly_full(self) -> bool:
         """Whether the tables of files are nearly full, so that new files soon lose their writer. The check reads large tables."""

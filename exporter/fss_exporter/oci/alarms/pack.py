@@ -105,10 +105,8 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
 
 
 def read(source: str, text: str | bytes) -> Alarm:
-    """Read one alarm file. `source` is the name of the file in messages.
-
-    Raises:
-        UsageError: the content is no alarm, or the alarm has mistakes.
+    """Read one alarm file. `source` is the name of the file in messages. Raises UsageError if the content is no alarm, or
+    the alarm has mistakes.
     """
     try:
         body = json.loads(text)

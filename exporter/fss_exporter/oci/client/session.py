@@ -81,11 +81,8 @@ class Session:
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> JsonAnswer:
         """Call the SDK's method of a service (`monitoring`, `list_mount_targets`), and try again after temporary errors.
 
-        The arguments are those of the SDK's method. A body is a plain dict.
-
-        Raises:
-            CloudError: error of the last attempt, or the SDK makes no client of the credentials and the endpoint.
-            EndLoop: the poller stops.
+        The arguments are those of the SDK's method. A body is a plain dict. Raises the CloudError of the
+        last attempt, or of credentials and endpoint without use for the SDK. Raises EndLoop if the poller stops.
         """
         method = getattr(self._client(service), operation)
         attempt = 1

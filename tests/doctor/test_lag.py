@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import given, strategies as st
 from fss_exporter.doctor.account_facts import Lag
 from fss_exporter.doctor.account_probe import EVERY_SECONDS, Probe, measure_lag
 from fss_exporter.errors import BrokenAnswer
-from fss_exporter.oci.client import JsonAnswer
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.tables import Progress
 
@@ -97,9 +97,9 @@ class OnePoint:
     tenancy_id: str = "ocid1.tenancy.oc1..t"
     zone: tzinfo | None = UTC
 
-    def call(self, service: str, operation: str, *_: object, **__: object) -> JsonAnswer:
+    def call(self, service: str, operation: str, *_: object, **__: object) -> SimpleNamespace:
         (rows,) = self.pages(service, operation)
-        return JsonAnswer(rows, {})
+        return SimpleNamespace(data=rows, headers={})
 
     def pages(self, _: str, operation: str, *__: object, **___: object) -> Iterator[list[dict[str, object]]]:
         point = {

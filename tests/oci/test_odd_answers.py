@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from fss_exporter.oci.alarms.apply import Alarms, duplicates, existing_alarms
 from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG
 from fss_exporter.oci.alarms.tenancy import event_types
 from fss_exporter.oci.calls import CallBudget, FailureLog
-from fss_exporter.oci.client import Credentials, JsonAnswer, SdkClient, Session
+from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
 from fss_exporter.oci.cloud_client import Compartment, Scope
 from fss_exporter.oci.labels import RegionLabels
@@ -42,9 +43,9 @@ class Says:
     tenancy_id: str = TENANCY
     clock_skew_seconds: float | None = None
 
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> JsonAnswer:
+    def call(self, service: str, operation: str, *arguments: object, **options: object) -> SimpleNamespace:
         del service, arguments, options
-        return JsonAnswer(self.answers[operation], self.headers)
+        return SimpleNamespace(data=self.answers[operation], headers=self.headers)
 
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
         del service, arguments, options

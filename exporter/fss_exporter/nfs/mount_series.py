@@ -12,15 +12,7 @@ from typing import Any, Final, NamedTuple
 from fss_exporter.catalogue import CATALOGUE, Family, Metric, Series, family
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.operations import (
-    FAIL_IN_ORDINARY_WORK,
-    OPERATION_CLASSES,
-    READ,
-    READ_CLASS,
-    WRITE,
-    WRITE_CLASS,
-    class_of,
-)
+from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, OPERATION_CLASSES, READ, WRITE, class_of
 from fss_exporter.model.service_table import OneClient, SeriesKey
 from fss_exporter.nfs.superblocks import Known, Superblock
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
@@ -147,8 +139,8 @@ def _shape_of(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[int, int]]:
 
 def _class_totals(mount: MountTotals, of_class: str) -> _ClassTotals:
     operations = [totals for name, totals in mount.operations.items() if class_of(name) == of_class]
-    transfer = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(of_class)
-    return _ClassTotals(mount, operations, None if transfer is None else mount.operations[transfer])
+    transfer = next((mount.operations[name] for name in (READ, WRITE) if class_of(name) == of_class), None)
+    return _ClassTotals(mount, operations, transfer)
 
 
 _INFO = CATALOGUE["fss_client_mount_info"]

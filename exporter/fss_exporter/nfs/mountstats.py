@@ -116,8 +116,8 @@ def _record(device: str, text: str) -> NfsRecord:
         fstype="",
         age_s=0,
         options=options(fields.get("opts", "").strip()),
-        revalidations=_at(events, _INODE_REVALIDATE),
-        vfs_locks=_at(events, _VFS_LOCK),
+        revalidations=events[_INODE_REVALIDATE] if len(events) > _INODE_REVALIDATE else None,
+        vfs_locks=events[_VFS_LOCK] if len(events) > _VFS_LOCK else None,
         read_bytes=read_bytes,
         written_bytes=written_bytes,
         transports=tuple(transports),
@@ -246,10 +246,6 @@ def _age(text: str) -> int:
     if len(numbers) != 1:
         raise RecordError("malformed_age", text[:120])
     return numbers[0]
-
-
-def _at(numbers: list[int], place: int) -> int | None:
-    return numbers[place] if len(numbers) > place else None
 
 
 def _numbers(what: str, text: str) -> list[int]:

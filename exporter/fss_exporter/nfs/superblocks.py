@@ -16,17 +16,9 @@ from fnmatch import fnmatchcase
 from ipaddress import ip_address, ip_network
 from typing import Final
 
+from fss_exporter.model import service_table
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.service_table import (
-    NONE,
-    OCI_FSS,
-    SERVICES,
-    CostRule,
-    OneClient,
-    SeriesKey,
-    Service,
-    recognised,
-)
+from fss_exporter.model.service_table import NONE, OCI_FSS, CostRule, OneClient, SeriesKey, Service
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 
@@ -93,20 +85,15 @@ class Services:
     def of(self, key: SeriesKey, fstype: str) -> Known:
         """Return the service of a mount. `fstype` is `nfs` or `nfs4`."""
         claim = next((one for one in self._claims if one.fits(key)), None)
-        service = recognised(key.server) if claim is None else SERVICES[claim.service]
+        service = service_table.recognised(key.server) if claim is None else service_table.SERVICES[claim.service]
         if service is None:
             return ASSUMED_NFS3 if fstype == _NFS3 else ASSUMED_OTHER
         # The weights of OCI File Storage are those of NFSv3 procedures.
         cost = NONE.cost if service.cost == OCI_FSS.cost and fstype != _NFS3 else service.cost
         if claim is None:
             return Known(service, cost, stated=True)
-        return Known(
-            service,
-            cost,
-            stated=True,
-            kind=claim.kind,
-            ceilings=service.ceilings(claim.kind, claim.capacity_bytes),
-        )
+        ceilings = service.ceilings(claim.kind, claim.capacity_bytes)
+        return Known(service, cost, stated=True, kind=claim.kind, ceilings=ceilings)
 
 
 BY_NAME: Final = Services()  # The server's name decides, because the operator claims no mount

@@ -79,7 +79,10 @@ class MountTotals:
     @property
     def at_zero(self) -> "MountTotals":
         """Return the totals of the same mount before the first operation."""
-        operations = {name: _at_zero(totals) for name, totals in self.operations.items()}
+        operations = {
+            name: OperationTotals(weight=one.weight, estimated=None if one.estimated is None else NO_COST)
+            for name, one in self.operations.items()
+        }
         locks = None if self.lock_io_operations is None else 0
         return MountTotals(operations, self.counts_errors, self.has_cost, lock_io_operations=locks)
 
@@ -95,10 +98,6 @@ class MountTotals:
     def has_weights(self, weights: Mapping[str, float]) -> bool:
         """Whether every operation with a fixed cost was counted by these costs."""
         return all(one.weight in (None, weights[name]) for name, one in self.operations.items() if name in weights)
-
-
-def _at_zero(totals: OperationTotals) -> OperationTotals:
-    return OperationTotals(weight=totals.weight, estimated=None if totals.estimated is None else NO_COST)
 
 
 def _new_totals(name: str, rule: CostRule, weights: Mapping[str, float]) -> OperationTotals:

@@ -157,8 +157,8 @@ class SeriesStore:
                 known = self._labels.get(key)
                 if known is None:
                     del series[key]
-                else:
-                    one.series = _relabelled(metric, one.series, known)
+                elif metric is not None and known.labels is not None and known.labels != one.series.labels:
+                    one.series = SharedSeries(metric, known.labels)
 
     def release_held_back(self) -> None:
         """Add the first increases of the last poll."""
@@ -258,9 +258,3 @@ class SeriesStore:
 
     def _amount(self, points: Points, minutes: Minutes) -> float:
         return sum(points[minute] for minute in sorted(points) if minutes.take(minute)) * self.metric.per_minute
-
-
-def _relabelled(metric: Metric | None, series: SharedSeries, stream: LabelledStream) -> SharedSeries:
-    if metric is None or stream.labels is None or series.labels == stream.labels:
-        return series
-    return SharedSeries(metric, stream.labels)

@@ -49,7 +49,12 @@ class OciCollector:
             for name, column in _columns(region.poll, now - settings.oci.stale_after):
                 _extend(families, name, column.series, column.values)
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
-        for name, rows in (*_region_rows(regions, settings, now), *self._poller_rows()):
+        poller_rows: dict[str, Rows] = {
+            **{name: sums.items() for name, sums in self.self_metrics.sums().items()},
+            "fss_oci_api_budget_wait_seconds_total": [((), self.budget.waited_seconds)],
+            "fss_oci_api_budget_requests_per_second": [((), self.budget.calls_per_second)],
+        }
+        for name, rows in (*_region_rows(regions, settings, now), *poller_rows.items()):
             series, values = [], []
             for labels, value in rows:
                 if value is None:
@@ -61,12 +66,6 @@ class OciCollector:
             _extend(families, name, series, values)
         self._series = fresh
         return (found for found in families.values() if found.values)
-
-    def _poller_rows(self) -> Iterator[tuple[str, Rows]]:
-        for name, sums in self.self_metrics.sums().items():
-            yield name, sums.items()
-        yield "fss_oci_api_budget_wait_seconds_total", [((), self.budget.waited_seconds)]
-        yield "fss_oci_api_budget_requests_per_second", [((), self.budget.calls_per_second)]
 
 
 def _extend(families: dict[str, Family], name: str, series: Iterable[Series], values: Iterable[float]) -> None:

@@ -121,7 +121,11 @@ class CallAgreement:
             )
             old = self._known.get(owner)
             now = _Known(clients.get(owner, frozenset()), numbers, before)
-            if old and (old.clients, old.superblocks) == (now.clients, numbers) and _went_on(old.last, before):
+            if (
+                old
+                and (old.clients, old.superblocks) == (now.clients, numbers)
+                and all(before.get(procedure, 0) >= calls for procedure, calls in old.last.items())
+            ):
                 now.counted, now.ranges = old.counted, old.ranges
                 now.counted.update(counted.get(owner, {}))
             if not now.holds(before, after):
@@ -140,7 +144,3 @@ def _calls(operations_of_mounts: list[Mapping[str, OperationCounters]]) -> Count
             if counters.operations and procedure not in tables.OF_THE_STATE_CLIENT:
                 calls[procedure] += counters.operations
     return calls
-
-
-def _went_on(old: ByProcedure, new: ByProcedure) -> bool:
-    return all(new.get(procedure, 0) >= calls for procedure, calls in old.items())

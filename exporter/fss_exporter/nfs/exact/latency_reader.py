@@ -9,19 +9,11 @@ from typing import Final
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.collector import Answer
+from fss_exporter.nfs.exact import request_durations as tables
 from fss_exporter.nfs.exact.clients import ClientAddresses, Owners, owners, superblock_clients
 from fss_exporter.nfs.exact.hist_tables import Lost
 from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
 from fss_exporter.nfs.exact.latency_interval import CallAgreement, attributed, requests_between
-from fss_exporter.nfs.exact.request_durations import (
-    ANSWERED,
-    BORN,
-    FINISHED,
-    UNANSWERED,
-    LatencySession,
-    RequestTotals,
-    request_families,
-)
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
 from fss_exporter.nfs.superblocks import Reading
 
@@ -49,7 +41,7 @@ class LatencyReader:
     retention_s: float = 3600.0  # seconds that the totals of an address stay after the last umount, at most
     clock: Callable[[], float] = time.monotonic  # seconds that never go back
     cpu_clock: Callable[[], float] = time.thread_time  # CPU time of the calling thread, seconds
-    totals: RequestTotals = field(default_factory=RequestTotals, init=False)
+    totals: tables.RequestTotals = field(default_factory=tables.RequestTotals, init=False)
     _look: TablesLook | None = field(default=None, init=False)
     _owners: Owners = field(default=Owners({}, {}), init=False)
     _alive: frozenset[str] | None = field(default=None, init=False)
@@ -60,7 +52,7 @@ class LatencyReader:
     def __post_init__(self) -> None:
         self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: LatencySession(root, rows, rtt=self.rtt, files=self.sources.files),
+            lambda root, rows: tables.LatencySession(root, rows, rtt=self.rtt, files=self.sources.files),
             self.sources,
             *(_FEWEST_ROWS, MOST_ROWS, self.clock),
             counted="durations of requests are counted",
@@ -76,7 +68,7 @@ class LatencyReader:
 
     def families(self, answer: Answer) -> Iterable[Family]:
         """Return the metric families of the counts so far."""
-        return request_families(self.totals, answer.addresses, answer.at_zero)
+        return tables.request_families(self.totals, answer.addresses, answer.at_zero)
 
     def _interval_s(self) -> float:
         return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
@@ -103,12 +95,12 @@ class LatencyReader:
         self._forget(reading)
         self._cpu_s = self.cpu_clock() - began
 
-    def _count(self, session: LatencySession, before: TablesLook, reading: Reading) -> None:
+    def _count(self, session: tables.LatencySession, before: TablesLook, reading: Reading) -> None:
         now = session.tables.look()
         requests = requests_between(session, before, now)
         after = self.read()
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
-        born = self._addresses.learn(now.tables[BORN].rows) if BORN in session.places else {}
+        born = self._addresses.learn(now.tables[tables.BORN].rows) if tables.BORN in session.places else {}
         previous, alive = self._owners, self._alive
         self._look_at_clients(now, after)
         found = attributed(requests, (previous, self._owners), born, alive)
@@ -131,7 +123,12 @@ class LatencyReader:
     def _look_at_clients(self, look: TablesLook, reading: Reading) -> None:
         alive = self._addresses.alive()
         # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
-        seen = {key[0] for place in (FINISHED, BORN) if place in look.tables for key in look.tables[place].rows}
+        seen = {
+            key[0]
+            for place in (tables.FINISHED, tables.BORN)
+            if place in look.tables
+            for key in look.tables[place].rows
+        }
         self._owners = owners(reading, alive | seen, superblock_clients(self.sources.sysfs), self._addresses.of)
         self._alive = alive or None
 
@@ -150,8 +147,8 @@ class LatencyReader:
         self._addresses.learn_all()
         look = session.tables.look()
         after = self.read()
-        if BORN in look.tables:
-            self._addresses.learn(look.tables[BORN].rows)
+        if tables.BORN in look.tables:
+            self._addresses.learn(look.tables[tables.BORN].rows)
         self._look_at_clients(look, after)
         self._agreement = CallAgreement()
         self._agreement.check(self._owners, {}, (reading, after))
@@ -159,8 +156,8 @@ class LatencyReader:
         self.totals = replace(
             self.totals,
             active=True,
-            counts_rtt=ANSWERED in session.places,
-            counts_unanswered=UNANSWERED in session.places,
+            counts_rtt=tables.ANSWERED in session.places,
+            counts_unanswered=tables.UNANSWERED in session.places,
             paused=frozenset(),
         )
         if self._triggers.session is None:  # closed in the meantime

@@ -153,7 +153,8 @@ class Attribution:
         for (place, thread), reads in counted.reads.items():
             load = result[place, thread]
             load.reads = load.reads.plus(reads)
-        for writes in (_own(counted.writes), counted.joined, self._unknown(counted)):
+        own = {key: one for key, one in counted.writes.items() if not key[1].is_worker}
+        for writes in (own, counted.joined, self._unknown(counted)):
             for (place, thread), one in writes.items():
                 load = result[place, thread]
                 load.writes = load.writes.plus(one)
@@ -182,11 +183,6 @@ class Attribution:
             claimed[place, procedure] += count
         left = self._calls.settle(done, claimed)
         return Counter({(place, KERNEL, procedure): count for (place, procedure), count in left.items()})
-
-
-def _own(writes: TransfersBy) -> TransfersBy:
-    """Return WRITEs that threads sent for themselves."""
-    return {key: one for key, one in writes.items() if not key[1].is_worker}
 
 
 def _waited_for(calls: CallsBy) -> CallsBy:

@@ -13,17 +13,10 @@ from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
-from fss_exporter.nfs.processes.attribution import Attribution, Place, Places, ThreadLoad
+from fss_exporter.nfs.processes import process_session
+from fss_exporter.nfs.processes.attribution import Attribution, Places
 from fss_exporter.nfs.processes.identities import Identities, Pods, Seen
-from fss_exporter.nfs.processes.process_session import (
-    FULL,
-    PARTS,
-    PARTS_WITHOUT_JOIN,
-    REFUSED,
-    UNREADABLE,
-    Names,
-    ProcessSession,
-)
+from fss_exporter.nfs.processes.process_session import REFUSED, UNREADABLE, Names, ProcessSession
 from fss_exporter.nfs.processes.top import Amount
 from fss_exporter.nfs.superblocks import Reading
 
@@ -62,7 +55,12 @@ class ProcessCounting:
     _log_once: LogOnce = field(default_factory=lambda: LogOnce(_LOG), init=False)
 
     def __post_init__(self) -> None:
-        self.parts = (INSTANCE, *(PARTS if self.writers else PARTS_WITHOUT_JOIN), IDENTITIES, POD_NAMES)
+        self.parts = (
+            INSTANCE,
+            *(process_session.PARTS if self.writers else process_session.PARTS_WITHOUT_JOIN),
+            IDENTITIES,
+            POD_NAMES,
+        )
         self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
         self._pods = Pods(self.sources.pod_logs)
         self._identities = Identities(self.sources.procfs, self._pods)
@@ -105,14 +103,16 @@ class ProcessCounting:
             # The look above was the last of these tables.
             self.failures[INSTANCE, RENEWED] += 1
             self._next_renewal = self.clock() + RETRY_SECONDS
-            if FULL in session.troubles.values():
+            if process_session.FULL in session.troubles.values():
                 self._triggers.double()
             self._triggers.end()
             self._ready()
-        return [
-            ProcessLoad(place.address, seen[thread], self._amount(place, load))
-            for (place, thread), load in loads.items()
-        ]
+        found = []
+        for (place, thread), load in loads.items():
+            cost = load.cost(place.rule, self.overrides) or 0.0
+            amount = Amount(load.operations, cost, load.reads.payload_bytes, load.writes.payload_bytes)
+            found.append(ProcessLoad(place.address, seen[thread], amount))
+        return found
 
     def _ready(self) -> ProcessSession | None:
         session, refusal = self._triggers.ready(_FEWEST_ROWS), self._triggers.refusal
@@ -134,7 +134,3 @@ class ProcessCounting:
             elif part in session.active or part in (IDENTITIES, POD_NAMES):
                 self._log_once.works(part, f"load by process: {part} works again")
         self.active = frozenset({INSTANCE, IDENTITIES, POD_NAMES} | session.active) - failed.keys()
-
-    def _amount(self, place: Place, load: ThreadLoad) -> Amount:
-        cost = load.cost(place.rule, self.overrides)
-        return Amount(load.operations, cost or 0.0, load.reads.payload_bytes, load.writes.payload_bytes)

@@ -115,7 +115,9 @@ def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[st
         present[str(existing.body["freeformTags"][KEY_TAG])].append(existing)
     steps: list[Step] = []
     for alarm in wanted:
-        oldest_first = sorted(present.pop(alarm.key, []), key=_age)
+        oldest_first = sorted(
+            present.pop(alarm.key, []), key=lambda one: (str(one.body.get("timeCreated", "")), one.ocid)
+        )
         if oldest_first:
             steps.append(_compare(alarm, oldest_first[0]))
             steps += [_deletion(double, f"a second one beside {oldest_first[0].ocid}") for double in oldest_first[1:]]
@@ -136,17 +138,17 @@ def removal(owned: Iterable[Existing]) -> Plan:
     return Plan(tuple(sorted(steps, key=lambda step: (step.name, step.ocid))))
 
 
-def _age(existing: Existing) -> tuple[str, str]:
-    return str(existing.body.get("timeCreated", "")), existing.ocid
-
-
 def _deletion(existing: Existing, reason: str) -> Step:
     return Step("delete", existing.name, ocid=existing.ocid, etag=existing.etag, reason=reason)
 
 
 def _compare(alarm: Alarm, existing: Existing) -> Step:
     changes = tuple(_differences(alarm.body, existing.body))
-    kept = tuple(_kept(existing.body))
+    kept = tuple(
+        FieldChange(name, value, None)
+        for name, value in existing.body.items()
+        if name not in _SETTABLE and name not in _LEFT_ALONE and value
+    )
     if not changes:
         return Step("unchanged", alarm.name, ocid=existing.ocid, kept=kept)
     body = {change.name: change.new for change in changes}
@@ -162,12 +164,6 @@ def _differences(wanted: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterat
             old = {key: (old or {}).get(key) for key in new or {}}
         if _meaning(name, new) != _meaning(name, old):
             yield FieldChange(name, old, _DEFAULTS.get(name) if new is None else new)
-
-
-def _kept(actual: Mapping[str, Any]) -> Iterator[FieldChange]:
-    for name, value in actual.items():
-        if name not in _SETTABLE and name not in _LEFT_ALONE and value:
-            yield FieldChange(name, value, None)
 
 
 def _meaning(name: str, value: Any) -> object:  # a JSON value

@@ -10,6 +10,7 @@ from fss_exporter.oci.alarms.pack import Alarm, placeholders
 Form = Literal["json", "cli", "terraform"]
 
 _WHOLE: Final = re.compile(r"\$\{([A-Z0-9_]+)\}")
+_NOT_A_LABEL: Final = re.compile(r"[^A-Za-z0-9_]")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ESCAPES: Final = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "${": "$${", "%{": "%%{"}
 _TO_ESCAPE: Final = re.compile(r'[\\"\n\r\t]|\$\{(?![A-Z0-9_]+\})|%\{')
@@ -30,7 +31,9 @@ def terraform(alarms: Iterable[Alarm]) -> str:
     listed = list(alarms)
     names = sorted({name for alarm in listed for name in placeholders(alarm)})
     blocks = [_block(f'variable "{name.lower()}"', {"type": _Reference("string")}) for name in names]
-    blocks += [_block(f'resource "oci_monitoring_alarm" "{_label(alarm.name)}"', alarm.body) for alarm in listed]
+    blocks += [
+        _block(f'resource "oci_monitoring_alarm" "{_NOT_A_LABEL.sub("_", alarm.name)}"', alarm.body) for alarm in listed
+    ]
     return "\n".join(blocks)
 
 
@@ -56,10 +59,6 @@ class _Reference(str):
     """An expression of Terraform without quotes."""
 
     __slots__ = ()
-
-
-def _label(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_]", "_", name)
 
 
 def _block(head: str, body: Mapping[str, Any], indent: str = "") -> str:

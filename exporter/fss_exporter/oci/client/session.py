@@ -49,14 +49,6 @@ Record = Callable[[str, str, str, float], None]  # Records every attempt: region
 _WITHOUT_PAGES: Final = {"list_availability_domains"}  # the SDK's method takes no page token
 
 
-@dataclass(frozen=True, slots=True)
-class JsonAnswer:
-    """Parsed JSON of an answer, and the headers."""
-
-    data: Any
-    headers: Mapping[str, str]
-
-
 @dataclass(eq=False, repr=False)
 class Session:
     """Calls in one region, on plain JSON."""
@@ -78,10 +70,11 @@ class Session:
     def __post_init__(self) -> None:
         self.tenancy_id = self.held.tenancy_id
 
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> JsonAnswer:
+    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
         """Call the SDK's method of a service (`monitoring`, `list_mount_targets`), and try again after temporary errors.
 
-        The arguments are those of the SDK's method. A body is a plain dict. Raises the CloudError of the
+        The arguments are those of the SDK's method. A body is a plain dict. Return the SDK's answer, with `headers` and with
+        parsed JSON as `data`. Raises the CloudError of the
         last attempt, or of credentials and endpoint without use for the SDK. Raises EndLoop if the poller stops.
         """
         method = getattr(self._client(service), operation)
@@ -124,13 +117,12 @@ class Session:
 
     def _attempt(
         self, method: Callable[..., Any], operation: str, arguments: tuple[object, ...], options: Mapping[str, object]
-    ) -> JsonAnswer:
+    ) -> Any:
         name, began = api_name(operation), self.clock()
         outcome = CloudError.outcome
         try:
-            response = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
-            answer = JsonAnswer(response.data, response.headers)
-            self._note_clock(response.headers)
+            answer = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
+            self._note_clock(answer.headers)
         except Exception as error:
             self._note_clock(getattr(error, "headers", None) or {})
             asked = (_compartment_of(arguments, options), _namespace_of((*arguments, *options.values())))

@@ -102,7 +102,7 @@ def test_an_unexpected_error_costs_one_round(host: BusyHost, monkeypatch: pytest
     reader = _reader(host)
     host.read(7, "dd", 4 * KIB)
     with monkeypatch.context() as patch:
-        patch.setattr(host.counting, "_amount", None)
+        patch.setattr(host.counting, "_identities", None)
         reader.loop.run_once()
     assert reader.loop.heartbeat.errors == 1
 

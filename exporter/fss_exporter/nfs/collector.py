@@ -126,10 +126,7 @@ def _by_address(accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Itera
 def _about_ticks(ticker: Ticker) -> Iterator[Family]:
     reading = ticker.reading
     yield family("fss_nfs_records_skipped_total", (((reason,), count) for reason, count in ticker.skipped.items()))
-    single = {
-        "fss_nfs_ticks_total": ticker.ticks,
-        "fss_nfs_tick_interval_seconds": ticker.last_interval_s,
-    }
+    single = {"fss_nfs_ticks_total": ticker.ticks, "fss_nfs_tick_interval_seconds": ticker.last_interval_s}
     if reading is not None:
         single |= {
             "fss_nfs_superblocks": len(reading.superblocks),

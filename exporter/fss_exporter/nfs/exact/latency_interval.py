@@ -50,10 +50,7 @@ class Attributed:
 
 
 def attributed(
-    requests: ByClient,
-    owners: tuple[Owners, Owners],
-    born: Mapping[str, frozenset[str]],
-    alive: frozenset[str] | None,
+    requests: ByClient, owners: tuple[Owners, Owners], born: Mapping[str, frozenset[str]], alive: frozenset[str] | None
 ) -> Attributed:
     """Assign the requests of an interval to owners. `owners` are of the last look and of this look.
 

@@ -144,9 +144,7 @@ class Requests(NamedTuple):
     def plus(self, other: "Requests") -> "Requests":
         """Add two records."""
         return Requests(
-            self.finished.plus(other.finished),
-            self.answered.plus(other.answered),
-            self.unanswered + other.unanswered,
+            self.finished.plus(other.finished), self.answered.plus(other.answered), self.unanswered + other.unanswered
         )
 
 

@@ -93,11 +93,7 @@ class SdkClient:
 
     def mount_target_limits(self) -> Mapping[str, float]:
         rows = self._rows(
-            "limits",
-            "list_limit_values",
-            compartment_id=self.tenancy_id,
-            service_name="filesystem",
-            limit=_PAGE_ROWS,
+            "limits", "list_limit_values", compartment_id=self.tenancy_id, service_name="filesystem", limit=_PAGE_ROWS
         )
         wanted = mount_target_limit(_names(rows))
         named = (row for row in rows if _names([row]) == [wanted])

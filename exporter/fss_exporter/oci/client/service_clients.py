@@ -84,9 +84,7 @@ PLAIN_SERVICES: Final[Mapping[str, PlainService]] = {
         {"list_lustre_file_systems": "/lustreFileSystems"},
     ),
     "limits": PlainService(
-        "/20190729",
-        "https://limits.{region}.oci.{secondLevelDomain}",
-        {"list_limit_values": "/limitValues"},
+        "/20190729", "https://limits.{region}.oci.{secondLevelDomain}", {"list_limit_values": "/limitValues"}
     ),
 }
 """Services by their name in `Session.call`. Paths and endpoints: OCI Python SDK 2.189."""

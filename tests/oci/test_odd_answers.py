@@ -52,9 +52,13 @@ class Says:
         yield self.answers[operation]
 
 
+def saying(answers: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
+    """Return such a session as code takes it that calls nothing else of a session."""
+    return Says(answers, headers or {})
+
+
 def client(**answers: Any) -> SdkClient:
-    session: Any = Says(answers)
-    return SdkClient(session)
+    return SdkClient(saying(answers))
 
 
 def test_a_name_with_half_a_character_is_readable_text() -> None:
@@ -144,7 +148,7 @@ class TestAlarms:
 
     @pytest.mark.parametrize("row", [{"id": 5}, {"id": "a", "freeformTags": ["x"]}, {"id": "a", "freeformTags": "x"}])
     def test_a_summary_of_an_odd_form_is_a_broken_answer(self, row: object) -> None:
-        service = Alarms(Says({"list_alarms": [row]}), "config_file")
+        service = Alarms(saying({"list_alarms": [row]}), "config_file")
         for work in (existing_alarms, duplicates):
             with pytest.raises(BrokenAnswer, match="ListAlarms"):
                 work(service, "c", "fss")
@@ -152,7 +156,7 @@ class TestAlarms:
     @pytest.mark.parametrize("wrong", [{"overrides": ["x"]}, {"overrides": 5}, {"destinations": [["x"]]}])
     def test_an_alarm_of_an_odd_form_is_a_broken_answer(self, wrong: dict[str, object]) -> None:
         listed = {"id": "a", "freeformTags": TAGS}
-        says = Says({"list_alarms": [listed], "get_alarm": listed | wrong}, {"etag": "1"})
+        says = saying({"list_alarms": [listed], "get_alarm": listed | wrong}, {"etag": "1"})
         with pytest.raises(BrokenAnswer, match="GetAlarm"):
             existing_alarms(Alarms(says, "config_file"), "c", "fss")
 
@@ -161,11 +165,11 @@ class TestAlarms:
             "list_alarms": [{"id": "a", "displayName": "one", "freeformTags": TAGS}],
             "get_alarm": {"id": "a", "displayName": "one", "freeformTags": {}},
         }
-        assert existing_alarms(Alarms(Says(answers, {"etag": "1"}), "config_file"), "c", "fss") == ((), {"one": "a"})
+        assert existing_alarms(Alarms(saying(answers, {"etag": "1"}), "config_file"), "c", "fss") == ((), {"one": "a"})
 
     def test_rows_of_metrics_of_an_odd_form_are_left_out(self) -> None:
         rows = [None, 5, {"dimensions": "x"}, {"dimensions": {"errorType": ["x"]}}, {"dimensions": {"errorType": "E"}}]
-        found = event_types(Says({"list_metrics": rows}), "c", in_subtree=False)
+        found = event_types(saying({"list_metrics": rows}), "c", in_subtree=False)
         assert found["KerberosErrors"] == ["E"]
 
 
@@ -183,7 +187,7 @@ class TestDoctor:
     )
     def test_a_stream_of_an_odd_form_has_no_points(self, stream: dict[str, object]) -> None:
         rows = [{"name": "MountTargetConnections", "dimensions": "x"}]
-        says = Says({"list_metrics": rows, "summarize_metrics_data": [stream]})
+        says = saying({"list_metrics": rows, "summarize_metrics_data": [stream]})
         probe = MetricProbe(says, (Scope("c"),), now=lambda: 0.0, note=lambda *_: None, progress=Progress())
         (metric,) = probe.ask()
         assert (metric.streams, metric.empty_streams) == (0, 1)

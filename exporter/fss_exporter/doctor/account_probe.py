@@ -10,7 +10,7 @@ from fss_exporter.doctor import account_facts as facts
 from fss_exporter.doctor.metric_probe import ASKED_MINUTES, MetricProbe
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import SdkClient, Session
-from fss_exporter.oci.cloud_client import RawCalls, Scope
+from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.discovery import refresh_with_progress
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
@@ -106,7 +106,7 @@ class Probe:
         return measure_lag(steady, probe.minutes, self.wait_seconds, now=self._oci_now, pause=self.pause)
 
 
-def ask_subscriptions(sessions: Iterable[RawCalls]) -> facts.Subscriptions:
+def ask_subscriptions(sessions: Iterable[Session]) -> facts.Subscriptions:
     """Request the subscriptions of the tenancy from each region, until a region answers.
 
     Any region without a subscription refuses every signature, like after a wrong key.

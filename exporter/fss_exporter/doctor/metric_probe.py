@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from fss_exporter.doctor.account_facts import MetricFacts
 from fss_exporter.errors import CloudError, TooMuchData
-from fss_exporter.oci.cloud_client import MetricRequest, RawCalls, Scope, dimensions_of, epoch_seconds
+from fss_exporter.oci.client import Session
+from fss_exporter.oci.cloud_client import MetricRequest, Scope, dimensions_of, epoch_seconds
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.metric_table import METRICS, OciMetric
 from fss_exporter.tables import Progress
@@ -21,7 +22,7 @@ _READS, _WRITES = "MountTargetReadThroughput", "MountTargetWriteThroughput"
 class MetricProbe:
     """Query the metrics of one region."""
 
-    session: RawCalls  # where to ask
+    session: Session  # where to ask
     scopes: tuple[Scope, ...]  # what to ask of
     _: KW_ONLY
     now: Callable[[], float]  # epoch seconds

@@ -5,7 +5,7 @@ method may raise a `CloudError`, and `EndLoop` when the exporter stops.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -145,16 +145,3 @@ class CloudClient(Protocol):
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         """Post custom metrics (PostMetricData), and return a message for each refused stream."""
-
-
-class RawCalls(Protocol):
-    """Implemented by `oci.client.Session`."""
-
-    region: str
-    tenancy_id: str
-
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
-        """Call an operation. The answer has `data` and `headers`."""
-
-    def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
-        """Return every page of a listing."""

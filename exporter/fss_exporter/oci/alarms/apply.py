@@ -18,7 +18,7 @@ from uuid import uuid4
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized
 from fss_exporter.oci.alarms.alarm_plan import Existing, Plan, Step, ours
 from fss_exporter.oci.alarms.pack import KEY_TAG, has_alarm_fields
-from fss_exporter.oci.cloud_client import RawCalls
+from fss_exporter.oci.client import Session
 from fss_exporter.oci.iam import statement
 
 _GONE: Final = ("DELETING", "DELETED")
@@ -31,7 +31,7 @@ _NOT_FOUND: Final = 404
 class Alarms:
     """Alarms of one region."""
 
-    session: RawCalls  # calls in that region
+    session: Session  # calls in that region
     auth: str  # how it signs; decides whom a policy statement names
     step: Callable[[], None] = lambda: None  # is called after each alarm that was read
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.client import SdkClient, Session
-from fss_exporter.oci.cloud_client import Listing, RawCalls, Scope, dimensions_of
+from fss_exporter.oci.cloud_client import Listing, Scope, dimensions_of
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.metric_table import METRICS
@@ -49,7 +49,7 @@ def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dic
     return {name.lower(): name for name in sorted(names, key=lambda name: (name in METRICS, name))}
 
 
-def event_types(session: RawCalls, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
+def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:
     """Return the event types each of `EVENT_METRICS` has been seen with in the last 90 days."""
     seen: dict[str, Sequence[str]] = {}
     for metric in EVENT_METRICS:

@@ -187,7 +187,7 @@ class TestBuilding:
         one = mql.query("A", 5, "max", where={"r": ["x"]})
         several = mql.query("A", 5, "max", where={"r": ["y", "x", "x"]}, group_by=["r"])
         assert str(one) == 'A[5m]{r = "x"}.max()'
-        assert str(mql.at_least(several, 0.8)) == 'A[5m]{r =~ "x|y"}.groupBy(r).max() >= 0.8'
+        assert str(mql.Comparison(several, ">=", (0.8,))) == 'A[5m]{r =~ "x|y"}.groupBy(r).max() >= 0.8'
 
     @pytest.mark.parametrize("value", ['x"}.max() > 0 || A[5m]{r = "', "a\nb"])
     def test_a_value_that_would_end_the_string_is_refused(self, value: str) -> None:

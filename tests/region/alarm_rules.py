@@ -7,15 +7,16 @@ The internal reset period of silent streams (about 13 minutes) is not modelled: 
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.demo_tenancy import Tenancy
 from fss_exporter.demo.region.monitoring_api import MonitoringApi, epoch, parsed_query
 from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.oci.alarms.alarm_plan import iso_seconds
 from fss_exporter.oci.mql import is_trigger
 
 Alarm = Mapping[str, Any]  # Body of an alarm in camelCase, defaults filled in
@@ -25,8 +26,11 @@ _DAY = 1440
 
 def minutes_of(duration: str) -> int | None:
     """Return the whole minutes of an ISO 8601 duration. None for any other text."""
-    seconds = iso_seconds(duration)
-    return seconds // 60 if seconds is not None and seconds % 60 == 0 else None
+    try:
+        seconds = TypeAdapter(timedelta).validate_python(duration).total_seconds()
+    except ValidationError:
+        return None
+    return int(seconds // 60) if seconds % 60 == 0 else None
 
 
 def check_alarm(alarm: Alarm, tenancy: Tenancy) -> None:

@@ -3,15 +3,16 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from fss_exporter.background import Worker
 from fss_exporter.nfs.exact.clients import ClientAddresses
 from fss_exporter.nfs.exact.hist_tables import Lost
 from fss_exporter.nfs.exact.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
-from fss_exporter.nfs.exact.size_counts import Agreement, Counts, none_yet, sort, weighted
+from fss_exporter.nfs.exact.size_counts import Agreement, ByOperation, Counts, none_yet, sort, weighted
 from fss_exporter.nfs.exact.size_triggers import SizeSession
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
+from fss_exporter.nfs.superblocks import NO_READING, Reading
 
 log = logging.getLogger(__name__)
 
@@ -24,39 +25,36 @@ _CLASSES = 34
 # Rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare.
 
 
+@dataclass(eq=False, repr=False)
 class ExactReader:
-    """Read mountstats, and add the counts since the last reading. `read` reads mountstats once, and raises SourceError.
+    """Read mountstats, and add the counts since the last reading.
 
     If the tables are unreadable, a later look is compared with the last good look. No count is lost, because the tables are
     cumulative. If the tables were replaced or full, the calls since the last look are lost, and the reader sets new triggers.
-
-    `counts` has the counts of the tables between the last two readings. `interval_s` returns the seconds between two readings.
-    `loop` has guard and heartbeat of the looks, which run in the loop that reads mountstats.
     """
 
-    def __init__(
-        self,
-        read: Callable[[], Reading],
-        sources: Sources,
-        address_map: Mapping[str, str] = NO_ADDRESSES,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.counts = Counts()
-        self.interval_s: Callable[[], float] = lambda: 1.0
-        self._read = read
-        self._addresses = ClientAddresses(sources.sysfs, address_map)
+    mountstats: Callable[[], Reading]  # reads mountstats once. Raises SourceError
+    sources: Sources  # places of the kernel's files
+    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    clock: Callable[[], float] = time.monotonic  # seconds that never go back
+    counts: Counts = field(default_factory=Counts, init=False)  # of the tables between the last two readings
+    interval_s: Callable[[], float] = field(default_factory=lambda: lambda: 1.0, init=False)  # between two readings
+    _look: TablesLook | None = field(default=None, init=False)
+    _agreement: Agreement = field(default_factory=Agreement, init=False)
+    _carried: ByOperation = field(default_factory=none_yet, init=False)
+    _reading: Reading = field(default=NO_READING, init=False)
+
+    def __post_init__(self) -> None:
+        self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: SizeSession(root, rows, sources.files),
-            sources,
-            *(_FEWEST_ROWS, MOST_ROWS, clock),
+            lambda root, rows: SizeSession(root, rows, self.sources.files),
+            self.sources,
+            *(_FEWEST_ROWS, MOST_ROWS, self.clock),
             counted="READ and WRITE are counted by size",
             otherwise="READ and WRITE are estimated, not counted",
             most_unreadable=_MOST_UNREADABLE,
         )
-        self._look: TablesLook | None = None
-        self._agreement = Agreement()
-        self._carried = none_yet()
-        self._reading = NO_READING
+        # The looks run in the loop that reads mountstats. The worker is their guard and heartbeat.
         self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())  # noqa: PLW0108  # set later
 
     def open(self) -> None:
@@ -76,7 +74,7 @@ class ExactReader:
         """Read mountstats and the tables once. `counts` has the counts since the last call. Raises SourceError if
         mountstats is unreadable.
         """
-        self._reading = self._read()
+        self._reading = self.mountstats()
         self.counts = Counts()  # if the round breaks off: this interval is estimated
         self.loop.run_once()
         return self._reading
@@ -100,7 +98,7 @@ class ExactReader:
         session = self._triggers.ready(len(weighted(self._reading)) * _CLASSES)
         if session is not None:
             # Calls before the triggers are estimated. The next interval begins here, in mountstats and in the tables.
-            self._reading = self._read()
+            self._reading = self.mountstats()
             try:
                 self._begin_anew(session, self._reading)
             except Lost as lost:

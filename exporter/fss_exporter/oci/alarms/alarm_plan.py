@@ -8,6 +8,7 @@ unknown fields stay as well, and the plan shows both, because they may silence a
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal
@@ -176,21 +177,13 @@ def _meaning(name: str, value: Any) -> object:  # a JSON value
         except MqlError:
             return value
     if name.endswith("Duration") and isinstance(value, str):
-        seconds = iso_seconds(value)
-        return value if seconds is None else seconds
+        with suppress(ValidationError):  # any other text stands for itself
+            return round(_DURATION.validate_python(value).total_seconds())
     if name == "destinations":
         return frozenset(value or ())
     if name == "overrides":
         return [{key: _meaning(key, item) for key, item in rule.items() if item is not None} for rule in value or ()]
     return value
-
-
-def iso_seconds(text: str) -> int | None:
-    """Return the seconds of an ISO 8601 duration. None for any other text."""
-    try:
-        return round(_DURATION.validate_python(text).total_seconds())
-    except ValidationError:
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,10 @@ class Estate:
     service_resources: Sequence[ServiceResource] | None = None
     # interval in seconds of each replication by its OCID; none: the default interval's alarm
     replications: Mapping[str, float] = field(default_factory=dict)
-    shape_limits: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of each shape, configuration included
+    # ceilings of each shape, configuration included
+    shape_limits: Mapping[str, Limits] = field(
+        default_factory=lambda: {name: shape.limits for name, shape in SHAPES.items()}
+    )
     # latency objectives in seconds by kind and size class; the others keep the default
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
     # whether the exporter publishes utilization. Its alarms then replace those on the same ceilings
@@ -85,14 +88,14 @@ def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
 
 def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     ceiling = CEILING_ALARMS[template.key]
-    targets = estate.targets or [Target("", STANDARD.name, _limits_of(STANDARD.name, estate.shape_limits))]
+    targets = estate.targets or [Target("", STANDARD.name, estate.shape_limits[STANDARD.name])]
     groups: dict[tuple[str, float], list[str]] = {}
     for target in targets:
         value = ceiling.of(target.limits)
         if value is not None:
             groups.setdefault((target.shape if ceiling.per_shape else "", value), []).append(target.ocid)
     for (shape, value), ocids in sorted(groups.items()):
-        usual = ceiling.of(_limits_of(shape or STANDARD.name, estate.shape_limits))
+        usual = ceiling.of(estate.shape_limits.get(shape or STANDARD.name, Limits()))
         key = "-".join(filter(None, (template.key, shape, "" if value == usual else figures.literal(value))))
         named = [] if len(ocids) == len(targets) else ocids
         for part, ids in _parts(key, named):
@@ -135,12 +138,6 @@ def _parts(key: str, ocids: Sequence[str], most: int = MOST_IDS) -> Iterator[tup
 
 def _filled(template: Alarm, key: str, ids: Sequence[str], values: Figures) -> Alarm:
     return Alarm(key, fill(template, {**values, **figures.resources(ids)}).body)
-
-
-def _limits_of(shape: str, configured: Mapping[str, Limits]) -> Limits:
-    if shape in configured:
-        return configured[shape]
-    return SHAPES[shape].limits if shape in SHAPES else Limits()
 
 
 def _common(template: Alarm, estate: Estate) -> Figures:

@@ -145,7 +145,7 @@ def _sum_is_at_least(read: str, write: str, threshold: float, ids: Sequence[str]
 
     def reaches(metric: str, part: float) -> mql.Comparison:
         amount = mql.query(metric, WINDOW_MINUTES, "sum", where=where, group_by=("resourceId",))
-        return mql.at_least(amount, round(part * threshold, 9))
+        return mql.Comparison(amount, ">=", (round(part * threshold, 9),))
 
     mixed = [mql.Join(reaches(read, part), "&&", reaches(write, 1 - part)) for part in (0.75, 0.5, 0.25)]
     return _any_of([*mixed, reaches(read, 1), reaches(write, 1)])
@@ -211,8 +211,8 @@ def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
         where = {"size": size} if size else {}
         mean = mql.query(latency, WINDOW_MINUTES, "mean", where=where, group_by=("mountTargetId",))
         rate = mql.query(requests, WINDOW_MINUTES, "max", where=where, group_by=("mountTargetId",))
-        slow = mql.at_least(mean, round(ratio * seconds, 9))
-        terms.append(mql.Join(slow, "&&", mql.at_least(rate, _LEAST_REQUESTS)))
+        slow = mql.Comparison(mean, ">=", (round(ratio * seconds, 9),))
+        terms.append(mql.Join(slow, "&&", mql.Comparison(rate, ">=", (_LEAST_REQUESTS,))))
     return _any_of(terms)
 
 

@@ -17,5 +17,5 @@ from fss_exporter.oci.mql.ast import (
     number as number,
     queries as queries,
 )
-from fss_exporter.oci.mql.build import at_least as at_least, query as query, respelled as respelled, select as select
+from fss_exporter.oci.mql.build import query as query, respelled as respelled, select as select
 from fss_exporter.oci.mql.parser import parse as parse

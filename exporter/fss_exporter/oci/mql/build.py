@@ -25,11 +25,6 @@ def query(
     return ast.Query(ast.QueriedMetric(metric, ast.Duration(minutes, "m"), selectors), (stage,))
 
 
-def at_least(left: ast.Query, bound: float) -> ast.Comparison:
-    """Return the expression `left >= bound`."""
-    return ast.Comparison(left, ">=", (bound,))
-
-
 def select(dimension: str, wanted: str | Iterable[str]) -> ast.Selector:
     """Return a condition on a dimension: exactly one value, or any of several. Raises MqlError if MQL cannot express a
     value, or the value would select further values.

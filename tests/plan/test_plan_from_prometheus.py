@@ -314,6 +314,21 @@ def test_volumes_with_equal_names_are_planned_each(named: str | None) -> None:
     assert {name: load.traffic.read_bytes for name, load in loads.items()} == {"data": 40_000, "ocid1.b": 10}
 
 
+def renamed(path: str) -> str:
+    """A Prometheus with a volume that was busy until its change of name, and idle afterwards."""
+    query = parse_qs(urlsplit(path).query)["query"][0]
+    week = {"old": [[NOW - 600, "40000"], [NOW - 300, "30000"]], "new": [[NOW, "10"]]}
+    series = [{"metric": {"resource_id": "ocid1.a", "resource": name}, "values": week[name]} for name in ("new", "old")]
+    whole = series if "_per_second{" in query and "query_range" in path else []
+    return json.dumps({"status": "success", "data": {"result": whole}})
+
+
+@pytest.mark.parametrize("named", [None, "new", "old", "ocid1.a"])
+def test_a_renamed_volume_is_judged_by_its_whole_week(named: str | None) -> None:
+    loads = of_service(prometheus.Prometheus(renamed, NOW), "block-volume", Limits(), named)
+    assert {name: load.traffic.read_bytes for name, load in loads.items()} == {named or "new": 40_000}
+
+
 def test_all_loads_of_an_address_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "get", lambda url, _: of_two(url))
     answer = ask("plan", "--prometheus", "http://p", "--address", "10.0.0.5", "--output", "json")

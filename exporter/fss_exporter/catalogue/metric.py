@@ -1,7 +1,7 @@
 """A row of the catalogue, and the metric family of a row."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -129,12 +129,6 @@ class Family(PrometheusFamily):
             self.values.append(count)
         for suffix, value in (("_sum", total), ("_count", buckets[-1][1])):
             self.series.append(HistogramSeries(self.metric, labels, suffix))
-            self.values.append(value)
-
-    def extend(self, rows: Iterable[tuple[Series, float]]) -> None:
-        """Add values with their series."""
-        for series, value in rows:
-            self.series.append(series)
             self.values.append(value)
 
     @property

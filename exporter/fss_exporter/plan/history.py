@@ -25,8 +25,6 @@ EVERYTHING: Final = "all operations"  # Stands for what OCI does not split by op
 LimitsOf = Callable[[str, str], Limits]
 """Limits of the mount target at an address, with a shape. An empty shape is not known."""
 
-_Identity = tuple[str, str]  # OCID and name
-
 
 def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
     """Return the busiest five minutes of each mount target, or of one, by address.
@@ -195,34 +193,43 @@ _SERVICE_RATES: Final = (
     "fss_service_read_bytes_per_second",
     "fss_service_write_bytes_per_second",
 )
-_BY_RESOURCE: Final = "by (resource_id, resource)"
 
 
 def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of file systems and volumes of a poller, by the name in `wanted`, else by name or OCID."""
+    """Return the busiest five minutes of file systems and volumes of a poller, by the name in `wanted`, else by name or OCID.
+
+    A renamed resource is one, and has its present name.
+    """
     own = _published_limits(prometheus, service) if ceilings == Limits() else {}
     of = selector("service", service)
-    queries = {name: f"max {_BY_RESOURCE} (avg_over_time({name}{of}[5m]))" for name in _SERVICE_RATES}
+    queries = {name: f"max by (resource_id, resource) (avg_over_time({name}{of}[5m]))" for name in _SERVICE_RATES}
+    found = prometheus.figures(queries, _resource, needed=_SERVICE_RATES)
+    histories: dict[str, dict[float, Traffic]] = defaultdict(dict)
+    names: dict[str, list[str]] = defaultdict(list)
+    for (ocid, name), figures in sorted(found.items(), key=lambda one: max(one[1])):
+        histories[ocid] |= {moment: _service_traffic(one) for moment, one in figures.items()}
+        names[ocid].append(name)
     loads = {}
-    for resource, figures in prometheus.figures(queries, _resource, needed=_SERVICE_RATES).items():
-        if wanted in {None, *resource}:
-            history = {moment: _service_traffic(one) for moment, one in figures.items()}
-            at = busiest_moment(history, own.get(resource, ceilings))
-            name = wanted or resource[1] or resource[0]
-            loads[resource[0] if name in loads else name] = Load(ended(at), history[at])
+    for ocid, history in histories.items():
+        if wanted in {None, ocid, *names[ocid]}:
+            at = busiest_moment(history, own.get(ocid, ceilings))
+            name = wanted or names[ocid][-1] or ocid
+            loads[ocid if name in loads else name] = Load(ended(at), history[at])
     return loads
 
 
-def _published_limits(prometheus: Prometheus, service: str) -> dict[_Identity, Limits]:
-    def newest(name: str) -> dict[_Identity, float]:
-        query = f"max {_BY_RESOURCE} (last_over_time({name}{selector('service', service)}[7d]))"
-        return {_resource(labels): value for labels, value in prometheus.at(query, prometheus.now)}
+def _published_limits(prometheus: Prometheus, service: str) -> dict[str, Limits]:
+    """Return the newest published limits by OCID."""
+
+    def newest(name: str) -> dict[str, float]:
+        query = f"max by (resource_id) (last_over_time({name}{selector('service', service)}[7d]))"
+        return {labels.get("resource_id", ""): value for labels, value in prometheus.at(query, prometheus.now)}
 
     iops, both = newest("fss_service_iops_limit"), newest("fss_service_bytes_per_second_limit")
     return {one: Limits(iops=iops.get(one), bytes_per_second=both.get(one)) for one in iops | both}
 
 
-def _resource(labels: Mapping[str, str]) -> _Identity:
+def _resource(labels: Mapping[str, str]) -> tuple[str, str]:
     return labels.get("resource_id", ""), labels.get("resource", "")
 
 

@@ -1,7 +1,7 @@
 """The verdict on a benchmark as tables, sentences and JSON (schema: docs/schemas/fio.json)."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from rich.console import Console
 
@@ -15,24 +15,37 @@ from fss_exporter.model.benchmark import (
     Job,
     Storage,
 )
+from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Use
-from fss_exporter.tables import Column, Row
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.tables import Column, Figure
 
-_TAILS = (50.0, 99.0, 99.9)
+
+class _Line(NamedTuple):
+    """The reads or the writes of a job in the table. A job without both has one line."""
+
+    job: Job
+    kind: str
+    way: Direction
+    cost: Bounds | None = None
 
 
-_COLUMNS = (
-    Column("job", left=True),
-    Column("", left=True),
-    Column("IOPS of fio"),
-    Column("MB/s"),
-    Column("KiB", 2),
-    Column("mean ms", 1),
-    Column("p50 ms", 6),
-    Column("p99 ms", 2),
-    Column("p99.9 ms", 6),
-    Column("in flight", 5),
-    Column("of depth", 5),
+def _figure(title: str, rank: int, text: Callable[[_Line], str]) -> Figure:
+    return Figure(Column(title, rank), lambda line: text(line) if line.way.count else "")
+
+
+_FIGURES = (
+    Figure(Column("job", left=True), lambda line: line.job.name),
+    Figure(Column("", left=True), lambda line: line.kind),
+    _figure("IOPS of fio", 0, lambda line: units.number(line.way.operations)),
+    _figure("MB/s", 0, lambda line: units.megabytes(line.way.bytes_per_second)),
+    _figure("KiB", 2, lambda line: units.kibibytes(line.way.mean_bytes)),
+    _figure("mean ms", 1, lambda line: units.milliseconds(line.way.mean_seconds)),
+    _figure("p50 ms", 6, lambda line: units.milliseconds(line.way.percentiles.get(50.0))),
+    _figure("p99 ms", 2, lambda line: units.milliseconds(line.way.percentiles.get(99.0))),
+    _figure("p99.9 ms", 6, lambda line: units.milliseconds(line.way.percentiles.get(99.9))),
+    _figure("in flight", 5, lambda line: units.number(line.way.in_flight)),
+    _figure("of depth", 5, lambda line: units.NOT_KNOWN if line.job.depth is None else str(line.job.depth)),
 )
 
 
@@ -45,9 +58,10 @@ def counted_as(storage: Storage) -> str:
 
 def show_verdicts(out: Console, source: str, name: str, storage: Storage, found: Sequence[BenchmarkVerdict]) -> None:
     """Print the verdicts on groups of jobs, with the names of the reports (`source`) and of the storage."""
-    cost = (Column(counted_as(storage)),) if storage.limits is not None else ()
-    rows = [row for one in found for job in one.jobs for row in _rows(job, storage)]
-    tables.show(out, (*_COLUMNS, *cost), rows, source)
+    cost = _figure(counted_as(storage), 0, lambda line: units.number(line.cost.point if line.cost else None))
+    figures = _FIGURES if storage.limits is None else (*_FIGURES, cost)
+    lines = [line for one in found for job in one.jobs for line in _lines(job, storage)]
+    tables.show_figures(out, figures, lines, title=source)
     notes: set[str] = set()
     for one in found:
         tables.say(out, "")
@@ -60,31 +74,11 @@ def show_verdicts(out: Console, source: str, name: str, storage: Storage, found:
             notes.add(remark)
 
 
-def _rows(job: Job, storage: Storage) -> list[Row]:
-    traffic = storage.traffic(job)
-    rows = []
-    for kind, name, direction in (("read", "READ", job.reads), ("write", "WRITE", job.writes)):
-        if not direction.count:
-            continue
-        cost = traffic.operations[name].iops
-        rows.append(
-            Row(
-                (
-                    job.name,
-                    kind,
-                    units.number(direction.operations),
-                    units.megabytes(direction.bytes_per_second),
-                    units.kibibytes(direction.mean_bytes),
-                    units.milliseconds(direction.mean_seconds),
-                    *(units.milliseconds(direction.percentiles.get(tail)) for tail in _TAILS),
-                    units.number(direction.in_flight),
-                    units.NOT_KNOWN if job.depth is None else str(job.depth),
-                    *((units.number(cost.point if cost else None),) if storage.limits is not None else ()),
-                )
-            )
-        )
-    empty = len(_COLUMNS) - (1 if storage.limits is None else 0)
-    return rows or [Row((job.name, "nothing done", *[""] * (empty - 1)))]
+def _lines(job: Job, storage: Storage) -> list[_Line]:
+    rates = storage.traffic(job).operations
+    ways = (("read", READ, job.reads), ("write", WRITE, job.writes))
+    lines = [_Line(job, kind, way, rates[name].iops) for kind, name, way in ways if way.count]
+    return lines or [_Line(job, "nothing done", Direction())]
 
 
 def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from tests.region import Region
 
+from fss_exporter.calibrate.calibration_run import WallClock
 from fss_exporter.calibrate.calibration_steps import CalibrationStep, kind_of
 from fss_exporter.demo.region.demo_tenancy import RequestMix, RequestRate
 
@@ -24,7 +25,7 @@ _ALL_COUNTED: Counter[str] = Counter()
 """What `send` returns where mountstats counts every request: made once, for millions of requests."""
 
 
-class FastClock:
+class FastClock(WallClock):
     """Epoch seconds that waiting turns."""
 
     def __init__(self, now: float) -> None:

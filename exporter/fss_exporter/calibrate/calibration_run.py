@@ -1,5 +1,6 @@
 """Run a calibration: work in whole minutes, then compare with the same minutes by OCI."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,14 +27,16 @@ class RequestSender(Protocol):
         """Send one round. Return the calls that `counts` does not contain."""
 
 
-class WallClock(Protocol):
-    """Epoch seconds, and a wait until a moment."""
+class WallClock:
+    """The clock of this host."""
 
     def now(self) -> float:
         """Epoch seconds."""
+        return time.time()
 
     def wait_until(self, moment: float) -> None:
         """Return at an epoch second, at once for a past second."""
+        time.sleep(max(0.0, moment - time.time()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,18 +36,6 @@ from fss_exporter.tables import Column, Figure, Row
 _MOUNT_OPTIONS: Final = ("vers", "rsize", "wsize", "proto", "nconnect", "sec", "local_lock")
 
 
-class SystemClock:
-    """The clock of this host."""
-
-    def now(self) -> float:
-        """Return epoch seconds."""
-        return time.time()
-
-    def wait_until(self, moment: float) -> None:
-        """Sleep until an epoch second."""
-        time.sleep(max(0.0, moment - time.time()))
-
-
 @dataclass(frozen=True, kw_only=True)
 class CalibrateFlags(CompartmentFlags, ExactFlags):
     """The flags of `calibrate`; times in seconds."""
@@ -104,7 +92,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     if flags.dry_run:
         _show_plan(plan, target)
         return 0
-    clock = SystemClock()
+    clock = runs.WallClock()
     cloud = OciMinutes(SdkClient(session), target, clock)
     if not flags.other_clients:
         _refuse_other_clients(cloud, max(1, len(mount.record.transports)))
@@ -123,7 +111,7 @@ def calibrate(flags: CalibrateFlags) -> int:
 
 
 def _send_requests(
-    directory: Path, plan: steps.CalibrationPlan, source: Procfs, counting: Exact | None, clock: SystemClock
+    directory: Path, plan: steps.CalibrationPlan, source: Procfs, counting: Exact | None, clock: runs.WallClock
 ) -> list[runs.CountedMinute]:
     """Send the requests of every step from a new directory, and leave nothing behind."""
     with ExitStack() as cleaned_up:

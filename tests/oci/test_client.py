@@ -91,7 +91,9 @@ def make(region: Region, tmp_path: Path, waits: Waits, self_metrics: SelfMetrics
 def listed(session: Session, region: Region) -> list[Any]:
     storage = next(one.id for one in region.tenancy.compartments if one.name == "storage")
     zone = region.tenancy.availability_domains[0]
-    return [row for page in session.pages(*LIST, storage, zone, limit=1) for row in page]
+    return [
+        row for page in session.pages(*LIST, compartment_id=storage, availability_domain=zone, limit=1) for row in page
+    ]
 
 
 def outcomes(self_metrics: SelfMetrics) -> dict[str, float]:
@@ -236,7 +238,7 @@ def test_a_client_that_the_sdk_does_not_make_is_an_error_of_the_call(
     def refuse(*_: object, **__: object) -> None:
         raise ClientError("no key")
 
-    monkeypatch.setattr("oci.file_storage.FileStorageClient", refuse)
+    monkeypatch.setattr("fss_exporter.oci.client.service_clients.BaseClient", refuse)
     with pytest.raises(CloudError, match="oci: cannot open file_storage in eu-frankfurt-1: no key"):
         listed(make(), region)
 

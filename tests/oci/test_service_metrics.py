@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -338,33 +338,55 @@ def test_a_volume_is_of_the_level_it_is_tuned_to(vpus: dict[str, int]) -> None:
     assert [(one.kind, one.capacity_bytes) for one in inventory.service_resources.values()] == [("vpu-40", 100e9)]
 
 
-def test_the_listings_go_where_the_generated_clients_go(
-    regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from oci.core import BlockstorageClient
-    from oci.limits import LimitsClient
-    from oci.lustre_file_storage import LustreFileStorageClient
+LISTED: dict[str, Any] = {"compartment_id": "ocid1.compartment.oc1..x", "limit": 10, "page": "p"}
+IN_A_DOMAIN = {**LISTED, "availability_domain": "AD-1"}
+GENERATED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
+    "lustre_file_storage": ("lustre_file_storage.LustreFileStorageClient", {"list_lustre_file_systems": LISTED}),
+    "block_storage": ("core.BlockstorageClient", {"list_volumes": LISTED, "list_boot_volumes": LISTED}),
+    "limits": ("limits.LimitsClient", {"list_limit_values": {**LISTED, "service_name": "filesystem"}}),
+    "file_storage": (
+        "file_storage.FileStorageClient",
+        {
+            "list_mount_targets": IN_A_DOMAIN,
+            "list_file_systems": IN_A_DOMAIN,
+            "list_export_sets": IN_A_DOMAIN,
+            "list_replications": IN_A_DOMAIN,
+            "list_outbound_connectors": IN_A_DOMAIN,
+            "list_exports": LISTED,
+        },
+    ),
+    "identity": (
+        "identity.IdentityClient",
+        {
+            "list_compartments": {**LISTED, "compartment_id_in_subtree": True, "lifecycle_state": "ACTIVE"},
+            "list_availability_domains": {"compartment_id": "ocid1.tenancy.oc1..x"},
+            "list_region_subscriptions": {},
+        },
+    ),
+}
 
+
+@pytest.mark.parametrize("service", GENERATED)
+def test_the_listings_go_where_the_generated_client_goes(
+    service: str, regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, name = GENERATED[service][0].split(".")
     region = regions()
     config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
     signer = read_credentials(Oci(config_file=tmp_path / "config")).signer
-    asked: list[tuple[str, str, Any, Any]] = []
 
-    def note(_: Any, request: Any, *_more: object, **_options: object) -> None:
-        asked.append((request.method, request.url, request.query_params, request.header_params["accept"]))
+    def asked_by(client: Any) -> list[tuple[str, str, Any]]:
+        asked: list[tuple[str, str, Any]] = []
+        monkeypatch.setattr(
+            type(client.base_client),
+            "request",
+            lambda _, request, *__, **___: asked.append((request.method, request.url, request.query_params)),
+        )
+        client.base_client.__dict__.pop("request", None)  # the circuit breaker's
+        for operation, named in GENERATED[service][1].items():
+            getattr(client, operation)(*(() if named else ("ocid1.tenancy.oc1..x",)), **named)
+        return asked
 
-    for kinds, operations in (
-        ((partial(PlainClient, "lustre_file_storage"), LustreFileStorageClient), ("list_lustre_file_systems",)),
-        ((partial(PlainClient, "block_storage"), BlockstorageClient), ("list_volumes", "list_boot_volumes")),
-        ((partial(PlainClient, "limits"), LimitsClient), ("list_limit_values",)),
-    ):
-        for kind in kinds:
-            client = kind(config, signer=signer)
-            monkeypatch.setattr(type(client.base_client), "request", note)
-            client.base_client.__dict__.pop("request", None)  # the circuit breaker's
-            for operation in operations:
-                named = {"service_name": "filesystem"} if operation == "list_limit_values" else {}
-                getattr(client, operation)(compartment_id="ocid1.compartment.oc1..x", limit=10, page="p", **named)
-    assert asked[0] == asked[1]
-    assert asked[2:4] == asked[4:6]
-    assert (asked[6][0], asked[6][1], asked[6][2]) == (asked[7][0], asked[7][1], asked[7][2])
+    ours = asked_by(PlainClient(service, config, signer=signer))
+    assert len(ours) == len(GENERATED[service][1])
+    assert ours == asked_by(getattr(import_module(f"oci.{module}"), name)(config, signer=signer))

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from importlib import import_module
 from typing import Any, Final
 
 from circuitbreaker import CircuitBreakerError
@@ -25,16 +24,9 @@ from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client.bounded_http import limit_answers, read_environment_once
 from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, clock_skew, translate
-from fss_exporter.oci.client.service_clients import PLAIN_SERVICES, PlainClient
+from fss_exporter.oci.client.service_clients import PLAIN_SERVICES, MonitoringClient, PlainClient
 from fss_exporter.oci.iam import statement
 from fss_exporter.settings import Oci
-
-_GENERATED_CLIENTS: Final = {
-    "monitoring": ("fss_exporter.oci.client.service_clients", "MonitoringClient"),
-    "monitoring_ingestion": ("oci.monitoring", "MonitoringClient"),  # PostMetricData has a host of its own
-    "file_storage": ("oci.file_storage", "FileStorageClient"),
-    "identity": ("oci.identity", "IdentityClient"),
-}
 
 _ATTEMPTS: Final = 3
 _FIRST_PAUSE_SECONDS: Final = 1.0
@@ -168,24 +160,17 @@ class Session:
         if endpoint:
             options["service_endpoint"] = endpoint.replace("{region}", self.region)
         try:
-            client = _client_class(service)({**self.held.config, "region": self.region}, **options)
+            kind = partial(PlainClient, service) if service in PLAIN_SERVICES else MonitoringClient
+            client = kind({**self.held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise CloudError(f"oci: cannot open {service} in {self.region}: {reason}", operation=service) from error
         own = client.base_client
-        if service == "monitoring_ingestion" and not endpoint:
+        if service == "monitoring_ingestion" and not endpoint:  # PostMetricData has a host of its own
             own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)
         limit_answers(own, max(settings.answer_timeout, settings.read_timeout))
         read_environment_once(own)
         return client
-
-
-def _client_class(service: str) -> Callable[..., Any]:
-    if service in PLAIN_SERVICES:
-        return partial(PlainClient, service)
-    module, name = _GENERATED_CLIENTS[service]
-    made: Callable[..., Any] = getattr(import_module(module), name)
-    return made
 
 
 def _compartment_of(arguments: tuple[object, ...], options: Mapping[str, object]) -> str:

@@ -68,6 +68,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("oci:\n  regions:\n  - eu-frankfurt-1\n  - 'Frankfurt!'\n", "line 4: oci.regions[1]: must be a region, as in"),
         ("oci:\n  endpoint: https://a}b\n", "line 2: oci.endpoint: must be a URL without path"),
         ("oci:\n  endpoint: http://x:99999\n", "line 2: oci.endpoint: the port must be from 1 to 65535"),
+        (f"oci:\n  endpoint: http://x:{'9' * 5000}\n", "line 2: oci.endpoint: must be a URL without path"),
         ("oci:\n  endpoint: ftp://x\n", "line 2: oci.endpoint: must be a URL"),
         ("oci:\n  endpoint: 'https://user:secret@x'\n", "line 2: oci.endpoint: must be a URL"),
         ("oci:\n  endpoints:\n    identity: 'https://x/{realm}'\n", "line 3: oci.endpoints.identity: must be a URL"),
@@ -125,6 +126,10 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         (
             "services:\n  - service: none\n    server: x\n    capacity: much\n",
             "line 4: services[0].capacity: 'much' is not a capacity",
+        ),
+        (
+            "services:\n  - service: none\n    server: x\n    capacity: 10\n",
+            "line 4: services[0].capacity: 10 is in bytes. Write it like 800GB, 40TB or 10TiB",
         ),
         (
             "services:\n  - service: none\n    server: x\n    capacity: -1\n",
@@ -225,7 +230,14 @@ def test_objectives_replace_the_assumed_ones_one_by_one(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("800GB", 8e11), ("40TB", 4e13), ("10TiB", 10 * 1024.0**4), ("1.5 PB", 1.5e15), ("8e11", None), ("1000000", 1e6)],
+    [
+        ("800GB", 8e11),
+        ("40TB", 4e13),
+        ("10TiB", 10 * 1024.0**4),
+        ("1.5 PB", 1.5e15),
+        ("8e11", None),
+        ("800000000000", 8e11),
+    ],
 )
 def test_a_capacity_is_bytes_or_text_with_a_unit(path: Path, text: str, value: float | None) -> None:
     path.write_text(f"services:\n  - service: none\n    server: x\n    capacity: {text}\n")

@@ -27,6 +27,7 @@ READERS = (units.size, units.bandwidth, units.network, units.rate, units.latency
         "0x10",
         "1,000",
         "4parsecs",
+        "1_0",
     ],
 )
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)

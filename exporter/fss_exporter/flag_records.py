@@ -4,6 +4,7 @@ The last records are the flags of a host, which `doctor` and the commands share.
 """
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from functools import wraps
@@ -18,7 +19,21 @@ from fss_exporter.errors import UsageError
 _Record = TypeVar("_Record")
 _Result = TypeVar("_Result")
 PROCFS: Final = Path("/proc")
-_TYPES: Final = {Path: click.Path(path_type=Path)}
+
+
+class FilePath(click.Path):
+    """A path that is not empty. click takes an empty path for the current directory."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Return the path."""
+        if not os.fspath(value):
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_TYPES: Final = {Path: FilePath(path_type=Path)}
 
 
 class FiniteRange(click.FloatRange):

@@ -65,6 +65,9 @@ def _with_port(value: str) -> str:
 
 
 def _capacity(value: object) -> object:
+    """Return the bytes of a capacity. A small number without a unit is refused: it more often means terabytes."""
+    if isinstance(value, int | float) and 0 < value < 1e9:
+        raise ValueError(f"{value:g} is in bytes. Write it like 800GB, 40TB or 10TiB")
     if not isinstance(value, str):
         return value
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([GTP])(i?)B", value.strip())
@@ -83,7 +86,7 @@ Auth = Annotated[str, _one_of(AUTH_KINDS)]
 Endpoint = Annotated[
     str,
     _matching(
-        r"https?://([A-Za-z0-9._-]|\{region\})+(:\d+)?/?",
+        r"https?://([A-Za-z0-9._-]|\{region\})+(:\d{1,5})?/?",
         "a URL without path, as in https://telemetry.{region}.oci.example.com",
     ),
     AfterValidator(lambda value: value.rstrip("/")),

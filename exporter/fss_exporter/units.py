@@ -71,7 +71,7 @@ def latency(text: str) -> float:
 def interval(text: str) -> float:
     """Return the seconds between two reports: a number as for `nfsiostat`, or a duration."""
     try:
-        seconds = float(text) if text.isascii() else 0.0
+        seconds = float(text) if text.isascii() and "_" not in text else 0.0
     except ValueError:
         try:
             seconds = parse_duration(text)

@@ -130,7 +130,17 @@ class TestBadInput:
     def test_a_stated_mount_target_by_another_name_than_the_ocid(self, name: str) -> None:
         answer = ask("alarms", "render", "--mount-target", f"{name}=hpmt-20")
         assert (answer.code, answer.out) == (2, "")
-        assert f"--mount-target={name}: give the OCID" in answer.err
+        assert f"--mount-target={name}=hpmt-20: {name!r} is not the OCID of a mount target" in answer.err
+
+    def test_a_stated_mount_target_with_the_ocid_of_another_resource(self) -> None:
+        answer = ask("alarms", "render", "--mount-target", f"{STORAGE}=hpmt-20")
+        assert (answer.code, answer.out) == (2, "")
+        assert "is not the OCID of a mount target" in answer.err
+
+    def test_a_mount_target_stated_twice(self) -> None:
+        answer = ask("alarms", "render", "--mount-target", f"{HOME}=hpmt-20", "--mount-target", f"{HOME}=hpmt-40")
+        assert (answer.code, answer.out) == (2, "")
+        assert f"--mount-target={HOME}=hpmt-40: this mount target is given twice" in answer.err
 
     def test_an_unknown_shape(self, operator: Operator) -> None:
         answer = ask("alarms", "render", "--mount-target", f"{HOME}=hpmt-30")

@@ -24,7 +24,7 @@ class TestRender:
         assert "ALARM_COMPARTMENT_OCID, METRIC_COMPARTMENT_OCID, TOPIC_OCID" in answer.err
 
     def test_for_stated_mount_targets_their_shapes_decide(self) -> None:
-        other = HOME.replace("mounttarget", "mounttarget2")
+        other = f"{HOME}2"
         answer = ask("alarms", "render", "--mount-target", f"{HOME}=standard", "--mount-target", f"{other}=hpmt-40")
         names = [alarm["displayName"] for alarm in answer.document]
         assert "fss-mount-target-read-hpmt-40" in names

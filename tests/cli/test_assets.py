@@ -100,6 +100,18 @@ def test_a_runbook_url_that_would_break_a_file_is_refused(tmp_path: Path, url: s
     assert files_below(tmp_path) == {}
 
 
+def test_an_empty_folder_name_is_refused_and_is_not_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    result = CliRunner().invoke(assets, [""])
+
+    assert result.exit_code == 2
+    assert "the path is empty" in result.output
+    assert files_below(tmp_path) == {}
+
+
 def test_every_link_to_the_runbook_gets_the_given_base(tmp_path: Path) -> None:
     write(tmp_path, runbook_url="https://wiki.example.com/fss")
 

@@ -74,7 +74,7 @@ def write(root: Path, output: Path, *flags: object) -> dict[str, float]:
         (["--nfs.mounts-exclude=(?!a)b"], "--nfs.mounts-exclude=(?!a)b: not a regular expression: error: look-around"),
         (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
         (["--output=/nowhere/a.prom"], "--output=/nowhere/a.prom: /nowhere: No such file or directory"),
-        (["--output="], "--output=.: not a regular file"),
+        (["--output="], "'--output': the path is empty"),
     ],
 )
 def test_wrong_flags_are_one_line(flags: list[str], complaint: str, tmp_path: Path) -> None:

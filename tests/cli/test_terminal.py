@@ -145,10 +145,10 @@ PRINTING = (["--version"], ["plan", "--reads", "5"], ["plan", "--reads", "5", "-
 
 class TestATerminalThatIsNotThere:
     @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
-    def test_a_closed_standard_output_is_one_line_and_exit_code_2(self, arguments: list[str]) -> None:
+    def test_a_closed_standard_output_is_one_line_and_exit_code_1(self, arguments: list[str]) -> None:
         done = closed(">&-", *arguments)
         assert done.stderr == "fss-exporter: the output cannot be written: standard output is closed\n"
-        assert done.returncode == 2
+        assert done.returncode == 1
 
     @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
     def test_a_closed_standard_error_hurts_nobody(self, arguments: list[str]) -> None:

@@ -154,7 +154,7 @@ def test_the_printed_query_is_a_series_that_the_rules_record() -> None:
     assert f"record: {UTILISATION}\n" in rules
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
     number: signal.Signals, tmp_path: Path
 ) -> None:

@@ -66,7 +66,7 @@ class RequestCounts:
             raise SourceError(str(gone)) from gone
         counts = Counts() if self._counted is None else self._counted()
         sizes_known = self._number in counts.superblocks and counts.has_sizes and not self._is_ahead
-        # Counts that come late contain an interval that mountstats has told already.
+        # Counts that come late contain an interval that mountstats has shown already.
         self._is_ahead = counts.deferred
         for name, counters in self.superblock.record.operations.items():
             grown = counters.operations - (before[name].operations if name in before else 0)

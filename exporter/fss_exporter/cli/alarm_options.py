@@ -11,7 +11,7 @@ from fss_exporter import RUNBOOK
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.flags import AccountFlags, link_base
 from fss_exporter.errors import UsageError
-from fss_exporter.flag_records import flag, switch
+from fss_exporter.flag_records import FilePath, flag, switch
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target
@@ -50,7 +50,7 @@ class AlarmFlags(AccountFlags):
     pack_folder: Path | None = flag(
         "--pack",
         "Templates of your own in place of the shipped ones, or mql/templates/other-services.",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        type=FilePath(exists=True, file_okay=False, path_type=Path),
     )
 
     def pack(self) -> tuple[Alarm, ...]:
@@ -130,12 +130,17 @@ def check_ocid(flag: str, value: str | None) -> None:
 
 def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target, ...]:
     """Return mount targets given as OCID=SHAPE."""
-    targets = []
+    targets: list[Target] = []
     for text in stated:
         ocid, _, name = text.partition("=")
         if name not in SHAPES:
             raise UsageError(f"--mount-target={text}: no shape {name!r}. Known are {', '.join(SHAPES)}")
-        check_ocid("--mount-target", ocid)
+        if not ocid.startswith("ocid1.mounttarget."):
+            raise UsageError(
+                f"--mount-target={text}: {ocid!r} is not the OCID of a mount target (ocid1.mounttarget....)"
+            )
+        if ocid in {target.ocid for target in targets}:
+            raise UsageError(f"--mount-target={text}: this mount target is given twice")
         gbps = SHAPES[name].observed_throughput_gbps
         found = MountTarget(
             id=ocid, name=ocid, compartment_id="", availability_domain="", state="", observed_throughput_gbps=gbps

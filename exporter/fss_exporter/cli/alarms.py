@@ -11,7 +11,7 @@ import click
 
 from fss_exporter import tables
 from fss_exporter.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
-from fss_exporter.cli.flags import NEW_FILE, write_file
+from fss_exporter.cli.flags import FOLDER, NEW_FILE, write_file
 from fss_exporter.cli.terminal import CommandGroup, echo, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
@@ -54,9 +54,7 @@ class RenderFlags(AlarmFlags):
     """The flags of `alarms render`."""
 
     form: rendering.Form = flag("--format", "", "json", type=click.Choice(("json", "cli", "terraform")))
-    output: Path | None = flag(
-        "--output", "One file for each alarm.", type=click.Path(file_okay=False, path_type=Path), metavar="DIR"
-    )
+    output: Path | None = flag("--output", "One file for each alarm.", type=FOLDER, metavar="DIR")
     from_inventory: bool = switch("--from-inventory", "Fit the alarms to the mount targets of the tenancy.")
     stated: tuple[str, ...] = flag(
         "--mount-target", "Fit the alarms to this mount target. Repeatable.", (), metavar="OCID=SHAPE"

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import click
 
 from fss_exporter import RUNBOOK
-from fss_exporter.cli.flags import link_base
+from fss_exporter.cli.flags import FOLDER, link_base
 from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import UsageError
 
@@ -60,7 +60,7 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
 
 
 @click.command()
-@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("directory", metavar="DIR", type=FOLDER)
 @click.option("--overwrite", is_flag=True, help="Replace files in DIR that were edited.")
 @click.option(
     "--runbook-url",

@@ -22,7 +22,7 @@ from fss_exporter.cli.exact_mode import Exact, exact
 from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file, write_file
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.flag_records import PROCFS, FiniteRange, argument, flag, switch, takes
+from fss_exporter.flag_records import PROCFS, FilePath, FiniteRange, argument, flag, switch, takes
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
@@ -40,7 +40,7 @@ _MOUNT_OPTIONS: Final = ("vers", "rsize", "wsize", "proto", "nconnect", "sec", "
 class CalibrateFlags(CompartmentFlags, ExactFlags):
     """The flags of `calibrate`; times in seconds."""
 
-    directory: Path = argument(type=click.Path(file_okay=False, exists=True, path_type=Path))
+    directory: Path = argument(type=FilePath(file_okay=False, exists=True, path_type=Path))
     ocid: str | None = flag(
         "--mount-target", "Mount target.  [default: the one with the mount's address]", metavar="OCID"
     )

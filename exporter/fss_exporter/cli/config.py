@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fss_exporter.cli.terminal import CommandGroup, echo
+from fss_exporter.flag_records import FilePath
 from fss_exporter.settings import Settings, load
 
 
@@ -14,7 +15,7 @@ def config() -> None:
 
 
 @config.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath(path_type=Path))
 def check(file: Path) -> None:
     """Check FILE. Print every mistake with its line, or a summary of the settings. Use no network."""
     settings = load(file)

@@ -19,7 +19,7 @@ from fss_exporter.cli import logs
 from fss_exporter.cli.serve import ServeFlags, run
 from fss_exporter.demo.recorded_clients import Clients
 from fss_exporter.demo.region import Region, large, small
-from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS
+from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import flag, switch, takes
 
@@ -103,9 +103,10 @@ def demo(flags: DemoFlags) -> None:
 
 
 def _started(flags: DemoFlags) -> Region:
-    region = Region(large(flags.mount_targets) if flags.mount_targets else small())
     try:
-        for fault in flags.faults:
+        faults = [FaultKinds().parse(fault) for fault in flags.faults]  # before a large tenancy is built
+        region = Region(large(flags.mount_targets) if flags.mount_targets else small())
+        for fault in faults:
             region.add_fault(fault)
         region.start(port=flags.region_port)
     except LookupError as unknown:
@@ -136,9 +137,9 @@ def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> st
 
 
 def _wait_for_a_signal() -> None:
-    """Wait until SIGINT or SIGTERM. Both end the command with success."""
+    """Wait until SIGINT, SIGTERM or SIGHUP. Each ends the command with success."""
     sys.stdout.flush()
-    wanted = {signal.SIGINT, signal.SIGTERM}
+    wanted = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     for number in wanted:
         signal.signal(number, lambda *_: None)
     signal.sigwait(wanted)

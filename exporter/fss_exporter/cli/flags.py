@@ -11,7 +11,7 @@ from fss_exporter import AUTH_KINDS, units
 from fss_exporter.cli.terminal import writing
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
-from fss_exporter.flag_records import KernelFlags, flag
+from fss_exporter.flag_records import FilePath, KernelFlags, flag
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from fss_exporter.settings import Settings
 
 NO_SHAPE: Final = "none"
-EXISTING_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
-NEW_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+EXISTING_FILE: Final = FilePath(path_type=Path, exists=True, dir_okay=False)
+NEW_FILE: Final = FilePath(path_type=Path, dir_okay=False)
+FOLDER: Final = FilePath(path_type=Path, file_okay=False)
 _OFFERED: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
 
 

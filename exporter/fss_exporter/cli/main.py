@@ -124,11 +124,9 @@ def _give_up_output(error: OSError) -> int:
     if error.errno not in {*terminal.FULL_DISK, errno.EBADF, errno.EPIPE}:
         raise error
     terminal.discard_output()
-    if error.errno == errno.EBADF:
-        _complain("fss-exporter", "the output cannot be written: standard output is closed")
-        return 2
     if error.errno != errno.EPIPE:
-        _complain("fss-exporter", f"the output cannot be written: {error.strerror}")
+        why = "standard output is closed" if error.errno == errno.EBADF else error.strerror
+        _complain("fss-exporter", f"the output cannot be written: {why}")
     return 1
 
 

@@ -1,4 +1,4 @@
-"""The terminal of a command: help, output, complaints, signals and standard streams."""
+"""The terminal of a command: help, output, errors, signals and standard streams."""
 
 import errno
 import io

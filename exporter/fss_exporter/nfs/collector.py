@@ -1,7 +1,7 @@
 """Metric families of the accounts.
 
 The set of series rarely changes. The collector prepares text and order of the series once, and a scrape only adds the
-numbers. Lines of one operation or class are neighbours, because such text compresses well.
+numbers. Lines of one operation or class are adjacent, because such text compresses well.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """The series of mounts: counters by operation and class, negotiated options, and the stated service with ceilings.
 
 The text of the counters is prepared once, with the totals behind each series.
-Lines of one operation or class are neighbours, because such text compresses well.
+Lines of one operation or class are adjacent, because such text compresses well.
 """
 
 from collections import defaultdict

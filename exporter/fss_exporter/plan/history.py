@@ -6,7 +6,6 @@ The series of clients come first, because clients count by operation. The series
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from operator import methodcaller
 from typing import Final
 
 from fss_exporter.catalogue import CATALOGUE
@@ -135,11 +134,10 @@ _CONNECTIONS: Final = "fss_mount_target_connections"
 def _polled_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
     """Return the busiest five minutes of each mount target of a poller, by address, or by name without an address."""
     query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
-    known = {labels.get("mount_target_id", ""): labels for labels, _ in prometheus.at(query, prometheus.now)}
-    by_target = methodcaller("get", "mount_target_id", "")
+    known = {_mount_target_id(labels): labels for labels, _ in prometheus.at(query, prometheus.now)}
     queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
     loads = {}
-    for target, history in prometheus.figures(queries, by_target, needed=(_READ, _WRITTEN)).items():
+    for target, history in prometheus.figures(queries, _mount_target_id, needed=(_READ, _WRITTEN)).items():
         info = known.get(target, {})
         if address is None or info:
             where, shape = info.get("address") or info.get("mount_target") or target, info.get("shape", "")
@@ -148,6 +146,10 @@ def _polled_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str
             # Networks can have equal addresses. The second mount target of an address goes by its OCID.
             loads[target if where in loads else where] = _target_load(prometheus, target, history[at], at, shape)
     return loads
+
+
+def _mount_target_id(labels: Mapping[str, str]) -> str:
+    return labels.get("mount_target_id", "")
 
 
 def _mean(name: str, mount_target_id: str | None = None) -> str:

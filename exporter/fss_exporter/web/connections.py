@@ -150,7 +150,7 @@ class Connections:
         Never close a connection whose answer is in preparation.
 
         The order is: 1. any wait for the client that is longer than a scraper needs, 2. waits for the next request, 3. the
-        waits that most connections have, so that a crowd of silent clients does not close a scraper in its handshake.
+        waits that most connections have, so that many silent clients do not close a scraper in its handshake.
         """
         client = max(self._held, key=self._held.__getitem__)
         longest = {one: found for one in WaitsFor if (found := self._longest(one, newcomer, client))}

@@ -6,7 +6,7 @@ from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
 from tests.nfs.processes.procfs import process
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.exact.tracefs import Files, Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -43,7 +43,6 @@ class BusyHost:
         kernel: Kernel | None = None,
         fstype: str = "nfs",
         files: Files | None = None,
-        overrides: CostOverrides = NO_OVERRIDES,
     ) -> None:
         self.kernel = kernel or Kernel(BY_PROCESS)
         self.folder = folder
@@ -64,7 +63,7 @@ class BusyHost:
             writers=writers,
             sources=self.sources,
             address_map={},
-            overrides=overrides,
+            overrides=NO_OVERRIDES,
             clock=lambda: self.now,
         )
 

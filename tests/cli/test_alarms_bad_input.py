@@ -87,6 +87,8 @@ class TestBadInput:
         ("content", "words"),
         [
             (b'{"freeformTags": ["x"]}', "an alarm is a JSON object with tags"),
+            (b'{"definedTags": ["x"]}', "an alarm is a JSON object with tags"),
+            (b'{"definedTags": {"ops": "gold"}}', "an alarm is a JSON object with tags"),
             (b'{"overrides": 5}', "an alarm is a JSON object with tags"),
             (b'{"freeformTags": {"fss-exporter-alarm": ["k"]}}', "freeformTags.fss-exporter-alarm is missing"),
             (b"[" * 100_000, "not JSON"),

@@ -241,6 +241,15 @@ class TestRendering:
             "}\n"
         )
 
+    @pytest.mark.parametrize("tags", [None, {}, {"ops": {}}])
+    def test_terraform_leaves_out_tags_that_are_empty(self, tags: object) -> None:
+        untagged = pack.Alarm("x", {"displayName": "x", "definedTags": tags, "freeformTags": tags and {}})
+        assert "tags" not in render.terraform([untagged])
+
+    def test_the_file_of_an_alarm_stays_in_its_folder(self) -> None:
+        named = pack.Alarm("x", {"displayName": "../a/b", "freeformTags": {}})
+        assert list(render.files([named], "json")) == [".._a_b.json"]
+
     def test_terraform_makes_a_variable_of_a_placeholder_that_is_left(self) -> None:
         text = render.terraform(
             [pack.Alarm("x", {"displayName": "x", "query": 'A{r = "${SOME_OCID}"}', "destinations": ["${TOPIC_OCID}"]})]

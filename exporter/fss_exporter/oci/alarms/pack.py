@@ -79,6 +79,9 @@ def has_alarm_fields(body: Any) -> bool:  # a JSON value
     """Return whether tags, overrides and destinations have the form of the API. Null and missing fields are allowed."""
     if not isinstance(body, Mapping) or not isinstance(body.get("freeformTags") or {}, Mapping):
         return False
+    defined = body.get("definedTags") or {}
+    if not isinstance(defined, Mapping) or not all(isinstance(tags, Mapping) for tags in defined.values()):
+        return False
     lists = ((body.get("overrides") or [], Mapping), (body.get("destinations") or [], str))
     return all(isinstance(items, list) and all(isinstance(one, kind) for one in items) for items, kind in lists)
 
@@ -105,8 +108,10 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
 
 
 def read(source: str, text: str | bytes) -> Alarm:
-    """Read one alarm file. `source` is the name of the file in messages. Raises UsageError if the content is no alarm, or
-    the alarm has mistakes.
+    """Read one alarm file. `source` is the name of the file in messages.
+
+    Raises:
+        UsageError: the content is no alarm, or the alarm has mistakes.
     """
     try:
         body = json.loads(text)

@@ -41,7 +41,7 @@ def files(alarms: Sequence[Alarm], form: Form) -> dict[str, str]:
     """Return content by file name: a file for each alarm, or a single file of Terraform resources."""
     if form == "terraform":
         return {"alarms.tf": terraform(alarms)}
-    return {f"{alarm.name}.json": _json(body_of(alarm, form)) for alarm in alarms}
+    return {f"{alarm.name.replace('/', '_')}.json": _json(body_of(alarm, form)) for alarm in alarms}
 
 
 def document(alarms: Sequence[Alarm], form: Form) -> str:
@@ -77,8 +77,9 @@ def _is_blocks(value: object) -> bool:
 
 def _attributes(body: Mapping[str, Any], indent: str) -> Iterator[str]:
     """Yield lines of `name = value`, with the signs of neighbouring lines in one column as `terraform fmt` wants them."""
-    tags = {f"{space}.{key}": tag for space, pairs in body.get("definedTags", {}).items() for key, tag in pairs.items()}
-    flat = {**body, "definedTags": tags} if tags else body
+    defined = body.get("definedTags") or {}
+    tags = {f"{space}.{key}": tag for space, pairs in defined.items() for key, tag in pairs.items()}
+    flat = {**body, "definedTags": tags}
     named = {_CAMEL.sub("_", key).lower(): value for key, value in flat.items() if value not in (None, [], {})}
     single = {name: _value(value) for name, value in named.items() if not isinstance(value, Mapping)}
     width = max(map(len, single), default=0)

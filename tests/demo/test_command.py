@@ -177,6 +177,25 @@ def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
         assert list(demo.temporary.iterdir()) == []
 
 
+def test_under_nohup_the_region_alone_outlives_its_terminal(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the demo inherits it
+    try:
+        with running(tmp_path, "--region-only") as demo:
+            demo.found(r"(Ctrl-C)")
+            wait_for(lambda: signal.SIGQUIT in signals(demo, "SigCgt"), "the demo waits for its signals")
+            assert signal.SIGHUP in signals(demo, "SigIgn")
+            assert demo.stop(signal.SIGTERM) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def signals(demo: Demo, field: str) -> set[int]:
+    """The signals of a mask in /proc/PID/status."""
+    status = Path(f"/proc/{demo.process.pid}/status").read_text()
+    mask = int(re.findall(rf"{field}:\s+(\w+)", status)[0], 16)
+    return {number for number in signal.Signals if mask >> (number - 1) & 1}
+
+
 def test_its_commands_run_as_printed_where_the_program_is_not_on_the_path(tmp_path: Path) -> None:
     program = shutil.which("fss-exporter")
     assert program is not None

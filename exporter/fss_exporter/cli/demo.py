@@ -17,6 +17,7 @@ import click
 from fss_exporter import DEFAULT_PORT
 from fss_exporter.cli import logs
 from fss_exporter.cli.serve import ServeFlags, run
+from fss_exporter.cli.terminal import ending_signals
 from fss_exporter.demo.recorded_clients import Clients
 from fss_exporter.demo.region import Region, large, small
 from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
@@ -137,9 +138,9 @@ def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> st
 
 
 def _wait_for_a_signal() -> None:
-    """Wait until SIGINT, SIGTERM or SIGHUP. Each ends the command with success."""
+    """Wait until a signal ends the command with success."""
     sys.stdout.flush()
-    wanted = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    wanted = ending_signals()
     for number in wanted:
         signal.signal(number, lambda *_: None)
     signal.sigwait(wanted)

@@ -21,6 +21,11 @@ FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
+def ending_signals() -> list[signal.Signals]:
+    """Return the signals that end a command. Under nohup SIGHUP stays ignored."""
+    return [one for one in _ENDS if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
+
+
 @contextmanager
 def writing(what: object) -> Iterator[None]:
     """Turn an OSError into a UsageError that names `what` is written, or for a full disk into an FssError."""
@@ -71,10 +76,8 @@ def clean_up_at_the_end(clean_up: Callable[[], None]) -> None:
 
     Without this, the kernel would go on counting for a command that set triggers.
     """
-    for number in _ENDS:
-        # A background job inherits an ignored SIGINT, and its end must be as clean. Under nohup SIGHUP stays ignored.
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _end)
+    for number in ending_signals():  # A background job inherits an ignored SIGINT, and its end must be as clean
+        signal.signal(number, _end)
     click.get_current_context().call_on_close(clean_up)
 
 

@@ -29,9 +29,16 @@ _MINIMAL_ACL: Final = struct.pack("<I", 2) + b"".join(
 
 
 class RequestCounts:
-    """Requests of the superblock of a directory since the first look, or UsageError without an NFS mount.
+    """Requests of the superblock of a directory since the first look.
 
     `read` reads mountstats once. `counted` returns the counts of exact mode since the last look, if exact mode is on.
+
+    Attributes:
+        superblock: superblock at the last look.
+        counts_calls: whether lock and ACL calls were counted at the last look.
+
+    Raises:
+        UsageError: the directory is not on an NFS mount.
     """
 
     def __init__(
@@ -44,7 +51,7 @@ class RequestCounts:
         self._counted = counted
         self._totals: Counter[str] = Counter()
         self._is_ahead = False
-        self.counts_calls = False  # whether lock and ACL calls were counted at the last look
+        self.counts_calls = False
         self.superblock = self._find()
 
     def _find(self) -> Superblock:

@@ -40,8 +40,10 @@ def dump(run: LastRun) -> str:
 
 
 def load(text: str) -> LastRun:
-    """Load a run from JSON. Raises ValueError if the text is not the state of this version, or a value has a wrong type
-    or size.
+    """Load a run from JSON.
+
+    Raises:
+        ValueError: the text is not the state of this version, or a value has a wrong type or size.
     """
     try:
         document = json.loads(text)

@@ -20,8 +20,10 @@ _LONGEST_LINE = 32_768
 def name_expression(text: str) -> "SchemaValidator":
     """Compile a regular expression that matches whole names.
 
-    pydantic-core has the expressions of Rust, which take linear time on a long name. Their syntax is close to RE2, as in
-    Prometheus. Raises ValueError if the text is no regular expression of this syntax.
+    pydantic-core has the expressions of Rust, which take linear time on a long name. Their syntax is close to RE2, as in Prometheus.
+
+    Raises:
+        ValueError: the text is no regular expression of this syntax.
     """
     from pydantic_core import SchemaError, SchemaValidator, core_schema  # noqa: PLC0415  # 4 MiB, and few agents filter
 
@@ -37,8 +39,13 @@ def name_expression(text: str) -> "SchemaValidator":
 class MountFilter:
     """Select mounts by regular expressions over a whole mount point, export, server or `server:export`.
 
-    `include` selects only matching mounts, and None or an empty text all. `exclude` leaves out matching mounts. `most` is the
-    most superblocks of the selected mounts. The filter leaves out the rest. Raises ValueError as `name_expression`.
+    Args:
+        include: select only matching mounts. None and an empty text select all.
+        exclude: leave out matching mounts.
+        most: most superblocks of the selected mounts. The filter leaves out the rest.
+
+    Raises:
+        ValueError: as `name_expression`.
     """
 
     def __init__(self, include: str | None = None, exclude: str | None = None, most: int | None = None) -> None:

@@ -59,8 +59,10 @@ def is_nfsiostat_output(text: str) -> bool:
 
 
 def parse_mountstats_output(source: str, text: str) -> Mountstats:
-    """Parse the records of saved output of `mountstats`. Messages name the source. Raises UsageError if a mount lacks
-    byte counts, RPC statistics or age.
+    """Parse the records of saved output of `mountstats`. Messages name the source.
+
+    Raises:
+        UsageError: a mount lacks byte counts, RPC statistics or age.
     """
     return Mountstats(tuple(_record(source, part) for part in _STATS_FOR.split(text)[1:]), ())
 
@@ -114,8 +116,10 @@ def _operations(text: str) -> Iterator[tuple[str, OperationCounters]]:
 
 
 def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
-    """Parse the last report of saved nfsiostat output. Messages name the source. Raises UsageError if a mount has no rows
-    of reads and writes.
+    """Parse the last report of saved nfsiostat output. Messages name the source.
+
+    Raises:
+        UsageError: a mount has no rows of reads and writes.
     """
     blocks = [_block(source, block) for block in _NFSIOSTAT.split(text)[1:]]
     last = {(key, mount_point): (traffic, every) for key, mount_point, traffic, every in blocks}
@@ -183,8 +187,10 @@ def _row(source: str, name: str, unit_bytes: float, text: str) -> tuple[Operatio
 
 
 def _columns(text: str) -> list[float]:
-    """Parse operations and kilobytes per second, then RTT, execute and optional queue in milliseconds. Raises ValueError
-    if the row has other columns.
+    """Parse operations and kilobytes per second, then RTT, execute and optional queue in milliseconds.
+
+    Raises:
+        ValueError: the row has other columns.
     """
     rate, units, each, _, *times = map(_finite, re.sub(r"\([^)]*\)", "", text).split()[:7])
     if units > 1 and not 0.9 < rate * each / units < 1.1 * 1024:

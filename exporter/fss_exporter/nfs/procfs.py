@@ -55,8 +55,10 @@ class Procfs:
     _table: MountTable = field(default_factory=lambda: MountTable(parse_mountinfo("")), init=False)
 
     def read(self) -> Reading:
-        """Read the present state of the client. Raises SourceError if a file cannot be read. The message contains the
-        remedy.
+        """Read the present state of the client.
+
+        Raises:
+            SourceError: a file cannot be read. The message contains the remedy.
         """
         try:
             reading = self._read(self.pid)

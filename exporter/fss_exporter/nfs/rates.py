@@ -13,8 +13,10 @@ _NO_TOTALS = MountTotals()
 def traffic(
     before: Mapping[SeriesKey, MountTotals], after: Mapping[SeriesKey, MountTotals], seconds: float
 ) -> dict[SeriesKey, Traffic]:
-    """Return the traffic of each mount between two copies of totals `seconds` apart. A mount that is missing in `before`
-    began at zero. Raises ValueError if the time between the copies is not positive.
+    """Return the traffic of each mount between two copies of totals `seconds` apart. A mount that is missing in `before` began at zero.
+
+    Raises:
+        ValueError: the time between the copies is not positive.
     """
     if seconds <= 0:
         raise ValueError(f"{seconds} seconds between two copies")

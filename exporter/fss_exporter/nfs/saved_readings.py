@@ -59,8 +59,10 @@ def read_saved(
     address_map: Mapping[str, str] = NO_ADDRESSES,
     services: Services = BY_NAME,
 ) -> SavedReading:
-    """Parse one saved reading. Messages name the source. `mountinfo` is of the same moment, or None. Raises UsageError if
-    the text is not mountstats, contains no NFS mount or was cut off.
+    """Parse one saved reading. Messages name the source. `mountinfo` is of the same moment, or None.
+
+    Raises:
+        UsageError: the text is not mountstats, contains no NFS mount or was cut off.
     """
     counters = _counters(source, mountstats)
     mounts = _mounts_of(counters) if mountinfo is None else parse_mountinfo(mountinfo)
@@ -103,8 +105,10 @@ def _counters(source: str, text: str) -> Mountstats:
 def between(
     before: SavedReading, after: SavedReading, seconds: float | None = None, overrides: CostOverrides = NO_OVERRIDES
 ) -> SavedInterval:
-    """Return the interval between two saved readings. `seconds` is for an operator who knows better than the ages of the
-    mounts. Raises UsageError if the readings are not of one host in this order.
+    """Return the interval between two saved readings. `seconds` is for an operator who knows better than the ages of the mounts.
+
+    Raises:
+        UsageError: the readings are not of one host in this order.
     """
     old = {superblock.number: superblock for superblock in before.reading.superblocks}
     pairs = [(old[now.number], now) for now in after.reading.superblocks if now.number in old]

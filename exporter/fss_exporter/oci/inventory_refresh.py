@@ -71,9 +71,11 @@ class InventoryRefresh:
     def run(self, progress: Callable[[], None] = lambda: None, *, mount_targets_first: bool = False) -> None:
         """Make one inventory. `progress` is called after each listing and lookup.
 
-        With `mount_targets_first`, mount targets and their addresses are published before anything else is listed. Raises
-        CloudError if availability domains or compartments are unknown. The earlier state stays. Raises EndLoop if the
-        exporter stops.
+        With `mount_targets_first`, mount targets and their addresses are published before anything else is listed.
+
+        Raises:
+            CloudError: availability domains or compartments are unknown. The earlier state stays.
+            EndLoop: the exporter stops.
         """
         self._succeeded, self._used, self._unreachable_services = {}, set(), set()
         try:
@@ -191,8 +193,10 @@ class InventoryRefresh:
         return names
 
     def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
-        """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the
-        operation. Raises CloudError if the call failed, and there is no other answer. The error is already reported.
+        """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.
+
+        Raises:
+            CloudError: the call failed, and there is no other answer. The error is already reported.
         """
         self._used.add(key)
         try:

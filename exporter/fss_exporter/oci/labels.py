@@ -26,17 +26,14 @@ class _Rule:
     identity: Callable[[Key], Key] = tuple  # the part of a key that stays the same for the life of the resource
 
 
-def _of(kind: str) -> Callable[[Inventory, Key], Labels | None]:
-    """Return a function to OCID and name of a resource. `kind` is a field of `Inventory`."""
-
-    def labels(inventory: Inventory, key: Key) -> Labels | None:
-        one = getattr(inventory, kind).get(key[0])
-        return None if one is None else (one.id, one.name)
-
-    return labels
+def _mount_target(inventory: Inventory, key: Key) -> Labels | None:
+    target = inventory.mount_targets.get(key[0])
+    return None if target is None else (target.id, target.name)
 
 
-_mount_target, _file_system = _of("mount_targets"), _of("file_systems")
+def _file_system(inventory: Inventory, key: Key) -> Labels | None:
+    system = inventory.file_systems.get(key[0])
+    return None if system is None else (system.id, system.name)
 
 
 def _behind(inventory: Inventory, key: Key) -> Labels | None:
@@ -155,8 +152,12 @@ class StreamLabels:
         return self._known.get(key)
 
     def find(self, dimensions: Mapping[str, Any]) -> LabelledStream:
-        """Return the stream with these dimensions. Raises KeyError if a dimension is missing. Raises TypeError if the
-        dimensions, or a value, have the wrong type. Raises ValueError if UTF-8 cannot encode a value.
+        """Return the stream with these dimensions.
+
+        Raises:
+            KeyError: a dimension is missing.
+            TypeError: the dimensions, or a value, have the wrong type.
+            ValueError: UTF-8 cannot encode a value.
         """
         values = self._key_of(dimensions)
         found = self._known.get(values)

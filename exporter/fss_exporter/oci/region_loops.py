@@ -62,8 +62,10 @@ class Account:
     def regions(self) -> Sequence[MonitoredRegion]:
         """Return the regions, with the newest credentials.
 
-        Unreadable credentials leave the old credentials in use. Raises FssError if there are no usable credentials. The
-        log has the reason.
+        Unreadable credentials leave the old credentials in use.
+
+        Raises:
+            FssError: there are no usable credentials. The log has the reason.
         """
         with self._lock:
             if self._held is None or self._must_read or self._held.are_outdated:
@@ -97,7 +99,9 @@ _Region = TypeVar("_Region")
 
 def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> None:
     """Run the work for each region, several regions at a time, so that a slow region does not delay the others.
-    Raises the first error after the work of all regions has ended.
+
+    Raises:
+        Exception: the first error, after the work of all regions has ended.
     """
     if len(regions) == 1:
         work(regions[0])
@@ -141,8 +145,11 @@ class MetricPoller:
     _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
 
     def run_round(self) -> None:
-        """Poll every region once. Raises FssError if a region could not be polled, or not everything was answered. Raises
-        EndLoop if the exporter stops.
+        """Poll every region once.
+
+        Raises:
+            FssError: a region could not be polled, or not everything was answered.
+            EndLoop: the exporter stops.
         """
         began, success = self.clock(), False
         try:
@@ -183,8 +190,11 @@ class InventoryLoop:
     _began: dict[str, float] = field(default_factory=dict, init=False)
 
     def run_round(self) -> None:
-        """Refresh every region that is due. Raises FssError if the last inventory of a region was incomplete, or there
-        are no credentials. Raises EndLoop if the exporter stops.
+        """Refresh every region that is due.
+
+        Raises:
+            FssError: the last inventory of a region was incomplete, or there are no credentials.
+            EndLoop: the exporter stops.
         """
         regions = self.account.regions()
         each_region([one for one in regions if self._is_due(one)], self._refresh)

@@ -44,7 +44,11 @@ class RegionPoller:
     def poll(self, state: InventoryState, seconds: float) -> PollState:
         """Query every metric once, in some seconds. The next poll begins with the remaining metrics.
 
-        Return the state of the region, without any metric before the first inventory. Raises EndLoop if the exporter stops.
+        Returns:
+            The state of the region, without any metric before the first inventory.
+
+        Raises:
+            EndLoop: the exporter stops.
         """
         began = self.clock()
         if state.inventory is None or not state.scopes:

@@ -90,9 +90,9 @@ class MinuteStamps(dict[str, int]):
     """
 
     def __missing__(self, stamp: str) -> int:
-        moment = datetime.fromisoformat(stamp)  # not by `epoch_seconds`: one module fewer on the path of a datapoint
+        moment = datetime.fromisoformat(stamp)  # not by `epoch_seconds`: a datapoint passes few modules
         if moment.tzinfo is None or moment.timestamp() % MINUTE:
-            raise ValueError(f"no whole minute of a time zone: {stamp!r}")
+            raise ValueError(f"not a minute with a time zone: {stamp!r}")
         if len(self) > 1_000:  # a window has 180 at the most
             self.clear()
         self[stamp] = minute = int(moment.timestamp())

@@ -3,9 +3,9 @@
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from sys import intern
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.cloud_client import Points, Scope
@@ -134,9 +134,10 @@ class SnapshotBoard:
         self._lock = threading.Lock()
         self.regions: tuple[RegionSnapshot, ...] = ()
 
-    def publish(self, region: str, **part: Any) -> None:
-        """Replace the `inventory` or the `poll` of a region."""
+    def publish(self, region: str, *, inventory: InventoryState | None = None, poll: PollState | None = None) -> None:
+        """Replace the inventory or the poll of a region. None leaves what is there."""
         with self._lock:
             known = {one.region: one for one in self.regions}
-            known[region] = replace(known.get(region, RegionSnapshot(region)), **part)
+            before = known.get(region, RegionSnapshot(region))
+            known[region] = RegionSnapshot(region, inventory or before.inventory, poll or before.poll)
             self.regions = tuple(known[name] for name in sorted(known))

@@ -109,8 +109,11 @@ class Publisher:
     _incomplete: set[str] = field(default_factory=set, init=False)  # regions with a refused share since the last poll
 
     def run_round(self) -> None:
-        """Post the shares of polls since the last round. Raises SourceError if not everything was posted since the last
-        poll. Raises EndLoop if the exporter stops.
+        """Post the shares of polls since the last round.
+
+        Raises:
+            SourceError: not everything was posted since the last poll.
+            EndLoop: the exporter stops.
         """
         self.publish()
         if self._incomplete:

@@ -208,6 +208,7 @@ def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wa
     found = prometheus.figures(queries, _resource, needed=_SERVICE_RATES)
     histories: dict[str, dict[float, Traffic]] = defaultdict(dict)
     names: dict[str, list[str]] = defaultdict(list)
+    # The present name comes last: the name with the newest moment.
     for (ocid, name), figures in sorted(found.items(), key=lambda one: max(one[1])):
         histories[ocid] |= {moment: _service_traffic(one) for moment, one in figures.items()}
         names[ocid].append(name)

@@ -56,7 +56,7 @@ class Collectors(Collector):
     # by the value of the `collector` label. Each scrape reads the mapping, so that a source can be replaced
     sources: Mapping[str, Source]
     loops: Sequence[HasHeartbeat] = ()  # the background loops, in the order of the output
-    clock: Callable[[], float] = time.monotonic  # the clock of the loops
+    clock: Callable[[], float] = time.monotonic  # seconds that never go back, as of the loops
 
     def __post_init__(self) -> None:
         self._log_once = LogOnce(_LOG, clock=self.clock)

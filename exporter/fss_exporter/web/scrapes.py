@@ -45,7 +45,7 @@ class Scrapes:
     """Answer scrapes."""
 
     collect: Callable[[], list[Family]]  # returns all families. One thread at a time calls the function
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = time.monotonic  # seconds that never go back
     _took_seconds: float = field(default=math.inf, init=False)
     _results: dict[Hashable, asyncio.Task[Any]] = field(default_factory=dict, init=False)
     _filtered: Costly = field(default_factory=Costly, init=False)

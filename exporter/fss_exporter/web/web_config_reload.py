@@ -56,7 +56,15 @@ class _InForce:
 
 
 class WebConfigReload:
-    """The configuration of a web configuration file, kept up to date, or ConfigError for a wrong file."""
+    """The configuration of a web configuration file, kept up to date.
+
+    Args:
+        path: the file.
+        clock: seconds that never go back.
+
+    Raises:
+        ConfigError: the file is wrong.
+    """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path

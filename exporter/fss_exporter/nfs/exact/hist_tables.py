@@ -56,14 +56,22 @@ class Lost(Exception):
 
 
 def parts(key: Key, count: int) -> Key:
-    """Return a key with this number of parts. Raises Lost if the key has another layout."""
+    """Return a key with this number of parts.
+
+    Raises:
+        Lost: the key has another layout.
+    """
     if len(key) != count:
         raise Lost(UNREADABLE, f"malformed_row: {str(key)[:120]}")
     return key
 
 
 def number(part: str) -> int:
-    """Return a part of a key as a number. Raises Lost if the part is no number."""
+    """Return a part of a key as a number.
+
+    Raises:
+        Lost: the part is no number.
+    """
     if not (part.isascii() and part.isdecimal()):
         raise Lost(UNREADABLE, f"malformed_row: {part[:120]}")
     return int(part)
@@ -95,7 +103,11 @@ class HistParser:
         self._known: dict[bytes, tuple[Key, HistRow]] = {}
 
     def parse(self, raw: bytes) -> tuple[Table, ...]:
-        """Return every table of a `hist` file. Raises Lost if the text is cut off, or has another layout."""
+        """Return every table of a `hist` file, in the order of the file.
+
+        Raises:
+            Lost: the text is cut off, or has another layout.
+        """
         seen: dict[bytes, tuple[Key, HistRow]] = {}
         tables, at = [], 0
         while at < len(raw):
@@ -144,7 +156,8 @@ def _row_pattern(keys: str) -> re.Pattern[bytes]:
 def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow], event: str) -> Iterator[tuple[Key, HistRow]]:
     """Return the growth of each changed row. Counters have 64 bits and start at zero after the largest number.
 
-    A row that fell or is gone raises Lost, because then another program has replaced the trigger of the event.
+    Raises:
+        Lost: a row fell or is gone, because another program has replaced the trigger of the event.
     """
     replaced = Lost(TRIGGERS, f"{event}: another program has replaced its triggers")
     common = 0

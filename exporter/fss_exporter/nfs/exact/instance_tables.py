@@ -26,11 +26,19 @@ class TablesLook:
     tables: Mapping[TableName, hist_tables.Table]
 
     def grown(self, before: "TablesLook | None", place: TableName) -> Grown:
-        """Return the growth of a table since another look, or since the trigger was set."""
+        """Return the growth of a table since another look, or since the trigger was set.
+
+        Raises:
+            Lost: the table was replaced.
+        """
         return list(grown(before.tables[place].rows if before else {}, self.tables[place].rows, place[0]))
 
     def since(self, before: "TablesLook", place: TableName) -> Grown:
-        """Return the growth of a table since another look. Raises Lost if events found no room in the table."""
+        """Return the growth of a table since another look, if all events found room.
+
+        Raises:
+            Lost: the table was replaced, or events found no room in the table.
+        """
         if more := self.tables[place].dropped - before.tables[place].dropped:
             raise Lost(DROPPED, f"{place[0]}: {more} events found no room in the table")
         return self.grown(before, place)
@@ -46,7 +54,9 @@ class InstanceTables:
 
     def add(self, event: str, rows: int, keys: Mapping[str, str]) -> None:
         """Set a trigger for each table of an event. `keys` of the rows are by the condition, which identifies the table.
-        Raises OSError if the kernel refuses a trigger (EINVAL: unknown form).
+
+        Raises:
+            OSError: the kernel refuses a trigger (EINVAL: unknown form).
         """
         for condition, of_row in keys.items():
             wanted = f" if {condition}" if condition else ""
@@ -64,7 +74,11 @@ class InstanceTables:
         return True
 
     def look(self) -> TablesLook:
-        """Return every table with the present counts. Raises Lost if a trigger is gone, or a table is unreadable."""
+        """Return every table with the present counts.
+
+        Raises:
+            Lost: a trigger is gone, or a table is unreadable.
+        """
         try:
             tables = self._tables()
         except Lost as lost:
@@ -89,10 +103,14 @@ class InstanceTables:
 
 
 class EventTables:
-    """Tables of one event that remember the last look. Arguments and errors are as of `InstanceTables.add`.
+    """Tables of one event that remember the last look. Arguments are as of `InstanceTables.add`.
 
-    `dropped` counts the events that found no room between the last two looks. `is_nearly_full` says whether a table was nearly
-    full at the last look.
+    Attributes:
+        dropped: events that found no room between the last two looks.
+        is_nearly_full: whether a table was nearly full at the last look.
+
+    Raises:
+        OSError: the kernel refuses a trigger.
     """
 
     def __init__(self, instance: Instance, event: str, rows: int, keys: Mapping[str, str]) -> None:
@@ -104,7 +122,11 @@ class EventTables:
         self._last: TablesLook | None = None
 
     def added(self) -> dict[str, Grown]:
-        """Return rows with growth since the last look, by condition. The first look returns everything since the start."""
+        """Return rows with growth since the last look, by condition. The first look returns everything since the start.
+
+        Raises:
+            Lost: the tables are unreadable, or were replaced since the last look.
+        """
         now, before = self._tables.look(), self._last
         self._last = now
         found = {condition: now.grown(before, place) for condition, place in self._places.items()}
@@ -149,8 +171,11 @@ class TriggerSetUp(Generic[Session]):
     _closed: Event = field(default_factory=Event, init=False)
 
     def begin(self) -> None:
-        """Set the triggers. Raises NotYet if the client of the kernel is not loaded. Raises Unavailable if this kernel
-        cannot, or this process may not.
+        """Set the triggers.
+
+        Raises:
+            NotYet: the client of the kernel is not loaded.
+            Unavailable: this kernel cannot, or this process may not.
         """
         try:
             with signals_held():

@@ -22,7 +22,11 @@ ByProcedure = Mapping[str, int]
 
 
 def requests_between(session: tables.LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
-    """Return the counts of the tables between two looks."""
+    """Return the counts of the tables between two looks.
+
+    Raises:
+        Lost: a table was replaced, was full, or has keys of another layout.
+    """
     grown = {place: now.since(before, place) for place in session.places}
     finished = tables.durations(grown[tables.FINISHED])
     answered = tables.durations(grown.get(tables.ANSWERED, ()))
@@ -118,11 +122,7 @@ class CallAgreement:
             )
             old = self._known.get(owner)
             now = _Known(clients.get(owner, frozenset()), numbers, before)
-            if (
-                old
-                and (old.clients, old.superblocks) == (now.clients, numbers)
-                and all(before.get(procedure, 0) >= calls for procedure, calls in old.last.items())
-            ):
+            if old and (old.clients, old.superblocks) == (now.clients, numbers) and _went_on(old.last, before):
                 now.counted, now.ranges = old.counted, old.ranges
                 now.counted.update(counted.get(owner, {}))
             if not now.holds(before, after):
@@ -141,3 +141,7 @@ def _calls(operations_of_mounts: list[Mapping[str, OperationCounters]]) -> Count
             if counters.operations and procedure not in tables.OF_THE_STATE_CLIENT:
                 calls[procedure] += counters.operations
     return calls
+
+
+def _went_on(old: ByProcedure, new: ByProcedure) -> bool:
+    return all(new.get(procedure, 0) >= calls for procedure, calls in old.items())

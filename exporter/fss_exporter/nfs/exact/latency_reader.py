@@ -54,7 +54,9 @@ class LatencyReader:
         self._triggers = TriggerSetUp(
             lambda root, rows: tables.LatencySession(root, rows, rtt=self.rtt, files=self.sources.files),
             self.sources,
-            *(_FEWEST_ROWS, MOST_ROWS, self.clock),
+            _FEWEST_ROWS,
+            MOST_ROWS,
+            self.clock,
             counted="durations of requests are counted",
             otherwise="durations of requests are not counted",
             most_unreadable=_MOST_UNREADABLE,
@@ -138,7 +140,11 @@ class LatencyReader:
             self._begin_anew()
 
     def _set_up(self, reading: Reading) -> None:
-        """Set the triggers, and take the first look for the next comparison. Raises Lost if the look fails."""
+        """Set the triggers, and take the first look for the next comparison.
+
+        Raises:
+            Lost: the look fails.
+        """
         session = self._triggers.ready(len(reading.superblocks) * _ROWS_OF_A_MOUNT)
         if session is None:
             if self._triggers.refusal is not None and not isinstance(self._triggers.refusal, NotYet):

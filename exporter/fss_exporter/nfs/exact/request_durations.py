@@ -40,8 +40,11 @@ _FEWER: Final = 8
 
 
 class LatencySession:
-    """Triggers in place that count durations. `rtt` says whether round-trip times are counted too. Raises NotYet if the
-    RPC client is not loaded. Raises Unavailable if this kernel cannot, or this process may not.
+    """Triggers in place that count durations. `rtt` says whether round-trip times are counted too.
+
+    Raises:
+        NotYet: the RPC client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
     """
 
     def __init__(self, root: Path, rows: int, *, rtt: bool = False, files: Files = FILES) -> None:
@@ -77,8 +80,11 @@ class LatencySession:
 
 
 def check_latency(root: Path, files: Files = FILES) -> None:
-    """Check, without setting a trigger, that this kernel can count durations of calls. Raises NotYet if the RPC client is
-    not loaded. Raises Unavailable if this kernel cannot, or this process may not.
+    """Check, without setting a trigger, that this kernel can count durations of calls.
+
+    Raises:
+        NotYet: the RPC client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
     """
     check_client(root, "sunrpc", "RPC client", files)
     if missing := _NEEDED - fields(root, CALLS, files).keys():
@@ -111,7 +117,11 @@ DurationsByClient = Mapping[tuple[str, str], Durations]  # Durations by RPC clie
 
 
 def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
-    """Return the growth of a table of durations, without the procedures of state clients."""
+    """Return the growth of a table of durations, without the procedures of state clients.
+
+    Raises:
+        Lost: a key has another layout.
+    """
     found: dict[tuple[str, str], Durations] = {}
     for key, row in rows:
         client, procedure, exponent = parts(key, 3)
@@ -122,7 +132,11 @@ def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
 
 
 def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], int]:
-    """Return the growth of the table of calls without a reply, by RPC client and procedure."""
+    """Return the growth of the table of calls without a reply, by RPC client and procedure.
+
+    Raises:
+        Lost: a key has another layout.
+    """
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:
         client, procedure = parts(key, 2)

@@ -49,7 +49,9 @@ class ExactReader:
         self._triggers = TriggerSetUp(
             lambda root, rows: SizeSession(root, rows, self.sources.files),
             self.sources,
-            *(_FEWEST_ROWS, MOST_ROWS, self.clock),
+            _FEWEST_ROWS,
+            MOST_ROWS,
+            self.clock,
             counted="READ and WRITE are counted by size",
             otherwise="READ and WRITE are estimated, not counted",
             most_unreadable=_MOST_UNREADABLE,
@@ -58,8 +60,10 @@ class ExactReader:
         self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())  # noqa: PLW0108  # set later
 
     def open(self) -> None:
-        """Set up as much as possible now. Raises Unavailable if exact mode is impossible here. A client without a first
-        mount is no reason.
+        """Set up as much as possible now.
+
+        Raises:
+            Unavailable: exact mode is impossible here. A client without a first mount is no reason.
         """
         try:
             self._triggers.begin()
@@ -71,8 +75,10 @@ class ExactReader:
         self._triggers.close()
 
     def read(self) -> Reading:
-        """Read mountstats and the tables once. `counts` has the counts since the last call. Raises SourceError if
-        mountstats is unreadable.
+        """Read mountstats and the tables once. `counts` has the counts since the last call.
+
+        Raises:
+            SourceError: mountstats is unreadable.
         """
         self._reading = self.mountstats()
         self.counts = Counts()  # if the round breaks off: this interval is estimated
@@ -107,7 +113,11 @@ class ExactReader:
         self.counts = Counts(failed=failed, active=self._look is not None)
 
     def _begin_anew(self, session: SizeSession, reading: Reading) -> None:
-        """Take the first look for the next comparison. Raises Lost if the look fails."""
+        """Take the first look for the next comparison.
+
+        Raises:
+            Lost: the look fails.
+        """
         self._addresses.learn_all()
         self._agreement = Agreement()
         self._carried = none_yet()

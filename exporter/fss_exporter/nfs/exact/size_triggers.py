@@ -79,7 +79,11 @@ class Buckets:
         self.keys = dict.fromkeys(size_conditions(source.size), keys)
 
     def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
-        """Return transfers by device number, from the growth of each table (by condition)."""
+        """Return transfers by device number, from the growth of each table (by condition).
+
+        Raises:
+            Lost: a key has another layout.
+        """
         blocks: dict[int, Counter[int]] = defaultdict(Counter)
         payload: Counter[int] = Counter()
         for condition, rows in tables.items():
@@ -126,8 +130,11 @@ def calls_by_address(rows: Grown, addresses: ClientAddresses) -> ByAddressAndPro
 
 
 class SizeSession:
-    """Triggers in place that count sizes and lock calls, with tables of `rows` rows. Raises NotYet if the NFS client is
-    not loaded. Raises Unavailable if this kernel cannot, or this process may not.
+    """Triggers in place that count sizes and lock calls, with tables of `rows` rows.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
     """
 
     def __init__(self, root: Path, rows: int, files: Files = FILES) -> None:
@@ -145,7 +152,11 @@ class SizeSession:
         self.tables.instance.remove()
 
     def transfers(self, before: TablesLook, now: TablesLook) -> dict[str, dict[int, CountedTransfers]]:
-        """Return transfers between two looks by operation and device number in the kernel's encoding."""
+        """Return transfers between two looks by operation and device number in the kernel's encoding.
+
+        Raises:
+            Lost: a table was replaced, was full, or has keys of another layout.
+        """
         return {
             operation: self.form.transfers({where: now.since(before, (event, where)) for where in self.form.keys})
             for operation, event in self.source.events.items()
@@ -154,7 +165,11 @@ class SizeSession:
     def calls(
         self, before: TablesLook, now: TablesLook, addresses: ClientAddresses
     ) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
-        """Return lock calls and NFSACL calls between two looks. None if the calls are not counted."""
+        """Return lock calls and NFSACL calls between two looks. None if the calls are not counted.
+
+        Raises:
+            Lost: a table was replaced, or was full.
+        """
         if not self.counts_calls:
             return None, None
         if self.sees_births:
@@ -187,8 +202,11 @@ def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tup
 
 
 def source_of(root: Path, files: Files = FILES) -> SizeEvents:
-    """Return this kernel's events with sizes, without setting a trigger. Raises NotYet if the NFS client is not loaded.
-    Raises Unavailable if the kernel cannot count sizes, or this process may not.
+    """Return this kernel's events with sizes, without setting a trigger.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: the kernel cannot count sizes, or this process may not.
     """
     check_client(root, files=files)
     for source in SIZE_EVENTS:

@@ -151,7 +151,11 @@ def advised(root: Path) -> Iterator[None]:
 
 
 def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
-    """Return the mount point of tracefs. Raises Unavailable if there is none, or this process may not read tracefs."""
+    """Return the mount point of tracefs.
+
+    Raises:
+        Unavailable: no place has tracefs, or this process may not read tracefs.
+    """
     for place in places:
         with advised(place):
             if files.is_there(place / "events"):
@@ -161,7 +165,11 @@ def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
 
 
 def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
-    """Return the size in bytes of each field of an event (`system/event`). Empty if the kernel lacks the event."""
+    """Return the size in bytes of each field of an event (`system/event`). Empty if the kernel lacks the event.
+
+    Raises:
+        Unavailable: the event is unreadable.
+    """
     with advised(root):
         try:
             text = files.text(root / "events" / event / "format")
@@ -177,9 +185,11 @@ def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
 
 
 def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:
-    """Check, without setting a trigger, that this kernel can count the `events` of a client with this name. Raises NotYet
-    if the client is not loaded. Raises Unavailable if the kernel has no `hist` beside `trigger`, or this process may not
-    count.
+    """Check, without setting a trigger, that this kernel can count the `events` of a client with this name.
+
+    Raises:
+        NotYet: the client is not loaded.
+        Unavailable: the kernel has no `hist` beside `trigger`, or this process may not count.
     """
     with advised(root):
         trigger = files.first(root, "events/*/*/trigger")
@@ -203,8 +213,10 @@ def signals_held() -> Iterator[None]:
 
 
 class Instance:
-    """A private instance with a name of `INSTANCES`, which counts from the first trigger until the removal. Raises
-    Unavailable if the instance cannot be made. An instance of a dead agent is removed first, an instance in use is not.
+    """A private instance with a name of `INSTANCES`, which counts from the first trigger until the removal.
+
+    Raises:
+        Unavailable: the instance cannot be made. An instance of a dead agent is removed first, an instance in use is not.
     """
 
     def __init__(self, root: Path, name: str, files: Files = FILES) -> None:
@@ -223,14 +235,22 @@ class Instance:
                 raise
 
     def add_trigger(self, event: str, trigger: str) -> None:
-        """Set a trigger and keep the table open. Raises OSError if the kernel refuses it (EINVAL: unknown form)."""
+        """Set a trigger and keep the table open.
+
+        Raises:
+            OSError: the kernel refuses the trigger (EINVAL: unknown form).
+        """
         folder = self.path / "events" / event
         self._files.append(folder / "trigger", trigger)
         if event not in self._open:
             self._open[event] = self._files.open(folder / "hist")
 
     def read(self, event: str) -> bytes:
-        """Return the present tables of an event as bytes, because names of threads can be any bytes."""
+        """Return the present tables of an event as bytes, because names of threads can be any bytes.
+
+        Raises:
+            OSError: the event is gone.
+        """
         return self._files.read(self._open[event])
 
     def clear(self, event: str) -> None:

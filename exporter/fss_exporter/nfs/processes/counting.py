@@ -67,14 +67,19 @@ class ProcessCounting:
         self._triggers = TriggerSetUp(
             self._set_triggers,
             self.sources,
-            *(_FEWEST_ROWS, _MOST_ROWS, self.clock),
+            _FEWEST_ROWS,
+            _MOST_ROWS,
+            self.clock,
             counted="load by process is counted",
             otherwise="no load by process",
         )
 
     def open(self) -> None:
-        """Set the triggers. Raises NotYet if the NFS client is not loaded. Raises Unavailable if this kernel cannot, or
-        this process may not.
+        """Set the triggers.
+
+        Raises:
+            NotYet: the NFS client is not loaded.
+            Unavailable: this kernel cannot, or this process may not.
         """
         self._triggers.begin()
 

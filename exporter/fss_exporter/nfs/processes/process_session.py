@@ -71,8 +71,13 @@ OF_COMMAND: Final = Names(tracefs.OF_IOSTAT, tracefs.OF_IOSTAT_WRITERS, "nfswho_
 class ProcessSession:
     """Triggers in place, whose largest table has `size` rows. With `writers`, delayed writes count for the process that wrote.
 
-    `refused` has the parts that the kernel refused, and `troubles` the parts without counts at the last look, each with the
-    reason. Raises NotYet if the NFS client is not loaded, and Unavailable if this kernel cannot, or this process may not.
+    Attributes:
+        refused: parts that the kernel refused, with the reason.
+        troubles: parts without counts at the last look, with the reason.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
     """
 
     def __init__(

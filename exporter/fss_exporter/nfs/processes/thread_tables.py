@@ -121,9 +121,15 @@ def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
 class WriteBackJoin:
     """The triggers of the join. The caller holds another instance of the same program, so no other program uses this one.
 
-    `joint` is the name of the synthetic event, and `rows` the rows of the table of joined WRITEs. `dirtied` becomes the event
-    of this kernel for a dirtied page, and `tables` the joined WRITEs by device, thread and size. Raises Unavailable if the
-    instance cannot be made, and OSError if the kernel refuses the event or a trigger.
+    `joint` is the name of the synthetic event, and `rows` the rows of the table of joined WRITEs.
+
+    Attributes:
+        dirtied: the event of this kernel for a dirtied page.
+        tables: joined WRITEs by device, thread and size.
+
+    Raises:
+        Unavailable: the instance cannot be made.
+        OSError: the kernel refuses the event or a trigger.
     """
 
     def __init__(self, root: Path, name: str, joint: str, rows: int, files: Files) -> None:
@@ -155,7 +161,11 @@ class WriteBackJoin:
             raise
 
     def is_nearly_full(self) -> bool:
-        """Whether the tables of files are nearly full, so that new files soon lose their writer. The check reads large tables."""
+        """Whether the tables of files are nearly full, so that new files soon lose their writer. The check reads large tables.
+
+        Raises:
+            Lost: a table is unreadable.
+        """
         for one in self._by_file:
             one.added()
         return any(one.dropped or one.is_nearly_full for one in self._by_file)

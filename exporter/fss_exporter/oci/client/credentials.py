@@ -38,8 +38,11 @@ class Credentials:
 
 
 def read_credentials(account: Oci) -> Credentials:
-    """Read the configured credentials. A principal fetches a token. Raises UsageError if the configuration file or key is
-    unusable, or the tenancy is unknown. Raises Unreachable if no service gives a token.
+    """Read the configured credentials. A principal fetches a token.
+
+    Raises:
+        UsageError: the configuration file or key is unusable, or the tenancy is unknown.
+        Unreachable: no service gives a token.
     """
     files: dict[Path, FileState] = {}
     if account.auth == "config_file":

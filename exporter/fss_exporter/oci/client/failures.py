@@ -30,10 +30,10 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
             return _refused(error, operation, region, needed)
         case CircuitBreakerError():
             kind, reason = Unreachable, "not asked, after many failures in a row"
-        case OSError() if _has_a_name_of(_CUT_OFF, error):
+        case OSError() if _wraps_one_of(_CUT_OFF, error):
             kind, reason = BrokenAnswer, f"the answer cannot be used: {_detail(error)}"
         case OSError():  # the SDK's own request errors are such, too
-            kind = LateAnswer if _has_a_name_of(_LATE, error) else Unreachable
+            kind = LateAnswer if _wraps_one_of(_LATE, error) else Unreachable
             reason = f"no answer{_from_host(error)}: {_detail(error)}"
         case UnicodeDecodeError():
             kind, reason = BrokenAnswer, "the answer is not text"
@@ -85,7 +85,7 @@ def _why_unauthenticated(said: str, headers: Mapping[str, str]) -> str:
     return "The key, fingerprint, user or tenancy of the credentials is wrong, or the key was deleted."
 
 
-def _has_a_name_of(names: set[str], error: OSError) -> bool:
+def _wraps_one_of(names: set[str], error: OSError) -> bool:
     """Compare class names, because the SDK keeps the HTTP library in a private package and wraps the errors."""
     return any(type(inner).__name__ in names for inner in _wrapped(error))
 

@@ -150,8 +150,10 @@ def _gigabytes(value: object) -> float:
 
 
 def text_of(value: object) -> str:
-    """Return a text that UTF-8 can encode. JSON can escape half a character, and `/metrics` and pages could not be
-    written. Raises TypeError if the value is no text.
+    """Return a text that UTF-8 can encode. JSON can escape half a character, and `/metrics` and pages could not be written.
+
+    Raises:
+        TypeError: the value is no text.
     """
     if not isinstance(value, str):
         raise TypeError(f"not text: {value!r}")
@@ -161,7 +163,11 @@ def text_of(value: object) -> str:
 
 
 def whole(value: object) -> int | None:
-    """Return a whole number from 0 to 2^63, or None. Raises TypeError or ValueError if the value is no such number."""
+    """Return a whole number from 0 to 2^63, or None.
+
+    Raises:
+        TypeError, ValueError: the value is no such number.
+    """
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):

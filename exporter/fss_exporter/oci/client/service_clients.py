@@ -125,8 +125,10 @@ _ALL_GOOD: Final = Decoder(list[Stream])
 
 
 def decode_streams(content: bytes) -> list[Stream | None]:
-    """Return the streams of an answer (JSON) in order. A stream with an undocumented form is None. Raises ValueError if
-    the content is not JSON, or not a list.
+    """Return the streams of an answer (JSON) in order. A stream with an undocumented form is None.
+
+    Raises:
+        ValueError: the content is not JSON, or not a list.
     """
     try:
         return [*_ALL_GOOD.decode(content)]

@@ -65,8 +65,11 @@ class Session:
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
         """Call the SDK's method of a service (`monitoring`, `list_mount_targets`), and try again after temporary errors.
 
-        The arguments are those of the SDK's method, with a plain dict as body. The `data` of the answer is parsed JSON. Raises
-        the CloudError of the last attempt, or of an account that the SDK cannot use. Raises EndLoop if the poller stops.
+        The arguments are those of the SDK's method, with a plain dict as body. The `data` of the answer is parsed JSON.
+
+        Raises:
+            CloudError: of the last attempt, or of an account that the SDK cannot use.
+            EndLoop: the poller stops.
         """
         method = getattr(self._client(service), operation)
         attempt = 1

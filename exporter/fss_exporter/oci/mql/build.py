@@ -17,8 +17,11 @@ def query(
 ) -> ast.Query:
     """Return a simple query with an interval of 1 to 60 minutes and a statistic such as `max`.
 
-    `where` has a value, or several alternative values, by dimension. `group_by` has the dimensions to keep apart: empty
-    merges all streams, None leaves the streams unchanged. Raises MqlError if MQL cannot express a name or value.
+    `where` has a value, or several alternative values, by dimension. `group_by` has the dimensions to keep apart:
+    empty merges all streams, None leaves the streams unchanged.
+
+    Raises:
+        MqlError: MQL cannot express a name or value.
     """
     selectors = tuple(select(dimension, wanted) for dimension, wanted in (where or {}).items())
     stage = ast.Stage(ast.Statistic(statistic), None if group_by is None else tuple(group_by))
@@ -26,8 +29,10 @@ def query(
 
 
 def select(dimension: str, wanted: str | Iterable[str]) -> ast.Selector:
-    """Return a condition on a dimension: exactly one value, or any of several. Raises MqlError if MQL cannot express a
-    value, or the value would select further values.
+    """Return a condition on a dimension: exactly one value, or any of several.
+
+    Raises:
+        MqlError: MQL cannot express a value, or the value would select further values.
     """
     if isinstance(wanted, str):
         return ast.Selector(dimension, "=", wanted)

@@ -30,8 +30,10 @@ _MOST_OPERATORS: Final = 64  # a tree is walked recursively; no query a person w
 
 
 def parse(text: str) -> ast.Expression:
-    """Parse an MQL expression. Raises MqlError if the text is invalid. `column` is the 1-based column of the first
-    unreadable character.
+    """Parse an MQL expression.
+
+    Raises:
+        MqlError: the text is invalid. `column` is the 1-based column of the first unreadable character.
     """
     reader = _Reader(text)
     node = reader.expression()

@@ -57,13 +57,21 @@ class Demo:
 
 
 @contextmanager
-def running(tmp_path: Path, *flags: str, program: str = "", **more: str) -> Iterator[Demo]:
+def running(
+    tmp_path: Path, *flags: str, program: str = "", hangup: signal.Handlers = signal.SIG_DFL, **more: str
+) -> Iterator[Demo]:
+    """A demo that inherits how SIGHUP is handled: the tests themselves may run under nohup."""
     out, err, temporary = tmp_path / "out", tmp_path / "err", tmp_path / "temporary"
     temporary.mkdir()
     with out.open("w") as to_out, err.open("w") as to_err:
         command = [program or require("fss-exporter", "this project"), "demo", *flags]
         environment = os.environ | {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"} | more
-        with subprocess.Popen(command, stdout=to_out, stderr=to_err, text=True, env=environment) as process:
+        before = signal.signal(signal.SIGHUP, hangup)
+        try:
+            process = subprocess.Popen(command, stdout=to_out, stderr=to_err, text=True, env=environment)
+        finally:
+            signal.signal(signal.SIGHUP, before)
+        with process:
             try:
                 yield Demo(process, out, err, temporary)
             finally:
@@ -178,15 +186,11 @@ def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
 
 
 def test_under_nohup_the_region_alone_outlives_its_terminal(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the demo inherits it
-    try:
-        with running(tmp_path, "--region-only") as demo:
-            demo.found(r"(Ctrl-C)")
-            wait_for(lambda: signal.SIGQUIT in signals(demo, "SigCgt"), "the demo waits for its signals")
-            assert signal.SIGHUP in signals(demo, "SigIgn")
-            assert demo.stop(signal.SIGTERM) == 0
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    with running(tmp_path, "--region-only", hangup=signal.SIG_IGN) as demo:
+        demo.found(r"(Ctrl-C)")
+        wait_for(lambda: signal.SIGQUIT in signals(demo, "SigCgt"), "the demo waits for its signals")
+        assert signal.SIGHUP in signals(demo, "SigIgn")
+        assert demo.stop(signal.SIGTERM) == 0
 
 
 def signals(demo: Demo, field: str) -> set[int]:

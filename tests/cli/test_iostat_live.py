@@ -15,7 +15,7 @@ from tests.cli.prompt import ROOT, ask
 from tests.nfs.exact.host import Host
 from tests.nfs.exact.kernel import Kernel
 
-from fss_exporter.cli import iostat as command
+from fss_exporter.cli import intervals, iostat as command
 from fss_exporter.cli.exact_mode import Exact
 from fss_exporter.cli.iostat_report import Report
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
@@ -49,7 +49,7 @@ def test_intervals_count_what_each_of_them_adds(monkeypatch: pytest.MonkeyPatch,
         show(SECOND, procfs)
 
     monkeypatch.setattr(time, "sleep", nap)
-    monkeypatch.setattr(command, "_TICK_S", 0.01)
+    monkeypatch.setattr(intervals, "_TICK_S", 0.01)
     answer = ask("iostat", "0.01", "2", "--path.procfs", procfs, "--output", "json")
     first, second = (json.loads(line) for line in answer.out.splitlines())
     assert first["total"]["operations_per_second"] > 0

@@ -3,6 +3,7 @@
 import io
 import re
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from fss_exporter.cli import iostat as command
 from fss_exporter.cli.iostat_processes import ProcessReport, document, reports, show
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.nfs.exact.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
-from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
+from fss_exporter.nfs.procfs import Procfs
 
 POD = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
 
@@ -38,17 +39,26 @@ def _work(host: BusyHost) -> None:
     host.read(300, "cat", 32 * KIB)
 
 
-def _report(host: BusyHost, by: str, work: Callable[[BusyHost], None] = _work) -> ProcessReport:
-    """A report of two seconds."""
+def _reports(
+    host: BusyHost, by: str, interval: float, count: int, work: Callable[[BusyHost], None]
+) -> list[ProcessReport]:
+    """Reports by the clock of the host, with work after each pause."""
     host.now = 100.0
 
     def sleep(seconds: float) -> None:
-        assert seconds == 1.0
+        assert 0 < seconds <= 1.0
         host.now += seconds
-        if host.now == 101.0:
-            work(host)
+        work(host)
 
-    (found,) = reports(host.counting, host.reading, by, 2.0, 1, sleep, clock=lambda: host.now)
+    with pytest.MonkeyPatch.context() as clock:
+        clock.setattr(time, "monotonic", lambda: host.now)
+        clock.setattr(time, "sleep", sleep)
+        return [*reports(host.counting, host.reading, by, interval, count)]
+
+
+def _report(host: BusyHost, by: str, work: Callable[[BusyHost], None] = _work) -> ProcessReport:
+    """A report of two seconds, with work in the first one."""
+    (found,) = _reports(host, by, 2.0, 1, lambda busy: work(busy) if busy.now == 101.0 else None)
     return found
 
 
@@ -89,6 +99,12 @@ def test_a_limit_keeps_the_first_lines_and_the_sum_of_all(host: BusyHost) -> Non
     assert [line["process"] for line in target["lines"]] == ["tar"]
     assert target["operations_per_second"] == 2
     assert "spark" not in _shown(report, limit=1)
+
+
+def test_the_shortest_interval_has_a_look(host: BusyHost) -> None:
+    found = _reports(host, "process", 0.0005, 3, lambda busy: busy.read(300, "cat", 32 * KIB))
+
+    assert [len(report.loads[HERE]) for report in found] == [1, 1, 1]
 
 
 def test_a_hostile_name_reaches_no_terminal(host: BusyHost) -> None:
@@ -153,11 +169,10 @@ def test_a_measured_cost_of_the_configuration_counts_by_process(
         host.now += seconds
         host.call(7, "tar", "CREATE")
 
-    def at_once(counting: ProcessCounting, _: object, by: str, interval: float, count: int) -> Iterator[ProcessReport]:
-        return reports(counting, host.reading, by, interval, count, work, clock=lambda: host.now)
-
     monkeypatch.setattr(command, "sources", lambda _: host.sources)
-    monkeypatch.setattr("fss_exporter.cli.iostat_processes.reports", at_once)
+    monkeypatch.setattr(Procfs, "read", lambda _: host.reading())
+    monkeypatch.setattr(time, "monotonic", lambda: host.now)
+    monkeypatch.setattr(time, "sleep", work)
     answer = ask("iostat", "--by", "process", "1", "1", "--config.file", file, "--output", "json")
 
     assert answer.document["mount_targets"][0]["io_operations_per_second"] == 40

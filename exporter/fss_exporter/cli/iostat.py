@@ -1,6 +1,5 @@
 """`fss-exporter iostat`: what the NFS mounts of a client do, in the IOPS that count against a mount target."""
 
-import itertools
 import math
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import MountSettings, judge
 from fss_exporter.cli.exact_mode import Exact, exact, sources
 from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags
+from fss_exporter.cli.intervals import intervals
 from fss_exporter.cli.iostat_report import Report
 from fss_exporter.cli.saved_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.terminal import clean_up_at_the_end
@@ -39,7 +39,6 @@ from fss_exporter.nfs.rates import traffic
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.plan.inputs import SavedFlags
 
-_TICK_S = 1.0
 _SCRAPE_INTERVAL_S = 5.0
 _FAR_APART = 1.1
 _COUNT_THEM = (
@@ -176,31 +175,31 @@ def _local(
     counted: CountedCosts | None = None,
     overrides: CostOverrides = NO_OVERRIDES,
 ) -> Iterator[Report]:
-    reading = read()
     if interval is None:
-        yield since_mount_report(reading, overrides)
+        yield since_mount_report(read(), overrides)
         return
     accounts = Accounts(counted or EstimatedCosts(), overrides=overrides)
-    began = time.monotonic()
-    accounts.apply(reading, began)
-    for done in itertools.count() if count is None else range(count):
-        old, last, estimated = deepcopy(accounts.mounts), began, _estimated_seconds(counted)
-        # A short tick mixes fewer sizes, so a long interval is read in short ones.
-        for due in _ticks(last, interval):
-            time.sleep(max(0.0, due - time.monotonic()))
-            reading, began = read(), time.monotonic()
-            accounts.apply(reading, began)
-        rates = traffic(old, accounts.mounts, began - last)
-        notes = () if done or counted is not None else _could_be_counted(together(rates.values()))
+
+    def look() -> float:
+        reading, now = read(), time.monotonic()
+        accounts.apply(reading, now)
+        return now
+
+    start = look()
+    old, estimated = deepcopy(accounts.mounts), _estimated_seconds(counted)
+    for number, seconds in enumerate(intervals(look, start, interval, count)):
+        rates = traffic(old, accounts.mounts, seconds)
+        notes = () if number or counted is not None else _could_be_counted(together(rates.values()))
         yield Report(
             "this host",
             datetime.now(UTC),
-            began - last,
+            seconds,
             rates,
             iostat_report.mount_points(accounts.superblocks),
             notes,
             counted=_estimated_seconds(counted) == estimated,
         )
+        old, estimated = deepcopy(accounts.mounts), _estimated_seconds(counted)
 
 
 def _could_be_counted(every: Traffic) -> tuple[str, ...]:
@@ -212,14 +211,6 @@ def _could_be_counted(every: Traffic) -> tuple[str, ...]:
 def _estimated_seconds(counted: CountedCosts | None) -> float:
     """Return the seconds with estimated sizes of READs and WRITEs. Not a number without exact mode."""
     return math.nan if counted is None else sum(one["estimated"] for one in counted.totals.seconds.values())
-
-
-def _ticks(start: float, interval: float) -> Iterator[float]:
-    whole = int(interval / _TICK_S)
-    for tick in range(1, whole + 1):
-        yield start + tick * _TICK_S
-    if not whole or interval - whole * _TICK_S > 0.01:
-        yield start + interval
 
 
 def requests_between(before: RequestTotals, after: RequestTotals) -> dict[str, CallsByEdge]:

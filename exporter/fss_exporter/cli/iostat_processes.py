@@ -1,6 +1,5 @@
 """`iostat --by process`, `--by pod` and `--by unit`: show the present load by process, counted by the kernel."""
 
-import itertools
 import pwd
 import time
 from collections import defaultdict
@@ -13,18 +12,17 @@ from typing import Any, Final
 from rich.console import Console
 
 from fss_exporter import units
+from fss_exporter.cli.intervals import intervals
 from fss_exporter.nfs.processes.attribution import KERNEL, UNKNOWN_WRITER, Places
 from fss_exporter.nfs.processes.counting import ProcessCounting, ProcessLoad
 from fss_exporter.nfs.processes.identities import Seen
 from fss_exporter.nfs.processes.top import NO_AMOUNT, Amount
-from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_exporter.tables import Column, Row, say, show as show_table
 
 GROUPINGS: Final = ("process", "pod", "unit")
 
 _OURS: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name))
-_LOOK_SECONDS: Final = 1.0
-# A process that lives shorter than the time between two looks has no pod and no unit.
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,25 +66,24 @@ def _user(number: int, *, in_pod: bool) -> str:
 
 
 def reports(
-    counting: ProcessCounting,
-    read: Callable[[], Reading],
-    by: str,
-    interval: float,
-    count: int | None,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
+    counting: ProcessCounting, read: Callable[[], Reading], by: str, interval: float, count: int | None
 ) -> Iterator[ProcessReport]:
     """Yield `count` reports (None: no end), one each `interval` seconds. `read` reads mountstats once."""
-    reading = read()
-    counting.look(reading)
-    for _ in itertools.count() if count is None else range(count):
-        began, loads = clock(), []
-        while (left := began + interval - clock()) > 0.001:
-            sleep(min(left, _LOOK_SECONDS))
-            reading = read()
-            loads += counting.look(reading)
+    reading = NO_READING
+    loads: list[ProcessLoad] = []
+
+    def look() -> float:
+        nonlocal reading
+        reading = read()
+        loads.extend(counting.look(reading))
+        return time.monotonic()
+
+    start = look()
+    loads.clear()  # calls before the first interval
+    for seconds in intervals(look, start, interval, count):
         priced = Places(reading.superblocks).priced
-        yield ProcessReport(datetime.now(UTC), clock() - began, by, _grouped(loads, by), priced)
+        yield ProcessReport(datetime.now(UTC), seconds, by, _grouped(loads, by), priced)
+        loads.clear()
 
 
 def _grouped(loads: Iterable[ProcessLoad], by: str) -> dict[str, dict[Party, Amount]]:
